@@ -1,0 +1,73 @@
+"""Neural machine translation: bidirectional LSTM encoder, GRU decoder, additive attention, on Keras 3.
+
+The public names are here and are loaded when they are first used, so that `import nmt` loads neither Keras nor
+TensorFlow:
+
+    config = nmt.load_config("data/demo/config.yaml", ["--training.passes", "5"])
+    run = nmt.train(config)
+    for translation in nmt.Translator.load(run.directory).translate(["a sentence"]):
+        print(translation.text, translation.alignment.pharaoh())
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt.cli.configuration import load_config
+    from nmt.config import (
+        CheckpointConfig,
+        ConfigError,
+        CorpusConfig,
+        DropoutConfig,
+        ModelConfig,
+        PairsConfig,
+        RunConfig,
+        ScheduleConfig,
+        SearchConfig,
+        TrainingConfig,
+        VocabularyConfig,
+    )
+    from nmt.errors import NmtError
+    from nmt.training import train
+    from nmt.translator import Translation, Translator
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CheckpointConfig",
+    "ConfigError",
+    "CorpusConfig",
+    "DropoutConfig",
+    "ModelConfig",
+    "NmtError",
+    "PairsConfig",
+    "RunConfig",
+    "ScheduleConfig",
+    "SearchConfig",
+    "TrainingConfig",
+    "Translation",
+    "Translator",
+    "VocabularyConfig",
+    "load_config",
+    "train",
+]
+
+_ROOMS = {
+    "NmtError": "nmt.errors",
+    "Translation": "nmt.translator",
+    "Translator": "nmt.translator",
+    "load_config": "nmt.cli.configuration",
+    "train": "nmt.training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'nmt' has no attribute '{name}'")
+    return getattr(importlib.import_module(_ROOMS.get(name, "nmt.config")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,75 @@
+"""The `nmt` command: train, translate, align, evaluate.
+
+What a command needs is imported when it runs, so that `nmt --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+from nmt.errors import NmtError
+
+USER_ERROR = 2
+INTERRUPTED = 128 + 2
+BROKEN_PIPE = 128 + 13
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line (default: the process's own) and returns its exit code.
+
+    0: done; 2: an error that the user can mend, one line on standard error; 130: interrupted; 141: nobody reads the
+    output any more. Whatever else goes wrong is a bug and keeps its traceback.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else list(argv))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("nmt: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (OSError, ValueError) as error:
+        if not _mendable(error):
+            raise
+        print(f"nmt: error: {_one_line(error)}", file=sys.stderr)
+        return USER_ERROR
+
+
+def _run(argv: list[str]) -> int:
+    from nmt.cli import arguments
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    parsed, rest = arguments.parse(argv)
+    from nmt.cli import commands
+
+    if parsed.command == "train":
+        commands.train(parsed.config, rest)
+    else:
+        {"translate": commands.translate, "align": commands.align, "evaluate": commands.evaluate}[parsed.command](
+            parsed
+        )
+    return 0
+
+
+def _discard_output() -> None:
+    """Lets the interpreter flush what is left without a word when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _mendable(error: Exception) -> bool:
+    """Whether it is an error of the project's own, or of the system about a file."""
+    return isinstance(error, (OSError, NmtError)) or type(error).__module__.startswith("nmt.")
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

@@ -1,0 +1,203 @@
+"""What each command does: checks its files first, loads the model, then streams."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from nmt.cli.files import count_lines, require_same_length, whole_file
+from nmt.config import SearchConfig, to_dict
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
+from nmt.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt.alignment import Gold, Links
+    from nmt.translator import Translation, Translator
+
+
+def train(config: str | None, flags: Sequence[str]) -> None:
+    """`nmt train`: a run from a configuration file and the flags over it."""
+    from nmt.cli.configuration import load_config
+
+    settings = load_config(config, flags)
+    from nmt.training import train
+
+    directory = train(settings).directory
+    _say(f"the run is in {directory}; translate with: nmt translate --model {directory}")
+
+
+def translate(arguments: Namespace) -> None:
+    """`nmt translate`: as many lines out as in, in their order."""
+    if arguments.alignments in ("-", arguments.output):
+        raise NmtError("--alignments needs a file of its own")
+    path = "-" if arguments.input is None else arguments.input
+    total = count_lines(path)
+    with ExitStack() as files:
+        output = files.enter_context(whole_file(arguments.output))
+        links = files.enter_context(whole_file(arguments.alignments)) if arguments.alignments else None
+        translator, search = _load(arguments)
+        if arguments.input is None and sys.stdin.isatty():
+            _interact(translator, search, output, links)
+            return
+        progress = Progress(total)
+        for translation in _watched(translator.translate(read_lines(path), search), progress):
+            _write_lines(translation, output, links)
+    place = "standard output" if arguments.output == "-" else arguments.output
+    _say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+
+
+def _interact(translator: Translator, search: SearchConfig, output: TextIO, links: TextIO | None) -> None:
+    _say("a sentence a line; end with Ctrl-D")
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            return
+        for translation in translator.translate([line.rstrip("\r\n")], search):
+            if translation.truncated:
+                _say("the sentence is longer than the model takes; its end was cut off")
+            _write_lines(translation, output, links)
+        output.flush()
+
+
+def _write_lines(translation: Translation, output: TextIO, links: TextIO | None) -> None:
+    output.write(translation.text + "\n")
+    if links is not None:
+        links.write(translation.alignment.pharaoh() + "\n")
+
+
+def align(arguments: Namespace) -> None:
+    """`nmt align`: Pharaoh links, all numbers as JSON, and plots of the first pairs."""
+    if arguments.gold and not arguments.target:
+        raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
+    if arguments.target and (arguments.beam_size, arguments.length_penalty) != (None, None):
+        raise NmtError("--beam-size and --length-penalty are for a search: with --target nothing is searched for")
+    gold = _read_gold(arguments.gold)
+    counts = {path: count_lines(path) for path in (arguments.source, arguments.target) if path}
+    total = require_same_length(counts | ({arguments.gold: len(gold)} if gold is not None else {}))
+    directory = Path(arguments.output)
+    directory.mkdir(parents=True, exist_ok=True)
+    translator, search = _load(arguments)
+    source = read_lines(arguments.source)
+    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
+    progress = Progress(total)
+    links = _export(_watched(pairs or translator.translate(source, search), progress), directory, arguments)
+    if gold is not None:
+        _score_links(links, gold)
+    _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _export(pairs: Iterator[Translation], directory: Path, arguments: Namespace) -> list[Links]:
+    """Writes the numbers of all pairs and plots of the first that have words on both sides.
+
+    Returns:
+        The links of all pairs, where there is a gold alignment to measure them by.
+    """
+    from nmt.plotting import save_heatmap
+
+    kept, plots = [], 0
+    with ExitStack() as files:
+        links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
+        numbers = files.enter_context(whole_file(str(directory / "alignments.jsonl")))
+        for number, pair in enumerate(pairs, start=1):
+            links.write(pair.alignment.pharaoh() + "\n")
+            record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
+            numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
+            if arguments.gold:
+                kept.append(pair.alignment.links)
+            if plots < arguments.limit and pair.alignment.source and pair.alignment.target:
+                title = f"line {number}, log-probability {pair.log_probability:.2f}"
+                save_heatmap(pair.alignment, directory / f"{number:04d}.{arguments.format}", title=title)
+                plots += 1
+    return kept
+
+
+def evaluate(arguments: Namespace) -> None:
+    """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
+    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    gold = _read_gold(arguments.gold)
+    counts: dict[str, int | None] = {arguments.source: len(sources), arguments.reference: len(references)}
+    require_same_length(counts | ({arguments.gold: len(gold)} if gold is not None else {}))
+    _check_tokenizer(arguments.tokenize)
+    with ExitStack() as files:
+        output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
+        report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
+        translator, search = _load(arguments)
+        progress = Progress(len(sources))
+        hypotheses = [t.text for t in _watched(translator.translate(sources, search), progress)]
+        results = _score(hypotheses, references, arguments.tokenize)
+        if gold is not None:
+            results["alignment"] = _score_links(
+                (t.alignment.links for t in translator.align(sources, references)), gold
+            )
+        if output is not None:
+            output.writelines(f"{text}\n" for text in hypotheses)
+        if report is not None:
+            about = {"model": arguments.model, "sentences": len(sources), "search": to_dict(search)}
+            report.write(json.dumps(about | results, indent=2) + "\n")
+    _say(f"{progress.count} lines translated in {progress.seconds:.1f} s")
+
+
+def _check_tokenizer(name: str) -> None:
+    """An unknown tokenizer is told before the translation, not after it."""
+    from nmt.evaluation import bleu
+
+    bleu(["a"], ["a"], name)
+
+
+def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
+    from nmt.evaluation import bleu, chrf
+
+    scores = {"bleu": bleu(hypotheses, references, tokenize), "chrf": chrf(hypotheses, references)}
+    for score in scores.values():
+        print(score)
+    return {name: score._asdict() for name, score in scores.items()}
+
+
+def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:
+    from nmt.evaluation import alignment_score
+
+    score = alignment_score(predicted, gold)
+    print(score)
+    return score._asdict()
+
+
+def _read_gold(path: str | None) -> list[Gold] | None:
+    from nmt.alignment import parse_pharaoh
+
+    if path is None:
+        return None
+    return [parse_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+
+
+def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
+    """The model, and its own search with what the command line says over it."""
+    given = {"beam_size": arguments.beam_size, "length_penalty": arguments.length_penalty}
+    given = {name: value for name, value in given.items() if value is not None}
+    SearchConfig(**given)  # both are checked before the seconds that loading takes
+    if not Path(arguments.model).is_dir():
+        raise NmtError(f"{arguments.model}: no such run directory; nmt train makes one")
+    from nmt.translator import Translator
+
+    translator = Translator.load(arguments.model)
+    return translator, replace(translator.config.search, **given)
+
+
+def _watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
+    """The same translations, with progress, and word of each sentence that was cut off."""
+    for translation in progress.over(translations):
+        if translation.truncated:
+            progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
+        yield translation
+
+
+def _say(message: str) -> None:
+    print(f"nmt: {message}", file=sys.stderr)

@@ -1,0 +1,108 @@
+"""RunConfig from a YAML or JSON file and the flags over it (jsonargparse)."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt.config import ConfigError, RunConfig, from_dict
+
+if TYPE_CHECKING:
+    from jsonargparse import ArgumentParser
+
+_DESCRIPTION = (
+    "Trains a model into a run directory, or goes on with a run that was interrupted. Each field can be set in a YAML "
+    "or JSON file and, over it, by a flag: --model.units 512 is what `model: {units: 512}` is in the file. Relative "
+    "paths are relative to the working directory, those in a file too."
+)
+
+
+def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -> RunConfig:
+    """The configuration in a YAML or JSON file, with the flags of `nmt train` over it: `["--model.units", "512"]`.
+
+    Raises:
+        ConfigError: a file that is not there or not a configuration, an unknown field, or a value of the wrong kind.
+    """
+    parser = _parser()
+    try:
+        values = parser.parse_object({} if path is None else _read(Path(path)))
+    except argparse.ArgumentError as error:
+        raise ConfigError(f"{path}: {_plain(error)}") from None
+    try:
+        merged = parser.parse_args(list(overrides), namespace=values).as_dict()
+    except argparse.ArgumentError as error:
+        raise ConfigError(f"{_plain(error)} (see nmt train --help)") from None
+    del merged["config"]
+    return from_dict(RunConfig, merged)
+
+
+def _parser() -> ArgumentParser:
+    from jsonargparse import ArgumentParser, set_parsing_settings
+
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = ArgumentParser(
+        prog="nmt train",
+        usage="nmt train [--config FILE] [--FIELD VALUE ...] [--print_config]",
+        description=_DESCRIPTION,
+        exit_on_error=False,
+        allow_abbrev=False,
+    )
+    # The file is read by `load_config`, so that flags win wherever they stand; this is for the help and --print_config.
+    parser.add_argument("--config", action="config", metavar="FILE", help="YAML or JSON file of fields.")
+    parser.add_class_arguments(RunConfig, as_group=False)
+    return parser
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The fields in a file; a group without any, such as a `model:` whose fields are commented out, is left out."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}: save it as UTF-8") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: expected fields, such as `name: first`")
+    problems = list(_problems(values, RunConfig, ""))
+    if problems:
+        raise ConfigError(f"{path}: {'; '.join(problems)}")
+    return _without_empty(values)
+
+
+def _problems(values: dict[Any, Any], kind: type, prefix: str) -> Iterator[str]:
+    """What is wrong with the names in a file, all of it at once."""
+    groups = {
+        f.name: f.default_factory for f in dataclasses.fields(kind) if dataclasses.is_dataclass(f.default_factory)
+    }
+    names = [f.name for f in dataclasses.fields(kind)]
+    for name, value in values.items():
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, n=1)
+            yield f"unknown field {prefix}{name}" + (f", did you mean {prefix}{near[0]}?" if near else "")
+        elif name in groups and isinstance(value, dict):
+            yield from _problems(value, groups[name], f"{prefix}{name}.")  # type: ignore[arg-type]
+        elif name in groups and value is not None:
+            yield f"{prefix}{name} is {value!r}: expected its fields, indented below it"
+
+
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_empty(value) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _plain(error: argparse.ArgumentError) -> str:
+    """jsonargparse's message in one line, without Python's own names of types."""
+    text = re.sub(r'Parser key "([^"]+)":', r"\1:", " ".join(str(error).split()))
+    return re.sub(r"<class '(\w+)'>", r"\1", text).replace("typing.Literal", "one of ")

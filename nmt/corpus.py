@@ -1,0 +1,389 @@
+"""Where sentence pairs come from: two line-parallel files, a TSV file or a TensorFlow dataset, checked as they stream.
+
+Only "\\n" and "\\r\\n" end a line, so that no character within a sentence can shift the sides against each other.
+Sentences lose outer whitespace and a byte order mark at the start of a file, and are otherwise left as they are.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import hashlib
+import heapq
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import IO, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from nmt.config import CorpusConfig, PairsConfig
+from nmt.errors import NmtError
+
+_EXAMPLES_SHOWN = 3
+_PROBE_SECONDS = 5.0
+_PROBED_HOSTS = 3
+
+
+class CorpusError(NmtError):
+    """Sentence pairs that cannot be read; the message names file and line, and says what to do."""
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+    alignment: str | None = None
+    """Gold word alignment in Pharaoh format, where there is a file of them."""
+
+
+@dataclass
+class CorpusReport:
+    """What one reading of the pairs came to: `read` = `kept` + `empty` + `invalid`."""
+
+    read: int = 0
+    kept: int = 0
+    empty: int = 0
+    """Pairs dropped because a side was empty."""
+    invalid: int = 0
+    """Pairs dropped because of invalid UTF-8."""
+    examples: list[str] = field(default_factory=list)
+    """File and line of the first few invalid pairs."""
+
+    def summary(self) -> str:
+        """One line for the user."""
+        dropped = [f"{self.empty} with an empty side"] * bool(self.empty)
+        if self.invalid:
+            dropped.append(f"{self.invalid} not valid UTF-8 ({'; '.join(self.examples)}{', ...' * self._more()})")
+        return f"{self.read} pairs read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(dropped)
+
+    def _more(self) -> bool:
+        return self.invalid > len(self.examples)
+
+
+class PairReader:
+    """The pairs that `pairs` names; each iteration reads them from the start, one at a time.
+
+    Iterating raises `CorpusError` when something cannot be read. Unequal line counts show at the end of the shorter
+    file: nothing read before belongs to another line.
+
+    Args:
+        pairs: where the pairs are.
+        corpus: what to do with invalid and empty ones; a pair that is dropped takes its alignment along.
+
+    Raises:
+        CorpusError: `pairs` names nothing, or standard input more than once.
+    """
+
+    def __init__(self, pairs: PairsConfig, corpus: CorpusConfig | None = None) -> None:
+        if not pairs:
+            raise CorpusError("no sentence pairs are given: set source and target, or tsv, or tfds")
+        self.report = CorpusReport()
+        """Of the last complete iteration."""
+        self._pairs = pairs
+        self._corpus = corpus or CorpusConfig()
+        self._standard_inputs = [pairs.source, pairs.target, pairs.tsv, pairs.alignment].count("-")
+        self._started = False
+        if self._standard_inputs > 1:
+            raise CorpusError("standard input (-) is given more than once: put all but one into files")
+
+    def __iter__(self) -> Iterator[Pair]:
+        if self._standard_inputs and self._started:
+            raise CorpusError("standard input (-) can be read only once, the pairs are needed again: use files")
+        self._started = True
+        report = CorpusReport()
+        streams = _streams(self._pairs)
+        columns = [stream for stream in streams for _ in range(stream.width)]
+        for cells in _in_step(streams):
+            report.read += 1
+            pair = self._checked(cells, columns, report)
+            if pair is not None:
+                report.kept += 1
+                yield pair
+        self.report = report
+
+    def _checked(self, cells: tuple[bytes, ...], columns: list[_Stream], report: CorpusReport) -> Pair | None:
+        """The pair, or None where it is dropped and counted."""
+        try:
+            pair = Pair(*(_decode(cell, c, report.read).strip() for cell, c in zip(cells, columns, strict=True)))
+        except _InvalidText as error:
+            if self._corpus.on_invalid == "stop":
+                raise CorpusError(f"{error}: convert it to UTF-8, or set corpus.on_invalid to drop") from None
+            report.invalid += 1
+            if len(report.examples) < _EXAMPLES_SHOWN:
+                report.examples.append(error.place)
+            return None
+        if pair.source and pair.target:
+            return pair
+        if self._corpus.on_empty == "stop":
+            where = columns[bool(pair.source)].place(report.read)
+            raise CorpusError(f"{where}: no sentence: remove the pair, or set corpus.on_empty to drop")
+        report.empty += 1
+        return None
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a text file, of a .gz file or of standard input (-), without their ends; a blank one is "".
+
+    Raises:
+        CorpusError: the file cannot be read, or a line is not valid UTF-8.
+    """
+    stream = _Stream(path, zip(_raw_lines(path)))
+    for number, (line,) in enumerate(stream.rows, 1):
+        try:
+            yield _decode(line, stream, number)
+        except _InvalidText as error:
+            raise CorpusError(f"{error}: convert it to UTF-8") from None
+
+
+def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
+    """Chooses `count` pairs with distinct sources at random, in one pass and with memory for `count` pairs.
+
+    They are those whose sources have the smallest keyed hashes, so the choice depends on the seed and on what the
+    corpus holds, but not on its order. `WithoutHeldOut` gives the others.
+
+    Raises:
+        CorpusError: there are not more than `count` different sources.
+    """
+    chosen: dict[int, Pair] = {}
+    ranks: list[int] = []  # a heap of negated hashes: its top is the next to go
+    left_over = False
+    for pair in pairs:
+        digest = hashlib.blake2b(pair.source.encode(), digest_size=16, key=str(seed).encode()).digest()
+        rank = -int.from_bytes(digest, "big")
+        if rank in chosen:
+            continue
+        if len(ranks) < count:
+            heapq.heappush(ranks, rank)
+            chosen[rank] = pair
+            continue
+        left_over = True
+        if rank > ranks[0]:
+            del chosen[heapq.heapreplace(ranks, rank)]
+            chosen[rank] = pair
+    if not left_over:
+        raise CorpusError(
+            f"{count} pairs cannot be kept aside for validation: the training pairs have only {len(chosen)} "
+            "different sources; lower corpus.held_out or give corpus.validation"
+        )
+    return [chosen[rank] for rank in sorted(chosen)]
+
+
+class WithoutHeldOut:
+    """The pairs that share neither side with a held-out pair; each iteration reads `pairs` again.
+
+    Raises:
+        CorpusError: after an iteration in which nothing was left.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], held_out: Sequence[Pair]) -> None:
+        self.kept = 0
+        """Pairs given by the last complete iteration."""
+        self.removed = 0
+        """Pairs that it left out, the held-out ones among them."""
+        self._pairs = pairs
+        self._sources = frozenset(pair.source for pair in held_out)
+        self._targets = frozenset(pair.target for pair in held_out)
+
+    def __iter__(self) -> Iterator[Pair]:
+        kept = removed = 0
+        for pair in self._pairs:
+            if pair.source in self._sources or pair.target in self._targets:
+                removed += 1
+            else:
+                kept += 1
+                yield pair
+        if not kept:
+            raise CorpusError(
+                f"all {removed} training pairs share a side with one kept aside for validation; "
+                "lower corpus.held_out or give corpus.validation"
+            )
+        self.kept, self.removed = kept, removed
+
+
+class _InvalidText(Exception):
+    def __init__(self, place: str, byte: int) -> None:
+        super().__init__(f"{place}: not valid UTF-8 from byte {byte} of it on")
+        self.place = place
+
+
+class _Stream(NamedTuple):
+    """Rows of one or two columns, still as bytes."""
+
+    name: str
+    rows: Iterator[tuple[bytes, ...]]
+    width: int = 1
+    unit: str = "line"
+
+    def place(self, number: int) -> str:
+        return f"{self.name}, {self.unit} {number}"
+
+
+def _streams(pairs: PairsConfig) -> list[_Stream]:
+    if pairs.tfds:
+        streams = [_Stream(f"{pairs.tfds} {pairs.split}", _tfds_rows(pairs), 2, "example")]
+    elif pairs.tsv:
+        rows = _tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column)
+        streams = [_Stream(pairs.tsv, rows, 2)]
+    else:
+        streams = [_Stream(path, zip(_raw_lines(path))) for path in (pairs.source, pairs.target)]
+    if pairs.alignment:
+        streams.append(_Stream(pairs.alignment, zip(_raw_lines(pairs.alignment))))
+    return streams
+
+
+def _in_step(streams: list[_Stream]) -> Iterator[tuple[bytes, ...]]:
+    """The rows of all streams side by side; raises `CorpusError` with all counts unless they end together."""
+    together = zip_longest(*(stream.rows for stream in streams))
+    for number, rows in enumerate(together):
+        if None in rows:
+            counts = [number + (row is not None) for row in rows]
+            for later in together:
+                counts = [count + (row is not None) for count, row in zip(counts, later, strict=True)]
+            found = ", ".join(f"{s.name} has {count} {s.unit}s" for s, count in zip(streams, counts, strict=True))
+            raise CorpusError(f"{found}: the same number in each was expected, one for each pair")
+        yield tuple(cell for row in rows for cell in row)
+
+
+def _decode(cell: bytes, stream: _Stream, number: int) -> str:
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _InvalidText(stream.place(number), error.start + 1) from None
+
+
+def _raw_lines(path: str) -> Iterator[bytes]:
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, 1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                yield line.removesuffix(b"\n").removesuffix(b"\r")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CorpusError(f"{path}: cut off or damaged after line {number} ({error}): fetch it again") from None
+    except OSError as error:
+        raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None
+
+
+def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
+    if path == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+
+
+def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, bytes]]:
+    """Two columns, counted from 1; quotes mean nothing, and a blank line is a pair of empty sentences."""
+    needed = max(source, target)
+    for number, line in enumerate(_raw_lines(path), 1):
+        cells = line.split(b"\t") if line.strip() else [b""] * needed
+        if len(cells) < needed:
+            raise CorpusError(
+                f"{path}, line {number}: {len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} "
+                "separated by tabs; check source_column and target_column"
+            )
+        yield cells[source - 1], cells[target - 1]
+
+
+def _tfds_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
+    """Two features of a TensorFlow dataset in the library's own order, which is always the same."""
+    tfds = _tensorflow_datasets()
+    with _told_by(pairs.tfds):
+        builder = _prepared(tfds, pairs)
+        source, target = _features(builder, pairs)
+        streaming = tfds.ReadConfig(try_autocache=False)  # the cache would hold the dataset in memory
+        dataset = builder.as_dataset(split=pairs.split, shuffle_files=False, read_config=streaming)
+        dataset = dataset.map(lambda example: (example[source], example[target])).batch(1024).prefetch(2)
+        for sources, targets in dataset.as_numpy_iterator():
+            yield from zip(sources.tolist(), targets.tolist(), strict=True)
+
+
+def _tensorflow_datasets() -> Any:
+    try:
+        import tensorflow_datasets
+    except ImportError as error:  # it also needs importlib_resources, which it does not declare
+        raise CorpusError(
+            f"TensorFlow datasets cannot be read ({error}): pip install tensorflow-datasets importlib_resources"
+        ) from None
+    return tensorflow_datasets
+
+
+@contextlib.contextmanager
+def _told_by(dataset: str) -> Iterator[None]:
+    """Turns what the library raises, which may be anything and many lines long, into one line."""
+    try:
+        yield
+    except CorpusError:
+        raise
+    except Exception as error:
+        raise CorpusError(f"{dataset}: {' '.join(str(error).split())[:300] or type(error).__name__}") from error
+
+
+def _prepared(tfds: Any, pairs: PairsConfig) -> Any:
+    """The dataset's builder, after download and preparation where it is not on disk yet."""
+    try:
+        builder = tfds.builder(pairs.tfds, data_dir=pairs.tfds_directory or None, try_gcs=False)
+    except tfds.core.DatasetNotFoundError:
+        raise CorpusError(
+            f"{pairs.tfds}: neither a dataset that tensorflow_datasets {tfds.__version__} knows "
+            f"nor prepared in {pairs.tfds_directory or 'its default directory'}"
+        ) from None
+    if not (builder.data_path / "dataset_info.json").exists():
+        _refuse_unreachable(builder, pairs.tfds)
+        config = tfds.download.DownloadConfig(try_download_gcs=False)
+        builder.download_and_prepare(download_config=config)
+    return builder
+
+
+def _refuse_unreachable(builder: Any, name: str) -> None:
+    """Finds out in seconds that there is no way to the files; the library itself would retry for minutes."""
+    downloads = builder.data_dir_root / "downloads"
+    if any(downloads.glob(f"{builder.name}/*.INFO")) or any(downloads.glob("manual/*")):
+        return
+    hosts = {urlsplit(url).netloc: url for url in builder.url_infos or () if url.startswith("http")}
+    if hosts and not _any_answers(list(hosts.values())[:_PROBED_HOSTS]):
+        raise CorpusError(
+            f"{name}: not prepared in {builder.data_dir_root}, and {' '.join(list(hosts)[:_PROBED_HOSTS])} cannot be "
+            "reached to download it: prepare it on a machine with network access and set tfds_directory"
+        )
+
+
+def _any_answers(urls: list[str]) -> bool:
+    """Whether any of the servers answers at all; in threads, because resolving a name has no time limit."""
+    import requests  # what tensorflow_datasets downloads with, so proxies and certificates are the same
+
+    answered = threading.Event()
+
+    def probe(url: str) -> None:
+        with contextlib.suppress(requests.RequestException):
+            requests.get(url, stream=True, timeout=_PROBE_SECONDS).close()
+            answered.set()
+
+    threads = [threading.Thread(target=probe, args=(url,), daemon=True) for url in urls]
+    deadline = time.monotonic() + _PROBE_SECONDS
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return answered.is_set()
+
+
+def _features(builder: Any, pairs: PairsConfig) -> tuple[str, str]:
+    """Names of the source and the target feature."""
+    text = sorted(name for name, feature in builder.info.features.items() if _is_text(feature))
+    source, target = (builder.info.supervised_keys or ("", ""))[:2]
+    chosen = pairs.tfds_source or source, pairs.tfds_target or target
+    for name in chosen:
+        if name not in text:
+            problem = f"no text feature '{name}'" if name else "no supervised keys to say what is translated"
+            raise CorpusError(f"{pairs.tfds}: {problem}: set tfds_source and tfds_target to two of: {', '.join(text)}")
+    return chosen
+
+
+def _is_text(feature: Any) -> bool:
+    return getattr(feature, "shape", None) == () and feature.np_dtype in (object, str)

@@ -1,0 +1,162 @@
+"""The decoder: a GRU that attends with its previous state, and a deep read-out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from nmt.attention import AdditiveAttention, Tensor
+
+
+class Source(NamedTuple):
+    """An encoded source sentence as the decoder reads it; the same at every step."""
+
+    memory: Tensor
+    """[batch, positions, width]."""
+    keys: Tensor
+    """Projected memory, [batch, positions, attention units]."""
+    mask: Tensor
+    """Boolean [batch, positions], true at real positions."""
+
+
+class DecoderState(NamedTuple):
+    """What one step hands to the next; search reorders it along the batch and reads `weights`."""
+
+    hidden: Tensor
+    """GRU state s_i, float32 [batch, units]."""
+    context: Tensor
+    """Context vector c_i of this step, float32 [batch, memory width]."""
+    weights: Tensor
+    """Attention weights alpha_ij of this step, float32 [batch, positions]."""
+
+
+@keras.saving.register_keras_serializable("nmt")
+class Decoder(keras.layers.Layer):
+    """GRU decoder with additive attention over the previous state (Bahdanau et al. 2015, A.1.1, A.1.2 and A.2.2).
+
+    A step: attend with s_{i-1}, get c_i; update the GRU with the embedding of y_{i-1} and c_i, get s_i; read out
+    t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: the reset gate is applied after the
+    recurrent product (as cuDNN does), so that the state is multiplied once; the read-out uses s_i, not s_{i-1}, and
+    tanh, not maxout; the first state comes from both directions of the encoder, not from the backward one alone.
+
+    Args:
+        units: width of the state.
+        attention_units: width of the attention's hidden layer.
+        readout_units: width of the read-out.
+        state_dropout: rate of dropout on the state where the recurrence reads it, one mask a sentence.
+        seed: of the dropout masks.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        attention_units: int,
+        readout_units: int,
+        state_dropout: float = 0.0,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.units, self.attention_units, self.readout_units = units, attention_units, readout_units
+        self.state_dropout, self.seed = state_dropout, seed
+        self.attention = AdditiveAttention(attention_units, dtype=self.dtype_policy, name="attention")
+        self.bridge = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy, name="bridge")
+        self.readout_layer = keras.layers.Dense(
+            readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
+        )
+        self.dropout = keras.layers.Dropout(state_dropout, seed=seed, dtype="float32")
+
+    def build(self, embedded_shape: tuple, memory_shape: tuple, final_shape: tuple, *_: Any) -> None:
+        embedded, memory, gates = embedded_shape[-1], memory_shape[-1], 3 * self.units
+        self.attention.build((None, self.units), (None, None, memory))
+        self.bridge.build((None, final_shape[-1]))
+        self.readout_layer.build((None, self.units + memory + embedded))
+        self.embedding_kernel = self.add_weight(shape=(embedded, gates), autocast=False, name="embedding_kernel")
+        self.context_kernel = self.add_weight(shape=(memory, gates), autocast=False, name="context_kernel")
+        self.state_kernel = self.add_weight(
+            shape=(self.units, gates), initializer="orthogonal", autocast=False, name="state_kernel"
+        )
+        self.gate_bias = self.add_weight(shape=(gates,), initializer="zeros", autocast=False, name="gate_bias")
+        self.state_bias = self.add_weight(shape=(self.units,), initializer="zeros", autocast=False, name="state_bias")
+        self.built = True
+
+    def product(self, values: Tensor, kernel: Tensor) -> Tensor:
+        """values @ kernel, multiplied in the compute type, in float32 afterwards."""
+        product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
+        return ops.cast(product, "float32")
+
+    def source(self, memory: Tensor, mask: Tensor) -> Source:
+        """What attention reads of the encoder, computed once a sentence."""
+        return Source(memory, self.attention.keys(memory), mask)
+
+    def initial_state(self, final: Tensor, source: Source) -> DecoderState:
+        """s_0 = tanh(W_s [forward; backward]) from the encoder's final states [batch, width]."""
+        hidden = ops.cast(self.bridge(ops.cast(final, self.compute_dtype)), "float32")
+        weights = ops.zeros_like(ops.cast(source.mask, "float32"))
+        return DecoderState(hidden, ops.zeros_like(ops.cast(source.memory[:, 0], "float32")), weights)
+
+    def embedding_gates(self, embedded: Tensor) -> Tensor:
+        """The embedding's share of the gates: [..., embedding] -> float32 [..., 3 units]; no part of the recurrence."""
+        return self.product(embedded, self.embedding_kernel) + self.gate_bias
+
+    def step(
+        self, state: DecoderState, embedding_gates: Tensor, source: Source, state_mask: Tensor | None = None
+    ) -> DecoderState:
+        """One step of the recurrence, the same in training and in search.
+
+        Args:
+            state: of the step before.
+            embedding_gates: `embedding_gates` of the previous target piece, float32 [batch, 3 units].
+            source: encoded source sentence.
+            state_mask: dropout mask on the state, float32 [batch, units], or None.
+
+        Returns:
+            The state after this step, whose weights are the attention that it paid.
+        """
+        context, weights = self.attention(state.hidden, source.memory, source.keys, source.mask)
+        inputs = embedding_gates + self.product(context, self.context_kernel)
+        read = state.hidden if state_mask is None else state.hidden * state_mask
+        recurrent = self.product(read, self.state_kernel)
+        update, reset = ops.split(ops.sigmoid(inputs[:, : 2 * self.units] + recurrent[:, : 2 * self.units]), 2, axis=-1)
+        candidate = ops.tanh(inputs[:, 2 * self.units :] + reset * (recurrent[:, 2 * self.units :] + self.state_bias))
+        hidden = (1 - update) * state.hidden + update * candidate
+        return DecoderState(hidden, context, weights)
+
+    def readout(self, hidden: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
+        """t_i from state, context and embedding, each [..., width] -> [..., readout units] in the compute type."""
+        parts = [ops.cast(part, self.compute_dtype) for part in (hidden, context, embedded)]
+        return self.readout_layer(ops.concatenate(parts, axis=-1))
+
+    def call(
+        self, embedded: Tensor, memory: Tensor, final: Tensor, mask: Tensor, training: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Teacher forcing: all steps of a target sentence whose pieces are known.
+
+        Args:
+            embedded: embeddings of the target shifted right, [batch, steps, embedding].
+            memory, final: of the encoder, [batch, positions, width] and [batch, width].
+            mask: boolean [batch, positions].
+
+        Returns:
+            Read-outs [batch, steps, readout units] and attention weights, float32 [batch, steps, positions].
+        """
+        source = self.source(memory, mask)
+        start = self.initial_state(final, source)
+        state_mask = None
+        if training and self.state_dropout:
+            state_mask = self.dropout(ops.ones_like(start.hidden), training=True)
+
+        def body(state: DecoderState, gates: Tensor) -> tuple[DecoderState, DecoderState]:
+            state = self.step(state, gates, source, state_mask)
+            return state, state
+
+        gates = ops.transpose(self.embedding_gates(embedded), (1, 0, 2))  # [steps, batch, 3 units]
+        _, states = ops.scan(body, start, gates)
+        hidden, context, weights = (ops.transpose(values, (1, 0, 2)) for values in states)
+        return self.readout(hidden, context, embedded), weights
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("units", "attention_units", "readout_units", "state_dropout", "seed")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -1,0 +1,221 @@
+"""What differs by backend: compiling, training steps, determinism, precision. With pipeline.py the only room that
+imports TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from nmt.batching import Batch
+from nmt.config import Precision
+from nmt.errors import NmtError
+from nmt.losses import count_tokens, token_losses
+from nmt.model import Seq2Seq
+
+
+class EngineError(NmtError):
+    """Something that this backend cannot do."""
+
+
+def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of tensors as one compiled program; on TensorFlow one trace serves every shape.
+
+    All arguments are arrays or tensors.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, reduce_retracing=True)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
+
+
+def set_determinism(seed: int, deterministic: bool) -> None:
+    """Seeds Keras, NumPy and Python; `deterministic` asks TensorFlow for operations that repeat to the bit."""
+    keras.utils.set_random_seed(seed)
+    if deterministic and keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.enable_op_determinism()
+
+
+def decide_precision(wanted: Precision) -> Precision:
+    """The Keras policy that `auto` means on this hardware.
+
+    bfloat16 where it is multiplied natively: by CPUs with AVX512-BF16 or AMX, by GPUs of compute capability 8 and
+    later. On older GPUs float16 with loss scaling, on other CPUs float32.
+    """
+    if wanted != "auto":
+        return wanted
+    if keras.backend.backend() == "jax":
+        import jax
+
+        native = jax.default_backend() == "gpu" or _cpu_multiplies_bfloat16()
+        return "mixed_bfloat16" if native else "float32"
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        return "mixed_bfloat16" if _cpu_multiplies_bfloat16() else "float32"
+    capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability", (0, 0))
+    return "mixed_bfloat16" if capability >= (8, 0) else "mixed_float16"
+
+
+def _cpu_multiplies_bfloat16() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+class TrainStep:
+    """One optimizer step on a batch, compiled: model.loss, its gradient, and the update.
+
+    Args:
+        model: built model whose variables the step changes.
+        optimizer: built Keras optimizer; a loss-scaling one scales the loss.
+        smoothing: of the labels.
+    """
+
+    def __init__(self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float) -> None:
+        self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
+        self._compiled = self._tensorflow() if keras.backend.backend() == "tensorflow" else self._jax()
+
+    def __call__(self, batch: Batch) -> float:
+        """Updates the model; returns the mean loss of the batch's tokens in nats."""
+        return float(self._compiled(*batch))
+
+    def _loss(self, source: Any, target_in: Any, target_out: Any) -> Any:
+        logits, _ = self.model(source, target_in, training=True)
+        losses = token_losses(logits, target_out, self.smoothing)
+        return keras.ops.sum(losses) / count_tokens(target_out)
+
+    def _tensorflow(self) -> Callable[..., Any]:
+        import tensorflow as tf
+
+        def step(source: Any, target_in: Any, target_out: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = self._loss(source, target_in, target_out)
+                scaled = self.optimizer.scale_loss(loss)
+            gradients = tape.gradient(scaled, self.model.trainable_variables)
+            self.optimizer.apply(gradients, self.model.trainable_variables)
+            return loss
+
+        ids = tf.TensorSpec([None, None], tf.int32)
+        return tf.function(step, input_signature=[ids, ids, ids])
+
+    def _jax(self) -> Callable[..., Any]:
+        import jax
+
+        model, optimizer = self.model, self.optimizer
+
+        def losses(trainable: Any, fixed: Any, optimizer_values: Any, *batch: Any) -> Any:
+            mapping = zip(
+                [*model.trainable_variables, *model.non_trainable_variables], [*trainable, *fixed], strict=True
+            )
+            with keras.StatelessScope(state_mapping=list(mapping)) as scope:
+                loss = self._loss(*batch)
+                scaled = optimizer.scale_loss(loss)
+            return scaled, (loss, [scope.get_current_value(v) for v in model.non_trainable_variables])
+
+        @jax.jit
+        def step(trainable: Any, fixed: Any, optimizer_values: Any, *batch: Any) -> Any:
+            gradient = jax.value_and_grad(losses, has_aux=True)
+            (_, (loss, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *batch)
+            trainable, optimizer_values = optimizer.stateless_apply(optimizer_values, gradients, trainable)
+            return loss, (trainable, fixed, optimizer_values)
+
+        def update(*batch: Any) -> Any:
+            groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
+            loss, values = step(*([v.value for v in group] for group in groups), *batch)
+            for group, new in zip(groups, values, strict=True):
+                for variable, value in zip(group, new, strict=True):
+                    variable.assign(value)
+            return loss
+
+        return update
+
+
+def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:
+    """Values of Keras variables by their place and path: `0003/seq2seq/decoder/state_kernel`."""
+    return {f"{i:04d}/{v.path}": keras.ops.convert_to_numpy(v.value) for i, v in enumerate(variables)}
+
+
+def assign_arrays(variables: list[Any], arrays: dict[str, np.ndarray], where: str) -> None:
+    """Puts back what `variables_to_arrays` took.
+
+    Raises:
+        EngineError: another number of variables, or one of another shape.
+    """
+    if len(variables) != len(arrays):
+        raise EngineError(f"{where}: holds {len(arrays)} arrays where the model has {len(variables)} variables")
+    for variable, (name, array) in zip(variables, sorted(arrays.items()), strict=True):
+        if tuple(variable.shape) != array.shape:
+            raise EngineError(f"{where}: {name} has shape {array.shape}; the model needs {tuple(variable.shape)}")
+        variable.assign(array)
+
+
+def peak_memory() -> int:
+    """Largest resident memory of this process so far in MiB; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> dict[str, np.ndarray]:
+    """The moving averages of the model's trainable variables where the optimizer keeps them, else their values."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    if not inner.use_ema:
+        return variables_to_arrays(model.trainable_variables)
+    # Keras offers no public way to read the averages without overwriting the weights.
+    averages = inner._model_variables_moving_average
+    return {
+        f"{i:04d}/{v.path}": keras.ops.convert_to_numpy(average.value)
+        for i, (v, average) in enumerate(zip(model.trainable_variables, averages, strict=True))
+    }
+
+
+class EventWriter:
+    """Event files for TensorBoard: scalars and images. Writes nothing where TensorFlow is not installed.
+
+    TensorBoard itself is needed to look at them, not to write them: tf.summary.scalar and tf.summary.image live in
+    that package, the plain tf.summary.write and the two plugins' formats do not.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            import tensorflow as tf
+        except ImportError:
+            self._writer = None
+            return
+        self._tensorflow, self._writer = tf, tf.summary.create_file_writer(str(directory))
+
+    def scalars(self, step: int, values: Mapping[str, float]) -> None:
+        """A point at `step` for each named curve."""
+        for name, value in values.items():
+            self._write(step, "scalars", name, np.float32(value))
+
+    def image(self, step: int, name: str, pixels: np.ndarray) -> None:
+        """A picture, uint8 [height, width, 3 or 4]."""
+        if self._writer:
+            png = self._tensorflow.io.encode_png(pixels).numpy()
+            self._write(step, "images", name, [str(pixels.shape[1]).encode(), str(pixels.shape[0]).encode(), png])
+
+    def _write(self, step: int, plugin: str, name: str, value: Any) -> None:
+        if self._writer:
+            from tensorflow.core.framework.summary_pb2 import SummaryMetadata
+
+            metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin))
+            with self._writer.as_default(step):
+                self._tensorflow.summary.write(name, value, metadata=metadata)
+            self._writer.flush()

@@ -1,0 +1,131 @@
+"""Batches of ids through the compiled search and the compiled forward pass, for validation and translator alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from nmt import search
+from nmt.batching import Sequences, by_length, cut, make_batch, source_rows
+from nmt.config import SearchConfig
+from nmt.engine import compile_function
+from nmt.losses import token_losses
+from nmt.model import Seq2Seq
+
+
+class Hypothesis(NamedTuple):
+    """A translation in pieces, or a given one that was scored."""
+
+    ids: list[int]
+    """Pieces, without end of sentence."""
+    log_probability: float
+    """Of all pieces, end of sentence included where it is there, in nats."""
+    score: float
+    """Log-probability over length penalty."""
+    weights: np.ndarray
+    """Attention, float32 [pieces (and end of sentence), source pieces + end of sentence]."""
+    finished: bool
+    """Whether the end of sentence was reached."""
+
+
+def log_softmax(logits: Any) -> Any:
+    return logits - ops.logsumexp(logits, axis=-1, keepdims=True)
+
+
+class Inference:
+    """A model's compiled search and scoring.
+
+    Args:
+        model: built model; its weights may change between calls.
+    """
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self.model = model
+        self._searches: dict[tuple[int, float], Callable[..., Any]] = {}
+        self._score = compile_function(self._score_batch)
+
+    def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
+        """The best hypothesis of each source sentence (pieces without end of sentence), in order.
+
+        Sentences of like length go together, as many as `config.batch_tokens` allows.
+        """
+        packed = Sequences.of(sources)
+        lengths = packed.lengths + 1
+        order = by_length(lengths, lengths, np.arange(len(packed)))
+        found: list[Hypothesis | None] = [None] * len(packed)
+        for rows in cut(lengths, order, config.batch_tokens // config.beam_size):
+            batch = source_rows(packed, rows)
+            limits = np.ceil(config.max_length_ratio * lengths[rows] + 10).astype(np.int32)
+            steps = np.empty(
+                (limits.max(), 0), np.int32
+            )  # carries a length that is dynamic on TensorFlow, static on JAX
+            result = self._search(config.beam_size, config.length_penalty)(batch, limits, steps)
+            arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
+            for row, index in enumerate(rows):
+                found[index] = self._best(arrays, row, int(lengths[index]))
+        return found  # type: ignore[return-value]
+
+    @staticmethod
+    def _best(found: search.Found, row: int, positions: int) -> Hypothesis:
+        steps, finished = int(found.lengths[row, 0]), bool(found.finished[row, 0])
+        return Hypothesis(
+            ids=found.tokens[row, 0, : steps - finished].tolist(),
+            log_probability=float(found.log_probabilities[row, 0]),
+            score=float(found.scores[row, 0]),
+            weights=found.records[row, 0, :steps, :positions].copy(),
+            finished=finished,
+        )
+
+    def _search(self, slots: int, alpha: float) -> Callable[..., Any]:
+        if (slots, alpha) not in self._searches:
+
+            def run(source: Any, limits: Any, steps: Any) -> search.Found:
+                state, encoded = self.model.start(source)
+                encoded = search.repeat_rows(encoded, slots)
+
+                def step(tokens: Any, state: Any) -> tuple[Any, Any, Any]:
+                    logits, state = self.model.step(tokens, state, encoded)
+                    return log_softmax(logits), state, state.weights
+
+                longest, positions = ops.shape(steps)[0], ops.shape(source)[1]
+                return search.beam_search(step, state, limits, longest, positions, slots, alpha)
+
+            self._searches[slots, alpha] = compile_function(run)
+        return self._searches[slots, alpha]
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000
+    ) -> list[Hypothesis]:
+        """Teacher forcing: log-probability and attention of given pairs (pieces without end of sentence), in order."""
+        source, target = Sequences.of(sources), Sequences.of(targets)
+        costs = np.maximum(source.lengths, target.lengths) + 1
+        order = by_length(source.lengths, target.lengths, np.arange(len(costs)))
+        scored: list[Hypothesis | None] = [None] * len(costs)
+        for rows in cut(costs, order, batch_tokens):
+            losses, weights = map(ops.convert_to_numpy, self._score(*make_batch(source, target, rows)))
+            for row, index in enumerate(rows):
+                steps, positions = int(target.lengths[index]) + 1, int(source.lengths[index]) + 1
+                total = -float(losses[row].sum())
+                scored[index] = Hypothesis(
+                    list(targets[index]), total, total, weights[row, :steps, :positions].copy(), True
+                )
+        return scored  # type: ignore[return-value]
+
+    def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
+        logits, weights = self.model(source, target_in, training=False)
+        return token_losses(logits, target_out), weights
+
+
+def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` items one after the other, the last one shorter."""
+    window = []
+    for item in items:
+        window.append(item)
+        if len(window) == size:
+            yield window
+            window = []
+    if window:
+        yield window

@@ -1,0 +1,118 @@
+"""Seq2Seq = embeddings + encoder + decoder + output layer; one forward path for training, scoring and search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt.attention import Tensor
+from nmt.config import ModelConfig
+from nmt.decoder import Decoder, DecoderState, Source
+from nmt.encoder import Encoder
+from nmt.tokenizer import PAD
+
+
+class Seq2Seq(keras.Model):
+    """The translation model over ids.
+
+    Args:
+        config: sizes, tying and dropout.
+        source_size, target_size: pieces in the vocabularies; equal where all embeddings are tied.
+        seed: of the dropout masks (initial weights follow Keras's global seed).
+        dtype: Keras precision policy.
+    """
+
+    def __init__(
+        self, config: ModelConfig, source_size: int, target_size: int, seed: int = 0, dtype: str = "float32"
+    ) -> None:
+        # As in the decoder, types are chosen where a product is formed; Keras casts nothing behind our back.
+        super().__init__(dtype=dtype, name="seq2seq", autocast=False)
+        if config.tie == "all" and source_size != target_size:
+            raise ValueError(f"tied embeddings need one vocabulary; got {source_size} and {target_size} pieces")
+        self.config, self.target_size = config, target_size
+        rates = config.dropout
+        # Unit variance after the scaling by sqrt(width) in `embed`, and logits of unit variance where tied.
+        initializer = keras.initializers.RandomNormal(stddev=config.embedding**-0.5)
+
+        def embedding(size: int, name: str) -> keras.layers.Embedding:
+            return keras.layers.Embedding(
+                size, config.embedding, embeddings_initializer=initializer.clone(), dtype=self.dtype_policy, name=name
+            )
+
+        self.target_embedding = embedding(target_size, "target_embedding")
+        tied = config.tie == "all"
+        self.source_embedding = self.target_embedding if tied else embedding(source_size, "source_embedding")
+        self.encoder = Encoder(
+            config.units, config.encoder_layers, rates.encoder, seed + 1, dtype=self.dtype_policy, name="encoder"
+        )
+        self.decoder = Decoder(
+            config.units,
+            config.attention,
+            config.embedding,
+            rates.state,
+            seed + 2,
+            dtype=self.dtype_policy,
+            name="decoder",
+        )
+        self.embedding_dropout = keras.layers.Dropout(rates.embedding, seed=seed + 3, dtype=self.dtype_policy)
+        self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 4, dtype=self.dtype_policy)
+
+    def build(self, *_: Any) -> None:
+        width, units = self.config.embedding, self.config.units
+        self.source_embedding.build((None, None))
+        if not self.target_embedding.built:
+            self.target_embedding.build((None, None))
+        self.encoder.build((None, None, width))
+        self.decoder.build((None, None, width), (None, None, units), (None, units))
+        self.output_bias = self.add_weight(
+            shape=(self.target_size,), initializer="zeros", autocast=False, name="output_bias"
+        )
+        if self.config.tie == "none":
+            self.output_kernel = self.add_weight(shape=(self.target_size, width), autocast=False, name="output_kernel")
+        self.built = True
+
+    def embed(self, ids: Tensor, layer: keras.layers.Embedding, training: bool) -> Tensor:
+        """ids [batch, steps] -> [batch, steps, embedding], scaled to unit variance as first drawn."""
+        return self.embedding_dropout(layer(ids) * self.config.embedding**0.5, training=training)
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Read-out [..., embedding] -> float32 [..., target vocabulary]."""
+        kernel = self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
+        product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(ops.cast(kernel, self.compute_dtype)))
+        return ops.cast(product, "float32") + self.output_bias
+
+    def encode(self, source: Tensor, training: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Source ids [batch, positions], end of sentence included, padded with 0 -> memory, final states, mask."""
+        mask = source != PAD
+        lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
+        encoded = self.encoder(self.embed(source, self.source_embedding, training), lengths, training=training)
+        return encoded.memory, encoded.final, mask
+
+    def call(self, source: Tensor, target: Tensor, training: bool = False) -> tuple[Tensor, Tensor]:
+        """Teacher forcing.
+
+        Args:
+            source: ids with end of sentence, padded with 0, [batch, positions].
+            target: ids shifted right (beginning of sentence first), padded with 0, [batch, steps].
+
+        Returns:
+            Logits, float32 [batch, steps, target vocabulary], and attention weights, float32 [batch, steps, positions].
+        """
+        memory, final, mask = self.encode(source, training)
+        embedded = self.embed(target, self.target_embedding, training)
+        readout, weights = self.decoder(embedded, memory, final, mask, training=training)
+        return self.logits(self.readout_dropout(readout, training=training)), weights
+
+    def start(self, source: Tensor) -> tuple[DecoderState, Source]:
+        """Encodes source ids [batch, positions]: the decoder's first state and what each step reads."""
+        memory, final, mask = self.encode(source)
+        encoded = self.decoder.source(memory, mask)
+        return self.decoder.initial_state(final, encoded), encoded
+
+    def step(self, tokens: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState]:
+        """One step of search: last pieces [batch] -> logits of the next, float32 [batch, vocabulary], and the state."""
+        embedded = self.embed(tokens[:, None], self.target_embedding, training=False)[:, 0]
+        state = self.decoder.step(state, self.decoder.embedding_gates(embedded), source)
+        return self.logits(self.decoder.readout(state.hidden, state.context, embedded)), state

@@ -1,0 +1,55 @@
+"""tf.data moves what batching.py planned: gather, pad and prefetch beside the training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+
+from nmt.batching import Batch, EncodedCorpus, Plan
+
+
+def training_batches(
+    corpus: EncodedCorpus, plan: Plan, passes: int, first_pass: int = 0, first_batch: int = 0
+) -> Iterator[tuple[int, int, Batch]]:
+    """The batches of all passes from a place in the stream on.
+
+    On TensorFlow tf.data gathers and pads the next batches while a step runs; elsewhere they are made in line.
+
+    Args:
+        corpus: encoded pairs, read from disk batch by batch.
+        plan: of the corpus.
+        passes: number of passes in all.
+        first_pass, first_batch: place of the first batch to come.
+
+    Yields:
+        Pass, index of the batch within it, batch.
+    """
+    for pass_index in range(first_pass, passes):
+        skip = first_batch if pass_index == first_pass else 0
+        for index, batch in enumerate(pass_batches(corpus, plan, pass_index, skip), start=skip):
+            yield pass_index, index, batch
+
+
+def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch]:
+    """The batches of one pass behind the first `skip`."""
+    if keras.backend.backend() != "tensorflow":
+        for number, indices in enumerate(plan.batches(pass_index)):
+            if number >= skip:
+                yield corpus.batch(indices)
+        return
+    import tensorflow as tf
+
+    def gather(indices: Any) -> Any:
+        arrays = tf.numpy_function(lambda rows: tuple(corpus.batch(rows)), [indices], [tf.int32] * 3)
+        return Batch(*(tf.ensure_shape(array, [None, None]) for array in arrays))
+
+    planned = tf.data.Dataset.from_generator(
+        lambda: plan.batches(pass_index), output_signature=tf.TensorSpec([None], tf.int64)
+    )
+    data = planned.skip(skip).map(gather, num_parallel_calls=1).prefetch(8)
+    options = tf.data.Options()
+    # A pool of its own: the training step has all of TensorFlow's own threads to itself.
+    options.threading.private_threadpool_size = 1
+    yield from data.with_options(options)

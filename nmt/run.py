@@ -1,0 +1,176 @@
+"""The run directory: configuration, vocabularies, weights and checkpoints, written whole or not at all.
+
+saved_models/NAME/
+    config.json          the configuration, with the precision that was decided
+    shared.model         the vocabulary; source.model and target.model where there are two
+    best.npz             the best weights so far: what translates
+    checkpoints/*.npz    everything training needs to go on, named by its step
+    history.csv          a row a validation
+    corpus/              the training pairs as ids
+    tensorboard/         scalars and alignment images
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.errors import NmtError
+from nmt.tokenizer import Tokenizer
+
+
+class RunError(NmtError):
+    """A run directory that is missing, incomplete, damaged, or that belongs to another configuration."""
+
+
+FREE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
+    f"training.{name}" for name in ("validate_every", "patience", "metric", "precision")
+}
+"""Settings that may differ from those of the run that is resumed. (Precision is kept as it was decided.)"""
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file under another name beside its place and moves it there: it is never half there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Saves named arrays to an .npz file, whole or not at all."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_whole(path, buffer.getvalue())
+
+
+def load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Reads what `save_arrays` wrote; never unpickles.
+
+    Raises:
+        RunError: no such file, or not one of ours.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except FileNotFoundError:
+        raise RunError(f"{path}: no such file; has the run been trained?") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        raise RunError(f"{path}: damaged, or not a file of weights") from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory that is set up: its configuration and vocabularies."""
+
+    directory: Path
+    config: RunConfig
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def open(cls, directory: str | Path) -> Run:
+        """Opens a run for translation or to be resumed.
+
+        Raises:
+            RunError: it is missing, incomplete or damaged.
+        """
+        directory = Path(directory)
+        path = directory / "config.json"
+        try:
+            config = from_dict(RunConfig, json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise RunError(
+                f"{directory}: not a run directory, it has no config.json; train one with nmt train"
+            ) from None
+        except (ConfigError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
+            raise RunError(f"{path}: cannot be read ({error})") from None
+        if config.vocabulary.shared:
+            shared = Tokenizer.load(directory / "shared.model")
+            return cls(directory, config, shared, shared)
+        return cls(directory, config, *(Tokenizer.load(directory / f"{side}.model") for side in ("source", "target")))
+
+    @classmethod
+    def create(cls, directory: Path, config: RunConfig, source: Tokenizer, target: Tokenizer) -> Run:
+        """Sets a run directory up; the configuration comes last, and makes it a run."""
+        directory.mkdir(parents=True, exist_ok=True)
+        if config.vocabulary.shared:
+            source.save(directory / "shared.model")
+        else:
+            source.save(directory / "source.model")
+            target.save(directory / "target.model")
+        run = cls(directory, config, source, target)
+        run.save_config()
+        return run
+
+    def save_config(self) -> None:
+        text = json.dumps(to_dict(self.config), indent=2, ensure_ascii=False)
+        write_whole(self.directory / "config.json", text.encode())
+
+    @property
+    def best(self) -> Path:
+        """The weights that translate."""
+        return self.directory / "best.npz"
+
+    def checkpoints(self) -> list[Path]:
+        """Checkpoints, oldest first."""
+        return sorted((self.directory / "checkpoints").glob("*.npz"))
+
+    def save_checkpoint(self, step: int, arrays: Mapping[str, np.ndarray]) -> None:
+        """Saves a checkpoint and deletes those beyond the newest `training.checkpoints.keep`."""
+        save_arrays(self.directory / "checkpoints" / f"{step:09d}.npz", arrays)
+        for path in self.checkpoints()[: -self.config.training.checkpoints.keep]:
+            path.unlink()
+
+    def read_history(self) -> list[dict[str, str]]:
+        """Rows of history.csv, a validation each; none where there is no file."""
+        path = self.directory / "history.csv"
+        if not path.exists():
+            return []
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def write_history(self, rows: list[dict[str, Any]]) -> None:
+        """Writes history.csv anew."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(self.directory / "history.csv", text.getvalue().encode())
+
+
+def require_same(saved: RunConfig, wanted: RunConfig, directory: Path) -> None:
+    """Refuses to resume a run with settings that would make it another one.
+
+    Raises:
+        RunError: names the first field that differs, and both values.
+    """
+    for name, old, new in _differences(to_dict(saved), to_dict(wanted), ""):
+        if not any(name == free or name.startswith(free + ".") for free in FREE):
+            raise RunError(
+                f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
+                "give this run another name, set the old value, or delete the directory"
+            )
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str) -> list[tuple[str, Any, Any]]:
+    found = []
+    for name, value in old.items():
+        if isinstance(value, dict):
+            found += _differences(value, new[name], f"{prefix}{name}.")
+        elif value != new[name]:
+            found.append((f"{prefix}{name}", value, new[name]))
+    return found

@@ -1,0 +1,346 @@
+"""From a configuration to a trained run: fit, validate, keep the best, go on where an earlier call stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from nmt import engine
+from nmt.alignment import parse_pharaoh
+from nmt.batching import Batch
+from nmt.config import RunConfig, ScheduleConfig
+from nmt.evaluation import alignment_score, bleu
+from nmt.model import Seq2Seq
+from nmt.pipeline import pass_batches
+from nmt.plotting import heatmap
+from nmt.preparation import Prepared, prepare
+from nmt.progress import Ticker, duration
+from nmt.run import load_arrays, save_arrays
+from nmt.tokenizer import PAD
+from nmt.translator import Translator
+
+
+@dataclass
+class Place:
+    """How far a run is; part of every checkpoint."""
+
+    pass_index: int = 0
+    batch: int = 0
+    """Batches of this pass that have been trained on."""
+    step: int = 0
+    best: float | None = None
+    """Best value of the metric so far."""
+    stale: int = 0
+    """Validations since."""
+    losses: float = 0.0
+    """Sum of the batch losses since the last validation, and their number."""
+    batches: int = 0
+    seconds: float = 0.0
+    """Time spent in training steps, all calls together."""
+    tokens: int = 0
+    """Target tokens trained on, all calls together."""
+    stopped_early: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Where a run is and how far it got."""
+
+    directory: Path
+    steps: int
+    best: float | None
+    """Best value of `training.metric` on the validation set."""
+    finished: bool
+    """False after an interruption: the same call goes on."""
+
+
+def train(config: RunConfig) -> TrainingResult:
+    """Trains the run that `config` describes, or goes on with it; says on standard error how it goes.
+
+    Ctrl-C (or a termination signal) ends it after the step at hand, with a checkpoint.
+
+    Raises:
+        NmtError: a corpus, vocabulary or run directory that does not fit; the message says what to do.
+    """
+    engine.set_determinism(config.training.seed, config.training.deterministic)
+    ticker = Ticker()
+    prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
+    return Trainer(prepared, ticker).run()
+
+
+def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
+    """Linear warm-up, then the decay that the configuration names."""
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if config.decay == "cosine":
+        return keras.optimizers.schedules.CosineDecay(
+            0.0 if warmup else peak,
+            max(total_steps - warmup, 1),
+            alpha=config.final_share,
+            warmup_target=peak if warmup else None,
+            warmup_steps=warmup,
+        )
+    return WarmUp(peak, warmup, config.decay == "inverse_sqrt")
+
+
+@keras.saving.register_keras_serializable("nmt")
+class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up to `peak`, then constant or falling as 1/sqrt(step) (Vaswani et al. 2017, eq. 3)."""
+
+    def __init__(self, peak: float, warmup_steps: int, inverse_sqrt: bool) -> None:
+        self.peak, self.warmup_steps, self.inverse_sqrt = peak, warmup_steps, inverse_sqrt
+
+    def __call__(self, step: Any) -> Any:
+        step = keras.ops.cast(step, "float32") + 1.0
+        warmup = float(max(self.warmup_steps, 1))
+        rising = keras.ops.minimum(step / warmup, 1.0)
+        falling = keras.ops.sqrt(warmup / keras.ops.maximum(step, warmup)) if self.inverse_sqrt else 1.0
+        return self.peak * rising * falling
+
+    def get_config(self) -> dict[str, object]:
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "inverse_sqrt": self.inverse_sqrt}
+
+
+class Trainer:
+    """One run's model, optimizer and place in the stream of batches.
+
+    Args:
+        prepared: run, training pairs and validation pairs.
+        ticker: where progress is shown.
+    """
+
+    def __init__(self, prepared: Prepared, ticker: Ticker) -> None:
+        self.prepared, self.directory, self.ticker = prepared, prepared.run.directory, ticker
+        self.config = prepared.run.config.training
+        self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed)
+        first_pass = list(self.plan.batches(0))
+        self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
+        self.model = self._build(self.config.precision)
+        self.optimizer = self._optimizer()
+        self.train_step = engine.TrainStep(self.model, self.optimizer, self.config.label_smoothing)
+        # Validation and translation use the averaged weights: a model of their own, so that nothing is swapped.
+        self.averaged = self._build("float32")
+        self.translator = Translator(prepared.run, self.averaged)
+        self.place = Place()
+        self.history: list[dict[str, Any]] = []
+        self.events = engine.EventWriter(self.directory / "tensorboard")
+
+    def _build(self, precision: str) -> Seq2Seq:
+        run = self.prepared.run
+        model = Seq2Seq(run.config.model, run.source.size, run.target.size, self.config.seed, precision)
+        model.build()
+        return model
+
+    def _optimizer(self) -> keras.optimizers.Optimizer:
+        config = self.config
+        optimizer: keras.optimizers.Optimizer = keras.optimizers.Adam(
+            learning_rate(config.schedule, config.passes * self.steps_per_pass),
+            global_clipnorm=config.clip_norm or None,
+            use_ema=config.ema > 0,
+            ema_momentum=config.ema or 0.99,
+        )
+        if config.precision == "mixed_float16":
+            optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        optimizer.build(self.model.trainable_variables)
+        return optimizer
+
+    def run(self) -> TrainingResult:
+        """Trains to the end or to an interruption."""
+        self._restore()
+        self._introduce()
+        with interruption() as interrupted:
+            while not self._done():
+                self._train_pass(interrupted)
+                if interrupted.is_set():
+                    self._save()
+                    self.ticker.say(
+                        f"interrupted; step {self.place.step} is saved in {self.directory}, "
+                        "the same command goes on from there"
+                    )
+                    break
+        finished = self._done()
+        if finished:
+            self.ticker.say(self._farewell())
+        return TrainingResult(self.directory, self.place.step, self.place.best, finished)
+
+    def _done(self) -> bool:
+        return self.place.stopped_early or self.place.pass_index >= self.config.passes
+
+    def _train_pass(self, interrupted: threading.Event) -> None:
+        """Trains the rest of the current pass, or until an interruption or early stopping."""
+        place, every = self.place, self.config.checkpoints.every
+        started = time.perf_counter()
+        for batch in pass_batches(self.prepared.train, self.plan, place.pass_index, place.batch):
+            self._step(batch)
+            place.seconds += time.perf_counter() - started
+            self.ticker.show(self._line, place.step % self.config.log_every == 0)
+            if self.config.validate_every and place.step % self.config.validate_every == 0:
+                self._validate()
+            elif every and place.step % every == 0:
+                self._save()
+            if interrupted.is_set() or place.stopped_early:
+                return
+            started = time.perf_counter()
+        place.pass_index, place.batch = place.pass_index + 1, 0
+        if not self.config.validate_every or place.pass_index == self.config.passes:
+            self._validate()
+
+    def _step(self, batch: Batch) -> None:
+        loss = self.train_step(batch)
+        place = self.place
+        place.step, place.batch = place.step + 1, place.batch + 1
+        place.losses, place.batches = place.losses + loss, place.batches + 1
+        place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
+
+    def _line(self) -> str:
+        place, total = self.place, self.steps_per_pass * self.config.passes
+        speed = place.tokens / max(place.seconds, 1e-9)
+        left = place.seconds / place.step * max(total - place.step, 0)
+        return (
+            f"pass {place.pass_index + 1}/{self.config.passes}  step {place.step}/~{total}  "
+            f"loss {place.losses / place.batches:.3f}  {speed:,.0f} tokens/s  {duration(left)} left"
+        )
+
+    def _validate(self) -> None:
+        """Measures the averaged weights on the validation pairs, keeps them if they are the best, checkpoints."""
+        place = self.place
+        arrays = engine.averaged_arrays(self.model, self.optimizer)
+        engine.assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
+        measured = validate(self.translator, self.prepared)
+        better = place.best is None or (
+            measured["bleu"] > place.best if self.config.metric == "bleu" else measured["loss"] < place.best
+        )
+        if better:
+            place.best, place.stale = measured[self.config.metric], 0
+            save_arrays(self.prepared.run.best, arrays)
+        else:
+            place.stale += 1
+        place.stopped_early = bool(self.config.patience) and place.stale >= self.config.patience
+        self._record(measured, better)
+        place.losses, place.batches = 0.0, 0
+        self._save()
+
+    def _record(self, measured: dict[str, float], better: bool) -> None:
+        """One validation into history.csv, TensorBoard and onto the terminal."""
+        place = self.place
+        row: dict[str, Any] = {
+            "pass": place.pass_index,
+            "step": place.step,
+            "train_loss": round(place.losses / max(place.batches, 1), 4),
+            **{f"validation_{name}": round(value, 4) for name, value in measured.items()},
+            "learning_rate": float(f"{float(self.optimizer.learning_rate):.4g}"),
+            "tokens_per_second": round(place.tokens / max(place.seconds, 1e-9)),
+            "seconds": round(place.seconds, 1),
+            "peak_memory_mib": engine.peak_memory(),
+        }
+        self.history.append(row)
+        self.prepared.run.write_history(self.history)
+        self.events.scalars(place.step, {name: float(value) for name, value in row.items()})
+        self.events.image(place.step, "alignment", self._picture())
+        shown = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
+        self.ticker.say(f"step {place.step}: validation {shown}{'  (best)' if better else ''}")
+
+    def _picture(self) -> np.ndarray:
+        """The alignment of the first validation pair as pixels."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        pair = self.prepared.validation[0]
+        canvas = FigureCanvasAgg(heatmap(next(self.translator.align([pair.source], [pair.target])).alignment))
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())
+
+    def _save(self) -> None:
+        variables = [*self.model.variables, *self.optimizer.variables]
+        arrays = engine.variables_to_arrays(variables)
+        arrays["place"] = np.array(json.dumps(asdict(self.place)))
+        self.prepared.run.save_checkpoint(self.place.step, arrays)
+
+    def _restore(self) -> None:
+        """Goes back to the newest checkpoint, if there is one."""
+        checkpoints = self.prepared.run.checkpoints()
+        if not checkpoints:
+            return
+        arrays = load_arrays(checkpoints[-1])
+        self.place = Place(**json.loads(str(arrays.pop("place"))))
+        engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
+        rows = self.prepared.run.read_history()
+        self.history = [dict(row) for row in rows if int(row["step"]) <= self.place.step]
+        if self.place.stale < self.config.patience:  # more patience than before: go on
+            self.place.stopped_early = False
+
+    def _introduce(self) -> None:
+        run = self.prepared.run
+        self.ticker.say(
+            f"{len(self.prepared.train)} training pairs, {len(self.prepared.validation)} validation pairs, "
+            f"{self.model.count_params() / 1e6:.1f} million parameters, {run.config.training.precision}"
+        )
+        if self._done():
+            return
+        went = f"going on from step {self.place.step}; " if self.place.step else ""
+        self.ticker.say(
+            f"{went}about {self.steps_per_pass} batches a pass, {100 * self.waste:.1f} % padding; "
+            f"run directory {self.directory}"
+        )
+
+    def _farewell(self) -> str:
+        reason = (
+            f"no better {self.config.metric} in {self.config.patience} validations"
+            if self.place.stopped_early
+            else f"{self.config.passes} passes done"
+        )
+        return (
+            f"training has ended: {reason}, {self.place.step} steps in {duration(self.place.seconds)}; "
+            f"best validation {self.config.metric} {self.place.best:.2f}"
+        )
+
+
+def validate(translator: Translator, prepared: Prepared) -> dict[str, float]:
+    """Loss (nats a token), greedy BLEU, and alignment error rate where the validation pairs have gold links."""
+    pairs = prepared.validation
+    sources = [pair.source for pair in pairs]
+    forced = list(translator.align(sources, [pair.target for pair in pairs]))
+    tokens = sum(len(ids) + 1 for ids in prepared.run.target.encode([pair.target for pair in pairs]))
+    greedy = [
+        translation.text
+        for translation in translator.translate(sources, replace(translator.config.search, beam_size=1))
+    ]
+    measured = {
+        "loss": -sum(pair.log_probability for pair in forced) / tokens,
+        "bleu": bleu(greedy, [pair.target for pair in pairs]).value,
+    }
+    if pairs[0].alignment is not None:
+        gold = [parse_pharaoh(pair.alignment or "", f"validation pair {i + 1}") for i, pair in enumerate(pairs)]
+        measured["aer"] = alignment_score([pair.alignment.links for pair in forced], gold).aer
+    return measured
+
+
+@contextlib.contextmanager
+def interruption() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or termination signal sets; the second Ctrl-C raises KeyboardInterrupt."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def request(number: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+        print("\nnmt: finishing this step, then saving ...", file=sys.stderr)
+
+    handlers = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Linter, formatter, types and tests, in an environment of their own. Arguments go to pytest:
+#   bash scripts/test.sh -k alignment
+#   bash scripts/test.sh -m slow
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/environment.sh
+
+prepare_environment "[test,jax]"
+.venv/bin/ruff check .
+.venv/bin/ruff format --check .
+.venv/bin/mypy nmt
+.venv/bin/python -m pytest "$@"

@@ -1,0 +1,11 @@
+"""Translates a file, standard input, or what is typed; the same as `nmt translate`.
+
+python scripts/translate.py --model saved_models/demo --input source.txt --output translation.txt
+"""
+
+import sys
+
+from nmt.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["translate", *sys.argv[1:]]))

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.alignment import (
+    AlignmentError,
+    Gold,
+    WordAlignment,
+    format_pharaoh,
+    hard_links,
+    parse_pharaoh,
+    word_alignment,
+)
+
+
+class Words(NamedTuple):
+    words: list[str]
+    word_of_piece: list[int]
+
+
+SOURCE = Words(["ein", "Hund"], [0, 1, 1])
+TARGET = Words(["a", "dog"], [0, 0, 1])
+PIECES = np.array(
+    [
+        [0.5, 0.2, 0.1, 0.2],
+        [0.7, 0.0, 0.1, 0.2],
+        [0.1, 0.3, 0.4, 0.2],
+    ]
+)
+
+
+def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
+    alignment = word_alignment(PIECES, SOURCE, TARGET)
+    np.testing.assert_allclose(alignment.weights, [[0.6, 0.2], [0.1, 0.7]], atol=1e-7)
+    np.testing.assert_allclose(alignment.end_of_sentence, [0.2, 0.2], atol=1e-7)
+    assert (alignment.source, alignment.target) == (("ein", "Hund"), ("a", "dog"))
+    assert alignment.weights.dtype == alignment.end_of_sentence.dtype == np.float32
+    assert alignment.links == {(0, 0), (1, 1)}
+
+
+def test_the_row_of_the_targets_end_of_sentence_is_dropped() -> None:
+    with_end = np.vstack([PIECES, [0.0, 0.0, 0.0, 1.0]])
+    assert word_alignment(with_end, SOURCE, TARGET) == word_alignment(PIECES, SOURCE, TARGET)
+
+
+def test_words_without_a_piece_have_no_mass_and_no_link() -> None:
+    source, target = Words(["ein", "\u200b", "Hund"], [0, 2, 2]), Words(["a", "\u200b", "dog"], [0, 0, 2])
+    alignment = word_alignment(PIECES, source, target)
+    np.testing.assert_allclose(alignment.weights, [[0.6, 0.0, 0.2], [0.0, 0.0, 0.0], [0.1, 0.0, 0.7]], atol=1e-7)
+    np.testing.assert_allclose(alignment.end_of_sentence, [0.2, 0.0, 0.2], atol=1e-7)
+    assert alignment.links == {(0, 0), (2, 2)}
+
+
+def segmented(pieces_per_word: list[int]) -> Words:
+    return Words(
+        [f"w{i}" for i in range(len(pieces_per_word))], [i for i, n in enumerate(pieces_per_word) for _ in range(n)]
+    )
+
+
+pieces_per_word = st.lists(st.integers(0, 3), max_size=6)
+
+
+@given(pieces_per_word, pieces_per_word, st.integers(0, 2**32 - 1))
+def test_rows_keep_their_mass_and_agree_with_loops(source: list[int], target: list[int], seed: int) -> None:
+    s, t = segmented(source), segmented(target)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(sum(source) + 1), size=sum(target))
+    alignment = word_alignment(weights, s, t)
+    assert alignment.weights.shape == (len(target), len(source))
+    mass = alignment.weights.sum(axis=1) + alignment.end_of_sentence
+    np.testing.assert_allclose(mass, [float(n > 0) for n in target], atol=1e-5)
+    for i in range(len(target)):
+        for j in range(len(source)):
+            block = [
+                [weights[p, q] for q, word in enumerate(s.word_of_piece) if word == j]
+                for p, word in enumerate(t.word_of_piece)
+                if word == i
+            ]
+            expected = sum(map(sum, block)) / len(block) if block else 0.0
+            assert alignment.weights[i, j] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "source", "message"),
+    [
+        (PIECES[:, :3], SOURCE, r"shape \[3, 3\]: expected \[3 or 4, 4\], for 3 target and 3 source pieces"),
+        (PIECES[:2], SOURCE, r"shape \[2, 4\]"),
+        (PIECES[0], SOURCE, r"shape \[4\]"),
+        (PIECES, Words(["ein"], [0, 1, 1]), r"source: word_of_piece names a word outside 0\.\.0"),
+        (PIECES, Words(["ein"], [0, -1, 0]), "source: word_of_piece names a word outside"),
+        (PIECES * np.nan, SOURCE, "expected finite numbers, none below 0"),
+        (-PIECES, SOURCE, "expected finite numbers, none below 0"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights: Any, source: Words, message: str) -> None:
+    with pytest.raises(AlignmentError, match=message):
+        word_alignment(weights, source, TARGET)
+
+
+def links(weights: list[list[float]], end_of_sentence: list[float]) -> set[tuple[int, int]]:
+    return set(hard_links(np.array(weights, np.float32), np.array(end_of_sentence, np.float32)))
+
+
+def test_a_word_is_linked_to_its_largest_weight_the_first_of_equals() -> None:
+    assert links([[0.1, 0.6], [0.4, 0.4]], [0.3, 0.2]) == {(1, 0), (0, 1)}
+
+
+def test_more_mass_on_the_end_of_sentence_leaves_a_word_unlinked_as_much_does_not() -> None:
+    assert links([[0.3, 0.2], [0.4, 0.2]], [0.5, 0.4]) == {(0, 1)}
+
+
+def test_no_source_words_no_links() -> None:
+    assert links([[], []], [1.0, 1.0]) == set()
+
+
+@given(pieces_per_word, pieces_per_word, st.integers(0, 2**32 - 1))
+def test_json_gives_the_alignment_back(source: list[int], target: list[int], seed: int) -> None:
+    weights = np.random.default_rng(seed).dirichlet(np.ones(sum(source) + 1), size=sum(target))
+    alignment = word_alignment(weights, segmented(source), segmented(target))
+    text = json.dumps(alignment.to_json())
+    back = WordAlignment.from_json(json.loads(text))
+    assert (back.source, back.target, back.links) == (alignment.source, alignment.target, alignment.links)
+    np.testing.assert_allclose(back.weights, alignment.weights, atol=5.1e-5)
+    np.testing.assert_allclose(back.end_of_sentence, alignment.end_of_sentence, atol=5.1e-5)
+    assert json.dumps(back.to_json()) == text
+
+
+def test_json_is_short_and_readable() -> None:
+    assert word_alignment(PIECES / 3, SOURCE, TARGET).to_json() == {
+        "source": ["ein", "Hund"],
+        "target": ["a", "dog"],
+        "weights": [[0.2, 0.0667], [0.0333, 0.2333]],
+        "end_of_sentence": [0.0667, 0.0667],
+        "links": [[0, 0], [1, 1]],
+    }
+
+
+def test_links_survive_weights_that_rounding_makes_equal() -> None:
+    alignment = WordAlignment(("a", "b"), ("c",), np.array([[0.40001, 0.40002]]), np.array([0.2]))
+    assert alignment.links == {(1, 0)}
+    assert WordAlignment.from_json(alignment.to_json()).links == {(1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": [[0.5, 0.5]]}, r"line 3: weights has shape \[1, 2\]: expected \[2, 2\]"),
+        ({"weights": [[0.5], [0.5, 0.5]]}, r"line 3: weights: expected numbers of shape \[2, 2\]"),
+        ({"weights": "much"}, "line 3: weights: expected numbers"),
+        ({"end_of_sentence": [0.1]}, r"line 3: end_of_sentence has shape \[1\]: expected \[2\]"),
+        ({"end_of_sentence": [0.1, float("nan")]}, "line 3: end_of_sentence: expected finite numbers"),
+        ({"source": "ein Hund"}, "line 3: source: expected a list of words"),
+        ({"target": ["a", 1]}, "line 3: target: expected a list of words"),
+        ({"links": [[0, 2]]}, "line 3: link 0-2 is out of range: 2 source and 2 target words"),
+        ({"links": [[-1, 0]]}, "line 3: link -1-0 is out of range"),
+        ({"links": [[0, 1, 2]]}, "line 3: links: expected a list of pairs"),
+        ({"links": "0-0"}, "line 3: links: expected a list of pairs"),
+    ],
+)
+def test_broken_json_is_refused_with_its_place(change: dict[str, Any], message: str) -> None:
+    good = word_alignment(PIECES, SOURCE, TARGET).to_json()
+    with pytest.raises(AlignmentError, match=message) as error:
+        WordAlignment.from_json({**good, **change}, "line 3")
+    assert "\n" not in str(error.value)
+
+
+def test_json_with_something_missing_or_no_object_is_refused() -> None:
+    good = word_alignment(PIECES, SOURCE, TARGET).to_json()
+    del good["links"]
+    with pytest.raises(AlignmentError, match="^here: 'links' is missing$"):
+        WordAlignment.from_json(good, "here")
+    with pytest.raises(AlignmentError, match="^here: expected a JSON object, got list$"):
+        WordAlignment.from_json([good], "here")
+
+
+def test_alignments_are_equal_by_value_and_cannot_be_changed() -> None:
+    one, same = word_alignment(PIECES, SOURCE, TARGET), word_alignment(PIECES, SOURCE, TARGET)
+    other = word_alignment(PIECES[[0, 1, 1]], SOURCE, TARGET)
+    assert one == same and hash(one) == hash(same)
+    assert one != other
+    with pytest.raises(ValueError, match="read-only"):
+        one.weights[0, 0] = 1
+
+
+def test_pharaoh_has_sure_and_possible_links() -> None:
+    gold = parse_pharaoh("0-0 1-2\t3p4 0p0\n", "gold.txt, line 1")
+    assert gold == Gold(sure=frozenset({(0, 0), (1, 2)}), possible=frozenset({(0, 0), (1, 2), (3, 4)}))
+    assert parse_pharaoh("", "gold.txt, line 2") == Gold(frozenset(), frozenset())
+
+
+@pytest.mark.parametrize("token", ["1:2", "1-", "-1-2", "1-2-3", "a-1", "1P2", "1.0-2", "٣-1", "1-" + "9" * 5000])
+def test_a_token_that_is_no_link_is_named_with_its_place(token: str) -> None:
+    with pytest.raises(AlignmentError) as error:
+        parse_pharaoh(f"0-0 {token} 2-2", "gold.txt, line 7")
+    expected = f"gold.txt, line 7: '{token}' is no link: expected one such as 1-2 (sure) or 3p4 (possible)"
+    assert str(error.value) == expected
+
+
+def test_pharaoh_is_written_sorted_by_number() -> None:
+    assert format_pharaoh({(10, 1), (2, 3), (2, 0)}) == "2-0 2-3 10-1"
+    assert format_pharaoh({(1, 1)}, possible={(1, 1), (0, 4)}) == "0p4 1-1"
+    assert word_alignment(PIECES, SOURCE, TARGET).pharaoh() == "0-0 1-1"
+
+
+link_sets = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=8)
+
+
+@given(link_sets, link_sets)
+def test_pharaoh_reads_what_it_wrote(sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]) -> None:
+    assert parse_pharaoh(format_pharaoh(sure, more), "here") == Gold(sure, sure | more)

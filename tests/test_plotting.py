@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from matplotlib import font_manager
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from nmt import plotting
+from nmt.alignment import WordAlignment
+from nmt.plotting import PlotError, heatmap, save_figure, save_heatmap, show_heatmaps
+
+
+def made(source: Any, target: Any, weights: Any, end_of_sentence: Any) -> WordAlignment:
+    return WordAlignment(source, target, np.asarray(weights, np.float32), np.asarray(end_of_sentence, np.float32))
+
+
+def alignment(source: str, target: str) -> WordAlignment:
+    s, t = tuple(source.split()), tuple(target.split())
+    weights = np.random.default_rng(len(s)).dirichlet(np.full(len(s) + 1, 0.3), size=len(t))
+    return made(s, t, weights[:, :-1], weights[:, -1])
+
+
+SMALL = alignment("ein kleiner Hund", "a small dog")
+COMPOUND = "Donaudampfschifffahrtsgesellschaftsgesetz"
+
+
+def texts(figure: Figure) -> list[Text]:
+    """What is written, ticks of the colour bar included."""
+    found = [artist for artist in figure.findobj(Text) if isinstance(artist, Text)]
+    return [text for text in found if text.get_text() and text.get_visible()]
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in texts(figure)]
+
+
+def corners(mesh: QuadMesh) -> np.ndarray:
+    """[rows + 1, columns + 1, (x, y)] in inches."""
+    return np.asarray(mesh.get_coordinates())
+
+
+def meshes(figure: Figure) -> tuple[QuadMesh, QuadMesh]:
+    """The cells of the words, and those of the end of sentence, which are to their right."""
+    found = [mesh for mesh in figure.axes[0].collections if isinstance(mesh, QuadMesh)]
+    words, end = sorted(found, key=lambda mesh: corners(mesh)[0, 0, 0])
+    return words, end
+
+
+def outlines(figure: Figure) -> set[tuple[int, int]]:
+    """Column and row of the outlined cells."""
+    grid = corners(meshes(figure)[0])
+    start, size = grid[0, 0], grid[1, 1] - grid[0, 0]
+    boxes = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+    cells = [np.array(box.get_xy()) for box in boxes if box.get_width() == pytest.approx(size[0])]
+    return {(int(column), int(row)) for column, row in (np.round((cell - start) / size) for cell in cells)}
+
+
+def extent(mesh: QuadMesh) -> Bbox:
+    """In pixels from the lower left corner."""
+    points = mesh.get_window_extent().get_points()
+    return Bbox([points.min(axis=0), points.max(axis=0)])
+
+
+def check_layout(figure: Figure) -> None:
+    """No text is cut or lies over another, and no label over a cell."""
+    figure.canvas.draw()
+    width, height = figure.canvas.get_width_height()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    for name, box in boxes:
+        assert 0 <= box.x0 < box.x1 <= width and 0 <= box.y0 < box.y1 <= height, f"{name} is cut"
+    for (one, box), (other, other_box) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(other_box), f"{one} overlaps {other}"
+    for mesh in meshes(figure):
+        cells = extent(mesh)
+        for name, box in boxes:
+            inside = cells.x0 <= box.x0 and box.x1 <= cells.x1 and cells.y0 <= box.y0 and box.y1 <= cells.y1
+            assert inside or not box.overlaps(cells), f"{name} lies over the cells"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "title"),
+    [
+        ("Hallo", "Hello", ""),
+        ("Hallo", "Hello", "A title that is a good deal longer than the two words below it are"),
+        ("Hallo", "Hello", COMPOUND),
+        (COMPOUND, "law", ""),
+        ("law", COMPOUND, "law"),
+        ("ein kleiner Hund", "a small dog", "a small dog"),
+        (f"das umstrittene {COMPOUND} trotz erheblicher Bedenken", "the controversial Danube law despite concerns", ""),
+        (" ".join("a" * 40), "a b c", ""),
+        ("a", " ".join(f"word{i}" for i in range(60)), "sixty words"),
+        (" ".join(f"Wort{i}" for i in range(60)), " ".join(f"word{i}" for i in range(60)), "sixty words"),
+        (" ".join(["Å\u0302\u0302\u0302\u0302\u0323y"] * 60), " ".join(["Å\u0302\u0302\u0302\u0302\u0323y"] * 60), ""),
+        ("gjpqy Ǻç̣ مرحبا", "ÁÅ̱ ไม่ good", ""),
+        ("$x_1$ \\alpha_{2} ^", "$ 5$ a_b", "cost $5 and $6"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:no installed font")
+@pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
+def test_labels_are_neither_cut_nor_overlap(source: str, target: str, title: str) -> None:
+    check_layout(heatmap(alignment(source, target), title))
+
+
+sentences = st.lists(st.text("abcmwIl.,ÄjgQ", min_size=1, max_size=18), min_size=1, max_size=12).map(" ".join)
+
+
+@settings(max_examples=15, deadline=None)
+@given(sentences, sentences, sentences)
+@example(" ".join(["mm"] * 12), "a", "")
+def test_labels_are_neither_cut_nor_overlap_whatever_the_words(source: str, target: str, title: str) -> None:
+    check_layout(heatmap(alignment(source, target), title))
+
+
+def test_there_is_a_cell_for_every_pair_of_words_and_for_every_end_of_sentence() -> None:
+    example = alignment("a b c d", "e f g")
+    words, end = meshes(heatmap(example))
+    np.testing.assert_array_equal(np.asarray(words.get_array()), example.weights)
+    np.testing.assert_array_equal(np.asarray(end.get_array()), example.end_of_sentence[:, None])
+    assert words.get_clim() == end.get_clim() == (0, 1)
+    assert corners(end)[..., 0].min() > corners(words)[..., 0].max()
+    assert np.ptp(corners(end)[0, :, 0]) < np.ptp(corners(words)[0, :2, 0])
+
+
+def test_source_words_run_along_the_top_and_target_words_down_the_rows() -> None:
+    figure = heatmap(SMALL)
+    words, _ = meshes(figure)
+    cells = extent(words)
+    where = {text.get_text(): text.get_window_extent() for text in texts(figure)}
+    assert all(where[word].y0 > cells.y1 for word in SMALL.source)
+    assert where["ein"].x0 < where["kleiner"].x0 < where["Hund"].x0
+    assert all(where[word].x1 < cells.x0 for word in SMALL.target)
+    assert where["a"].y0 > where["small"].y0 > where["dog"].y0
+
+
+def test_hard_links_have_outlines_and_a_key() -> None:
+    linked = made(("a", "b", "c"), ("d", "e"), [[0.1, 0.1, 0.2], [0.1, 0.3, 0.6]], [0.6, 0.0])
+    figure = heatmap(linked)
+    assert outlines(figure) == {(2, 1)}
+    assert "hard link" in labels(figure)
+    unlinked = heatmap(made(("a",), ("b",), [[0.2]], [0.8]))
+    assert outlines(unlinked) == set()
+    assert "hard link" not in labels(unlinked)
+
+
+def test_weights_are_written_where_cells_are_large_enough_unless_they_are_nothing() -> None:
+    written = labels(heatmap(made(("a", "b"), ("c",), [[0.87, 0.004]], [0.126])))
+    assert "0.87" in written and "0.13" in written and "0.00" not in written
+    many = " ".join(["w"] * 40)
+    assert not [label for label in labels(heatmap(alignment(many, "a"))) if label.startswith("0.") and len(label) == 4]
+
+
+@pytest.mark.parametrize("many", [2, 60])
+def test_a_word_cannot_be_taken_for_the_label_of_the_end_of_sentence(many: int) -> None:
+    words = " ".join(["sentence"] * many)
+    by_style: dict[str, set[str]] = {"italic": set(), "normal": set()}
+    for text in texts(heatmap(alignment(words, words))):
+        by_style[text.get_fontstyle()].add(" ".join(text.get_text().split()))
+    assert by_style["italic"] == {"end of sentence"}
+    assert "sentence" in by_style["normal"]
+
+
+def test_very_long_words_lose_their_middle_and_control_characters_are_shown() -> None:
+    url = "https://" + "a" * 500 + ".html"
+    shown = labels(heatmap(alignment(f"{url} b\x08ell", "word")))
+    (short,) = [label for label in shown if label.startswith("https://")]
+    assert len(short) == 64 and short.endswith("aaa.html") and "…" in short
+    assert "b\N{REPLACEMENT CHARACTER}ell" in shown
+
+
+@pytest.mark.parametrize(("side", "words"), [("source", ((), ("a",))), ("target", (("a",), ()))])
+def test_a_side_without_words_is_refused(side: str, words: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+    empty = made(*words, np.zeros((len(words[1]), len(words[0]))), np.ones(len(words[1])))
+    with pytest.raises(PlotError, match=f"^nothing to draw: the {side} has no words$"):
+        heatmap(empty)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml"), (".PNG", b"\x89PNG")]
+)
+def test_the_suffix_decides_the_format_and_the_same_input_gives_the_same_bytes(
+    tmp_path: Path, suffix: str, magic: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = save_heatmap(SMALL, tmp_path / f"one{suffix}", "title").read_bytes()
+    assert first.startswith(magic)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    with matplotlib.rc_context({"font.size": 30, "savefig.bbox": "tight", "text.usetex": True}):
+        second = save_heatmap(SMALL, str(tmp_path / f"two{suffix}"), "title").read_bytes()
+    assert first == second
+    assert matplotlib.__version__.encode() not in first
+    assert save_heatmap(SMALL, tmp_path / f"three{suffix}", "other title").read_bytes() != first
+
+
+def test_svg_keeps_its_text_and_is_valid_whatever_the_words(tmp_path: Path) -> None:
+    path = save_heatmap(alignment("<b> & $x_1$ \x01", '"quoted" Straße'), tmp_path / "a.svg")
+    written = {"".join(node.itertext()).strip() for node in ElementTree.parse(path).iter() if node.tag.endswith("text")}
+    assert {"<b>", "&", "$x_1$", '"quoted"', "Straße", "\N{REPLACEMENT CHARACTER}"} <= written
+
+
+def test_pdf_embeds_truetype(tmp_path: Path) -> None:
+    assert b"/CIDFontType2" in save_heatmap(SMALL, tmp_path / "a.pdf").read_bytes()
+
+
+def test_dollar_and_backslash_are_letters() -> None:
+    # Read as formulas, the second and the third would be errors.
+    figure = heatmap(alignment("$x_1$ $\\frac$ $_$", "a $5"), "from $5 to $6_")
+    figure.canvas.draw()
+    assert {"$x_1$", "$\\frac$", "$_$", "$5"} <= set(labels(figure))
+    assert not any(text.get_parse_math() for text in texts(figure) if "$" in text.get_text())
+
+
+@pytest.mark.parametrize("name", ["plot.jpg", "plot", "plot.png.gz"])
+def test_another_suffix_is_refused_with_those_that_exist(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "new" / name
+    with pytest.raises(PlotError) as error:
+        save_heatmap(SMALL, path)
+    assert str(error.value) == f"{path}: expected a name that ends in .png, .pdf, .svg"
+    assert not path.parent.exists()
+
+
+def test_directories_are_made_and_a_place_that_cannot_be_is_named(tmp_path: Path) -> None:
+    path = save_heatmap(SMALL, tmp_path / "a" / "b" / "plot.png")
+    assert [p.name for p in path.parent.iterdir()] == ["plot.png"]
+    with pytest.raises(PlotError, match=r"plot.png/below.png cannot be written: .*; choose another place$"):
+        save_heatmap(SMALL, path / "below.png")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plot.png"
+    path.write_bytes(b"before")
+
+    def breaks(self: Figure, file: Path, **_: Any) -> None:
+        Path(file).write_bytes(b"half")
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Figure, "savefig", breaks)
+    with pytest.raises(PlotError, match="cannot be written: No space left on device"):
+        save_heatmap(SMALL, path)
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:
+    bundled = str(Path(matplotlib.get_data_path()))
+    listed = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(bundled)]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [*listed, *more])
+
+
+def test_scripts_that_no_font_has_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    only_bundled(monkeypatch)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        heatmap(alignment("\U00012000 \U00012001 dog", "\u1200 Hund"))
+    (warning,) = caught
+    assert str(warning.message) == (
+        "no installed font can draw Cuneiform, Ethiopic (such as U+1200): install one, for example of the Noto family"
+    )
+    assert warning.filename == __file__
+
+
+def test_saving_says_no_more_than_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only_bundled(monkeypatch)
+    with pytest.warns(UserWarning) as caught:
+        save_heatmap(alignment("\U00012000", "dog"), tmp_path / "plot.png")
+    assert [str(warning.message).startswith("no installed font can draw Cuneiform") for warning in caught] == [True]
+
+
+def test_a_glyph_that_the_usual_font_lacks_comes_from_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = font_manager.FontEntry(fname="/nowhere/gone.ttf", name="Noto Sans Gone", style="normal", weight=400)
+    only_bundled(monkeypatch, gone)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = heatmap(alignment("\u210a a", "dog"))  # a script g, which STIX has and DejaVu Sans has not
+        figure.canvas.draw()
+    families = {text.get_text(): text.get_fontfamily() for text in texts(figure)}
+    assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral"]
+
+
+def test_the_users_settings_are_as_before() -> None:
+    with matplotlib.rc_context({"font.size": 31, "svg.fonttype": "path"}):
+        before = dict(matplotlib.rcParams)
+        heatmap(SMALL)
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_threads_draw_the_same_bytes_and_leave_the_settings_alone(tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    paths = [tmp_path / f"{i}.svg" for i in range(6)]
+    threads = [threading.Thread(target=save_heatmap, args=(SMALL, path)) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({path.read_bytes() for path in paths}) == 1
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
+    code = (
+        "import sys, numpy as np, nmt.plotting as p; from nmt.alignment import WordAlignment; "
+        "assert 'matplotlib' not in sys.modules; "
+        "p.heatmap(WordAlignment(('a',), ('b',), np.ones((1, 1)), np.zeros(1))); "
+        "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(plotting.__file__).parents[1])
+
+
+def test_many_words_give_a_picture_of_bounded_size(tmp_path: Path) -> None:
+    path = save_heatmap(alignment(" ".join(["word"] * 250), "a b"), tmp_path / "plot.png")
+    width = int.from_bytes(path.read_bytes()[16:20], "big")  # PNG: the header's first number
+    assert 7900 <= width <= 8000
+
+
+MATRICES = np.random.default_rng(0).dirichlet(np.ones(6), size=(2, 3, 5))  # [rows, columns, queries, keys]
+
+
+def test_show_heatmaps_draws_a_grid_with_one_colour_scale(tmp_path: Path) -> None:
+    figure = show_heatmaps(MATRICES, "Keys", "Queries", ["Head 1", "Head 2", "$3"])
+    *grid, bar = figure.axes
+    images = [axes.images[0] for axes in grid]
+    for image, matrix in zip(images, MATRICES.reshape(6, 5, 6), strict=True):
+        np.testing.assert_array_equal(np.asarray(image.get_array()), matrix)
+        assert image.get_clim() == bar.get_ylim() == (0, MATRICES.max())
+    assert [axes.get_title() for axes in grid] == ["Head 1", "Head 2", "$3", "", "", ""]
+    assert [axes.get_xlabel() for axes in grid] == ["", "", "", "Keys", "Keys", "Keys"]
+    assert [axes.get_ylabel() for axes in grid] == ["Queries", "", "", "Queries", "", ""]
+    assert save_figure(figure, tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_show_heatmaps_shows_negative_values_and_another_colour_map() -> None:
+    image = show_heatmaps(MATRICES - 0.5, "Keys", "Queries", cmap="Reds").axes[0].images[0]
+    assert image.get_clim() == (MATRICES.min() - 0.5, MATRICES.max() - 0.5)
+    assert image.get_cmap().name == "Reds"
+
+
+@pytest.mark.parametrize("matrices", [np.ones((2, 2)), np.ones((1, 1, 0, 3))])
+def test_show_heatmaps_refuses_other_shapes(matrices: Any) -> None:
+    with pytest.raises(PlotError, match=r"^matrices have shape \[.*\]: expected \[rows, columns, queries, keys\]"):
+        show_heatmaps(matrices, "Keys", "Queries")
+
+
+def test_show_heatmaps_wants_a_title_for_each_column() -> None:
+    with pytest.raises(PlotError, match="^2 titles for 3 columns"):
+        show_heatmaps(MATRICES, "Keys", "Queries", ["a", "b"])
