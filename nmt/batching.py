@@ -179,14 +179,12 @@ class EncodedCorpus:
         directory: Path,
         chunks: Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]],
         vocabulary: int,
-        about: dict[str, object] | None = None,
     ) -> EncodedCorpus:
         """Writes chunks of (source sequences, target sequences) and opens the result; `about.json` comes last.
 
         Args:
             directory: made when missing; a corpus that stands there is replaced.
             vocabulary: size of the larger vocabulary, which decides the bytes of an id.
-            about: facts to keep beside the ids.
         """
         dtype = np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)
         directory.mkdir(parents=True, exist_ok=True)
@@ -203,6 +201,6 @@ class EncodedCorpus:
                     packed.ids.astype(dtype).tofile(files[field][0])
                     packed.lengths.astype(np.int32).tofile(files[field][1])
         temporary = directory / "about.json.part"
-        temporary.write_text(json.dumps({"dtype": dtype.name, **(about or {})}), encoding="utf-8")
+        temporary.write_text(json.dumps({"dtype": dtype.name}), encoding="utf-8")
         os.replace(temporary, directory / "about.json")
         return cls(directory)

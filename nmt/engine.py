@@ -29,7 +29,8 @@ def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        return tf.function(function, reduce_retracing=True)
+        # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
+        return tf.function(function, reduce_retracing=True, autograph=False)
     if keras.backend.backend() == "jax":
         import jax
 
@@ -110,7 +111,7 @@ class TrainStep:
             return loss
 
         ids = tf.TensorSpec([None, None], tf.int32)
-        return tf.function(step, input_signature=[ids, ids, ids])
+        return tf.function(step, input_signature=[ids, ids, ids], autograph=False)
 
     def _jax(self) -> Callable[..., Any]:
         import jax

@@ -63,7 +63,9 @@ def main(arguments: list[str] | None = None) -> None:
         lexicon = Lexicon(options.lexicon)
         corpus = make_corpus(lexicon, options.train, options.validation, options.test, options.test, options.seed)
         corpus.write(options.output)
-    except (CorpusError, KeyError, OSError) as error:
+    except KeyError as missing:
+        command.error(f"no table or column {missing} in the lexicon {options.lexicon}")
+    except (CorpusError, OSError) as error:
         command.error(f"cannot make the corpus: {error}")
     print(describe(corpus, lexicon))
     print(f"written to {options.output}")

@@ -163,10 +163,10 @@ def test_lexicon_has_no_ambiguous_lemma() -> None:
 # ---------------------------------------------------------------- the command line
 
 
-@pytest.mark.parametrize("arguments", [["--train", "0"], ["--test", "x"], ["--nonsense"], ["--train", "5"]])
-def test_bad_arguments(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["--train 0", "--test x", "--nonsense", "--train 5 --validation 3 --test 3"])
+def test_bad_arguments(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        make_demo_corpus.main(["--output", str(tmp_path), *arguments])
+        make_demo_corpus.main(["--output", str(tmp_path), *command.split()])
     assert stop.value.code == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 

@@ -17,7 +17,7 @@ from .words import Pair
 SHORTEST, LONGEST = 4, 18  # English tokens
 RESERVED_PER_MILLE = 30
 SEEN_AT_LEAST = 5  # how often train shows every word form of the other sets
-PATIENCE = 200  # rejected sentences per wanted one before giving up
+PATIENCE = 40  # rejected sentences per wanted one before giving up
 
 
 class CorpusError(Exception):
@@ -84,7 +84,8 @@ def forms(pair: Pair) -> list[str]:
 
 def make_corpus(lexicon: Lexicon, train: int, validation: int, test: int, combinations: int, seed: int) -> Corpus:
     """Fill train first, then take unseen sentences of known words for the other sets."""
-    source, corpus, held_back = stream(lexicon, seed), Corpus(), []
+    source, corpus = stream(lexicon, seed), Corpus()
+    held_back: list[Pair] = []
     while len(corpus.train) < train:
         pair, reserved = next(source)
         (held_back if reserved else corpus.train).append(pair)

@@ -54,6 +54,7 @@ class Derivation:
         self.combinations: list[tuple[str, str, str]] = []
         self.used: list[str] = []
         self.nested = False  # inside a modifier, where no further modifier is allowed
+        self.relative = False  # whether a relative clause was made, to which a later time could be taken to belong
         self.free_they = True  # "they" may still mean people outside the sentence
 
     def expand(self, category: str, *arguments: Any) -> Any:

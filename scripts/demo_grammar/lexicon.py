@@ -6,6 +6,7 @@ import csv
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from .words import FrenchWord
 
@@ -195,13 +196,8 @@ def as_adjective(row: Row) -> Adjective:
 
 def as_verb(row: Row) -> Verb:
     """A verb from its row."""
-    return Verb(
-        **{
-            **row,
-            "present": tuple(row["present"].split()),
-            "imperfect": tuple(row["imperfect"].split()),
-            "preposition": row["preposition"].replace("-", ""),
-            "subject": expand_kinds(row["subject"]),
-            "object": expand_kinds(row["object"]),
-        }
-    )
+    read: dict[str, Any] = dict(row)
+    read["present"], read["imperfect"] = tuple(row["present"].split()), tuple(row["imperfect"].split())
+    read["preposition"] = row["preposition"].replace("-", "")
+    read["subject"], read["object"] = expand_kinds(row["subject"]), expand_kinds(row["object"])
+    return Verb(**read)

@@ -90,7 +90,7 @@ def no_adjunct(d: Derivation, setting: Setting, tense: Tense, predicate: Predica
 @production("Adjunct", 16)
 def time(d: Derivation, setting: Setting, tense: Tense, predicate: Predicate) -> Phrase:
     """Yesterday; not with the perfect."""
-    if tense is Tense.PERFECT:
+    if tense is Tense.PERFECT or d.relative:
         raise Blocked
     return time_phrase(d, setting.time)
 
@@ -203,7 +203,7 @@ def relative_clause(d: Derivation, subject: NounPhrase) -> Phrase:
     setting = Setting(d.even(["present", "past"]), "not" if d.chance(12) else "")
     predicate = d.expand("Predicate", subject, setting)
     clause = realise(d, subject, predicate, setting, choose_tense(d, setting, subject, predicate.verb))
-    d.nested = False
+    d.nested, d.relative = False, True
     return clause
 
 
@@ -220,6 +220,6 @@ def object_relative(d: Derivation, phrase: NounPhrase) -> NounPhrase:
     setting = Setting(d.even(["present", "past"]), "not" if d.chance(12) else "")
     predicate = Predicate(verb, preceding=(phrase.feminine, phrase.plural))
     clause = realise(d, subject, predicate, setting, choose_tense(d, setting, subject, verb))
-    d.nested = False
+    d.nested, d.relative = False, True
     that = [] if subject.pronoun and d.chance(35) else [EnglishWord("that")]
     return as_modified(phrase, [*that, *clause.english], [FrenchWord("que", tuple(that)), *clause.french])

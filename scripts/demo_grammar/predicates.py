@@ -226,6 +226,8 @@ def adjectival(d: Derivation, subject: NounPhrase, setting: Setting) -> Predicat
         return Predicate(copula(d), [word], [agreeing])
     word, agreeing = predicate_adjective(d, subject, graded=True)
     row = d.row("adverbs", kind="degree")
+    if setting.negated and row["english"] == "quite":  # not quite sad is not pas assez triste
+        raise Blocked
     degree = EnglishWord(row["english"])
     return Predicate(copula(d), [degree, word], [FrenchWord(row["french"], (degree,)), agreeing])
 

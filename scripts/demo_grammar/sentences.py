@@ -11,9 +11,11 @@ from .modifiers import clock, in_city, in_country, time_phrase
 from .nounphrases import (
     PERSON,
     NounPhrase,
+    indefinite_article,
     modified,
     name_phrase,
     nominal,
+    number,
     pronoun_subject,
     some_plural,
     with_determiner,
@@ -193,9 +195,8 @@ def subordinated(d: Derivation) -> Pair:
 
 @production("Sentence", 5)
 def reported(d: Derivation) -> Pair:
-    """Marie says that Paul is tired ."""
-    subject, time = d.expand("Subject", PERSON), d.even(["present", "past"])
-    setting = Setting(time)
+    """Marie says that Paul is tired ; in the present, so that French needs no sequence of tenses."""
+    subject, setting = d.expand("Subject", PERSON), Setting("present")
     verb = d.verb(["that"], PERSON)
     if subject.nobody:
         raise Blocked
@@ -291,7 +292,7 @@ def existential(d: Derivation) -> Pair:
 def existential_phrase(d: Derivation, noun: Noun, negated: bool) -> NounPhrase:
     """No dogs, or an indefinite noun phrase."""
     if not negated:
-        return d.expand("Indefinite", noun, False, False)
+        return (indefinite_article if d.chance(60) else number)(d, noun, False, False)
     no = EnglishWord("no")
     return nominal(d, noun, True).determined([no], [FrenchWord("de", (no,))])
 
