@@ -17,6 +17,11 @@ from nmt.errors import NmtError
 
 Links = frozenset[tuple[int, int]]
 
+FLOOR = 0.1
+"""Attention mass added to what each source word receives before its shares are taken."""
+LEAST = 0.05
+"""Share of its attention that a target word must have on words to be linked."""
+
 _UNDECIDED: Links = frozenset({(-1, -1)})
 _PHARAOH_LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
@@ -194,10 +199,14 @@ def _membership(side: str, sentence: SegmentedWords) -> NDArray[np.float64]:
 
 
 def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32]) -> Links:
-    """For every target word the source word with the largest weight, the first of equals.
+    """For every target word the source word of whose attention it has the largest share, the first of equals.
 
-    A target word stays unlinked if the end-of-sentence symbol has more mass than that source word, or if no source
-    word has any.
+    The share of source word s that target word t has is weights[t, s] / (`FLOOR` + sum over all target words of
+    weights[., s]): words compete for a source word. A word that decides another one's form is looked at for both
+    (`auberge` decides that `the` becomes `l'`), but most of its attention belongs to its own translation. This is the
+    first step of the alternating normalisation of Sinkhorn (1964). `FLOOR` keeps source words that hardly anything
+    attends to from winning. A target word stays unlinked if all but a `LEAST` part of its attention is on the
+    end-of-sentence symbol.
 
     Args:
         weights: [target words, source words].
@@ -205,10 +214,10 @@ def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32
     """
     if weights.size == 0:
         return frozenset()
-    best = weights.argmax(axis=1)
-    mass = weights.max(axis=1)
-    linked = (mass > 0) & (mass >= end_of_sentence)
-    return frozenset((int(best[t]), int(t)) for t in np.flatnonzero(linked))
+    shares = weights / (FLOOR + weights.sum(axis=0, keepdims=True))
+    total = weights.sum(axis=1)
+    linked = (total > 0) & (total >= LEAST * (total + end_of_sentence))
+    return frozenset((int(shares[t].argmax()), int(t)) for t in np.flatnonzero(linked))
 
 
 class Gold(NamedTuple):

@@ -303,16 +303,26 @@ def from_dict(kind: type, values: dict[str, Any]) -> Any:
     """Reads back what `to_dict` wrote.
 
     Raises:
-        ConfigError: a field that `kind` does not have, or a value that it refuses.
+        ConfigError: a field that `kind` does not have, or a value that it refuses; the message begins with the group
+            that it is in, such as `corpus.train`.
     """
+    return _from_dict(kind, values, "")
+
+
+def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
+    where = f"{group}: " if group else ""
+    _require(isinstance(values, dict), f"{where}expected fields and their values")
     fields = {f.name: f for f in dataclasses.fields(kind)}
     unknown = sorted(set(values) - set(fields))
-    _require(not unknown, f"unknown field {', '.join(unknown)} in {kind.__name__}")
+    _require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
     for name, value in values.items():
         nested = fields[name].default_factory
         if dataclasses.is_dataclass(nested):
-            arguments[name] = from_dict(nested, value)
+            arguments[name] = _from_dict(nested, value, f"{group}.{name}" if group else name)
         else:
             arguments[name] = tuple(value) if isinstance(value, list) else value
-    return kind(**arguments)
+    try:
+        return kind(**arguments)
+    except ConfigError as error:
+        raise ConfigError(f"{where}{error}") from None

@@ -14,6 +14,7 @@ from nmt.config import SearchConfig
 from nmt.engine import compile_function
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
+from nmt.tokenizer import BOS, PAD
 
 
 class Hypothesis(NamedTuple):
@@ -31,8 +32,14 @@ class Hypothesis(NamedTuple):
     """Whether the end of sentence was reached."""
 
 
-def log_softmax(logits: Any) -> Any:
-    return logits - ops.logsumexp(logits, axis=-1, keepdims=True)
+def next_log_probabilities(logits: Any) -> Any:
+    """Log-probabilities [rows, vocabulary] for the search: neither padding nor a second beginning can come next.
+
+    Their mass (label smoothing leaves some) is not given to the others: scoring a hypothesis gives what search gave.
+    """
+    pieces = ops.arange(ops.shape(logits)[-1])
+    never = ops.logical_or(pieces == PAD, pieces == BOS)
+    return ops.where(never, search.IMPOSSIBLE, logits - ops.logsumexp(logits, axis=-1, keepdims=True))
 
 
 class Inference:
@@ -58,10 +65,9 @@ class Inference:
         found: list[Hypothesis | None] = [None] * len(packed)
         for rows in cut(lengths, order, config.batch_tokens // config.beam_size):
             batch = source_rows(packed, rows)
-            limits = np.ceil(config.max_length_ratio * lengths[rows] + 10).astype(np.int32)
-            steps = np.empty(
-                (limits.max(), 0), np.int32
-            )  # carries a length that is dynamic on TensorFlow, static on JAX
+            limits = np.ceil(config.max_length_ratio * packed.lengths[rows] + 10).astype(np.int32)
+            # Carries a length that is dynamic on TensorFlow, static on JAX.
+            steps = np.empty((limits.max(), 0), np.int32)
             result = self._search(config.beam_size, config.length_penalty)(batch, limits, steps)
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
@@ -88,7 +94,7 @@ class Inference:
 
                 def step(tokens: Any, state: Any) -> tuple[Any, Any, Any]:
                     logits, state = self.model.step(tokens, state, encoded)
-                    return log_softmax(logits), state, state.weights
+                    return next_log_probabilities(logits), state, state.weights
 
                 longest, positions = ops.shape(steps)[0], ops.shape(source)[1]
                 return search.beam_search(step, state, limits, longest, positions, slots, alpha)

@@ -34,7 +34,7 @@ class RunError(NmtError):
 
 
 FREE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
-    f"training.{name}" for name in ("validate_every", "patience", "metric", "precision")
+    f"training.{name}" for name in ("validate_every", "patience", "precision")
 }
 """Settings that may differ from those of the run that is resumed. (Precision is kept as it was decided.)"""
 
@@ -64,11 +64,11 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
         RunError: no such file, or not one of ours.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
     except FileNotFoundError:
         raise RunError(f"{path}: no such file; has the run been trained?") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+    except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 

@@ -114,7 +114,9 @@ def extend(beam: Beam, step: Step) -> Beam:
     parents = ops.where(continued, ops.cast(flat // vocabulary, "int32"), place)
     pieces = ops.where(continued, ops.cast(flat % vocabulary, "int32"), PAD)
     log_probabilities = ops.where(continued, ops.maximum(best, IMPOSSIBLE), beam.log_probabilities)
-    finished = ops.logical_or(ops.logical_not(continued), pieces == EOS)
+    # A slot that no hypothesis fills cannot end: it waits for one.
+    ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
+    finished = ops.logical_or(ops.logical_not(continued), ended)
     # Live hypotheses first, each kind in its order, so that the next step finds them in front.
     order = ops.argsort(ops.cast(finished, "int32") * slots + place, axis=1)
     parents, pieces, continued = (take_slots(values, order) for values in (parents, pieces, continued))
@@ -134,7 +136,7 @@ def extend(beam: Beam, step: Step) -> Beam:
 
 
 def can_improve(beam: Beam, limits: Tensor, alpha: float) -> Tensor:
-    """Whether any live hypothesis may still become the best of its sentence, bool scalar.
+    """Whether any live hypothesis of a sentence may still become its best, bool [batch].
 
     A log-probability only falls, and the penalty is greatest at the greatest length: together they bound what a live
     hypothesis can score.
@@ -144,7 +146,7 @@ def can_improve(beam: Beam, limits: Tensor, alpha: float) -> Tensor:
     bounds = beam.log_probabilities / length_penalty(limits[:, None], alpha)
     alive = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
     alive = alive & (beam.time < limits)[:, None]
-    return ops.any(alive & (bounds > best_finished[:, None]))
+    return ops.any(alive & (bounds > best_finished[:, None]), axis=1)
 
 
 def beam_search(
@@ -162,19 +164,19 @@ def beam_search(
         alpha: of the length penalty; 0 ranks by log-probability.
 
     Returns:
-        The hypotheses, finished ones before those that were cut, each kind by its score. Search ends when no live
-        hypothesis can become the best, so slots behind the first hold what was found until then.
+        The hypotheses, finished ones before those that were cut, each kind by its score. A sentence's search ends when
+        none of its live hypotheses can become the best, so slots behind the first hold what was found until then.
     """
     beam = start(state, ops.shape(limits)[0], slots, longest, width)
 
     def go_on(*fields: Any) -> Tensor:
-        return can_improve(Beam(*fields), limits, alpha)
+        return ops.any(can_improve(Beam(*fields), limits, alpha))
 
     def body(*fields: Any) -> tuple:
         before = Beam(*fields)
         after = extend(before, step)
-        # A sentence at its own limit waits for its batch mates, so that they do not change its result.
-        running = before.time < limits
+        # A sentence that is done waits for its batch mates, so that they do not change its result.
+        running = can_improve(before, limits, alpha)
         return tuple(after._replace(**hold(before, after, running)))
 
     beam = Beam(*ops.while_loop(go_on, body, tuple(beam)))

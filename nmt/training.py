@@ -192,8 +192,11 @@ class Trainer:
                 return
             started = time.perf_counter()
         place.pass_index, place.batch = place.pass_index + 1, 0
-        if not self.config.validate_every or place.pass_index == self.config.passes:
+        last = place.pass_index == self.config.passes
+        if (last and place.batches) or not self.config.validate_every:
             self._validate()
+        elif last:  # validated at this very step
+            self._save()
 
     def _step(self, batch: Batch) -> None:
         loss = self.train_step(batch)
@@ -275,7 +278,7 @@ class Trainer:
         engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
         rows = self.prepared.run.read_history()
         self.history = [dict(row) for row in rows if int(row["step"]) <= self.place.step]
-        if self.place.stale < self.config.patience:  # more patience than before: go on
+        if not self.config.patience or self.place.stale < self.config.patience:  # more patience than before: go on
             self.place.stopped_early = False
 
     def _introduce(self) -> None:

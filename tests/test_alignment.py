@@ -106,12 +106,27 @@ def links(weights: list[list[float]], end_of_sentence: list[float]) -> set[tuple
     return set(hard_links(np.array(weights, np.float32), np.array(end_of_sentence, np.float32)))
 
 
-def test_a_word_is_linked_to_its_largest_weight_the_first_of_equals() -> None:
-    assert links([[0.1, 0.6], [0.4, 0.4]], [0.3, 0.2]) == {(1, 0), (0, 1)}
+def test_words_compete_for_a_source_word() -> None:
+    # The second row looks more at word 0, but that belongs to the first row: shares 0.9/1.6 and 0.6/1.6 of word 0,
+    # 0.1/0.6 and 0.4/0.6 of word 1.
+    assert links([[0.9, 0.1], [0.6, 0.4]], [0.0, 0.0]) == {(0, 0), (1, 1)}
 
 
-def test_more_mass_on_the_end_of_sentence_leaves_a_word_unlinked_as_much_does_not() -> None:
-    assert links([[0.3, 0.2], [0.4, 0.2]], [0.5, 0.4]) == {(0, 1)}
+def test_several_words_may_share_a_source_word() -> None:
+    assert links([[0.9, 0.1, 0.0], [0.9, 0.0, 0.1], [0.0, 0.9, 0.1]], [0.0] * 3) == {(0, 0), (0, 1), (1, 2)}
+
+
+def test_a_source_word_that_nothing_attends_to_wins_no_word() -> None:
+    # Word 1 gets 0.02 in all: its share of that would be 1, with the floor it is 0.17 against 0.91.
+    assert links([[0.98, 0.02]], [0.0]) == {(0, 0)}
+
+
+def test_the_first_of_equals_is_linked() -> None:
+    assert links([[0.5, 0.5]], [0.0]) == {(0, 0)}
+
+
+def test_a_word_that_attends_to_the_end_of_sentence_alone_stays_unlinked() -> None:
+    assert links([[0.03, 0.01], [0.04, 0.02]], [0.96, 0.94]) == {(0, 1)}
 
 
 def test_no_source_words_no_links() -> None:

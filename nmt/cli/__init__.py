@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done; 2: an error that the user can mend, one line on standard error; 130: interrupted; 141: nobody reads the
     output any more. Whatever else goes wrong is a bug and keeps its traceback.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
     try:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))
@@ -35,9 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (OSError, ValueError) as error:
-        if not _mendable(error):
-            raise
+    except (OSError, NmtError) as error:
         print(f"nmt: error: {_one_line(error)}", file=sys.stderr)
         return USER_ERROR
 
@@ -51,22 +49,14 @@ def _run(argv: list[str]) -> int:
     from nmt.cli import commands
 
     if parsed.command == "train":
-        commands.train(parsed.config, rest)
-    else:
-        {"translate": commands.translate, "align": commands.align, "evaluate": commands.evaluate}[parsed.command](
-            parsed
-        )
+        return 0 if commands.train(parsed.config, rest) else INTERRUPTED
+    {"translate": commands.translate, "align": commands.align, "evaluate": commands.evaluate}[parsed.command](parsed)
     return 0
 
 
 def _discard_output() -> None:
     """Lets the interpreter flush what is left without a word when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _mendable(error: Exception) -> bool:
-    """Whether it is an error of the project's own, or of the system about a file."""
-    return isinstance(error, (OSError, NmtError)) or type(error).__module__.startswith("nmt.")
 
 
 def _one_line(error: Exception) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nmt.cli.files import count_lines, require_same_length, whole_file
+from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -22,15 +23,22 @@ if TYPE_CHECKING:
     from nmt.translator import Translation, Translator
 
 
-def train(config: str | None, flags: Sequence[str]) -> None:
-    """`nmt train`: a run from a configuration file and the flags over it."""
+def train(config: str | None, flags: Sequence[str]) -> bool:
+    """`nmt train`: a run from a configuration file and the flags over it.
+
+    Returns:
+        Whether it came to its end; False after an interruption.
+    """
     from nmt.cli.configuration import load_config
 
     settings = load_config(config, flags)
-    from nmt.training import train
+    with quiet_start():
+        from nmt.training import train
 
-    directory = train(settings).directory
-    _say(f"the run is in {directory}; translate with: nmt translate --model {directory}")
+    result = train(settings)
+    if result.finished:
+        _say(f"the run is in {result.directory}; translate with: nmt translate --model {result.directory}")
+    return result.finished
 
 
 def translate(arguments: Namespace) -> None:
@@ -83,9 +91,9 @@ def align(arguments: Namespace) -> None:
     gold = _read_gold(arguments.gold)
     counts = {path: count_lines(path) for path in (arguments.source, arguments.target) if path}
     total = require_same_length(counts | ({arguments.gold: len(gold)} if gold is not None else {}))
+    translator, search = _load(arguments)
     directory = Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)
-    translator, search = _load(arguments)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     progress = Progress(total)
@@ -185,7 +193,8 @@ def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     SearchConfig(**given)  # both are checked before the seconds that loading takes
     if not Path(arguments.model).is_dir():
         raise NmtError(f"{arguments.model}: no such run directory; nmt train makes one")
-    from nmt.translator import Translator
+    with quiet_start():
+        from nmt.translator import Translator
 
     translator = Translator.load(arguments.model)
     return translator, replace(translator.config.search, **given)

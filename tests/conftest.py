@@ -1,0 +1,58 @@
+"""What the tests of several rooms share. Keras is imported where it is used: tests of text alone stay quick."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt.config import DropoutConfig, ModelConfig
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+PIECES = 12
+"""Vocabulary of the tiny model: four special symbols and eight pieces."""
+
+
+@pytest.fixture(scope="session")
+def scramble() -> Callable[..., None]:
+    """Draws every weight of a layer anew, biases too, so large that no two inputs look alike to it."""
+
+    def draw(layer: Any, seed: int = 0, scale: float = 0.7) -> None:
+        random = np.random.default_rng(seed)
+        for variable in layer.trainable_variables:
+            variable.assign(random.normal(0.0, scale, variable.shape))
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def make_model(scramble: Callable[..., None]) -> Callable[..., Any]:
+    """Builds a tiny model without dropout, or with what `changes` to its configuration say."""
+
+    def make(
+        seed: int = 0,
+        dtype: str = "float32",
+        sizes: tuple[int, int] = (PIECES, PIECES),
+        dropout: DropoutConfig | None = None,
+        **changes: Any,
+    ) -> Any:
+        from nmt.model import Seq2Seq
+
+        silent = DropoutConfig(embedding=0, encoder=0, state=0, readout=0)
+        settings = {"units": 8, "embedding": 6, "attention": 5, "dropout": dropout or silent, **changes}
+        model = Seq2Seq(ModelConfig(**settings), *sizes, seed=seed, dtype=dtype)
+        model.build()
+        scramble(model, seed)
+        return model
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def model(make_model: Callable[..., Any]) -> Any:
+    """The tiny model; tests leave its weights alone."""
+    return make_model()

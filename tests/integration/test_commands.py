@@ -1,0 +1,110 @@
+"""From the command line to a translation: the copy task, learned and translated by the real commands."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import copy_task
+import pytest
+from commands import contents, nmt, script
+
+UNUSUAL = ["ba 😀 ki", "", "مرحبا بالعالم", "ba\u2028ki", "   ", "\u0301", "ki\u0085mu \x0c ba", "漢字", "ba" * 3000]
+
+
+@pytest.fixture
+def held_out(workplace) -> list[str]:
+    return (workplace / "validation.source").read_text().splitlines()
+
+
+def test_training_learns_to_copy(workplace):
+    with open(workplace / "runs" / "copy" / "history.csv", newline="") as file:
+        history = list(csv.DictReader(file))
+    assert [int(row["pass"]) for row in history] == list(range(1, 13))
+    assert max(float(row["validation_bleu"]) for row in history) > 90
+    assert float(history[-1]["validation_aer"]) < 0.1
+    assert float(history[-1]["validation_loss"]) < 0.3
+
+
+def test_training_says_what_it_does(workplace):
+    said = (workplace / "train.log").read_text()
+    assert "2000 pairs read, 2000 kept" in said
+    assert "2000 training pairs, 40 validation pairs" in said
+    assert "pass 2/12  step 50/~" in said
+    assert "training has ended: 12 passes done" in said
+    assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{workplace}/runs"))
+
+
+def test_translate_a_file(workplace, held_out):
+    said = nmt("translate --model runs/copy --input validation.source --output out --alignments links", workplace)
+    assert said.stdout == ""
+    translations = (workplace / "out").read_text().splitlines()
+    right = [copy_task.translation(sentence) for sentence in held_out]
+    assert sum(ours == theirs for ours, theirs in zip(translations, right, strict=True)) >= 36
+    links = (workplace / "links").read_text().splitlines()
+    assert sum(ours == copy_task.links(s) for ours, s in zip(links, held_out, strict=True)) >= 34
+
+
+def test_any_text_gives_a_line_a_line(workplace):
+    result = nmt("translate --model runs/copy", workplace, "\n".join(UNUSUAL) + "\n")
+    lines = result.stdout.split("\n")
+    assert len(lines) == len(UNUSUAL) + 1
+    assert (lines[1], lines[4], lines[-1]) == ("", "", "")
+    assert lines[0].split()[0] == "abo"
+
+
+def test_translate_gz_by_the_script(workplace, held_out):
+    (workplace / "in.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in held_out[:3]).encode()))
+    result = script("translate", "--model runs/copy --input in.gz --beam-size 2", workplace)
+    assert result.stdout.splitlines() == [copy_task.translation(sentence) for sentence in held_out[:3]]
+
+
+def test_align_given_pairs_by_the_script(workplace, held_out):
+    files = "--source validation.source --target validation.target --gold validation.align"
+    said = script("export_alignments", f"--model runs/copy {files} --output given --limit 3 --format svg", workplace)
+    assert float(said.stdout.removeprefix("AER = ").split()[0]) < 0.1
+    records = [json.loads(line) for line in (workplace / "given" / "alignments.jsonl").read_text().split("\n")[:-1]]
+    assert [record["line"] for record in records] == list(range(1, 41))
+    for record, sentence in zip(records, held_out, strict=True):
+        assert record["source"] == sentence.split()
+        assert record["target"] == copy_task.translation(sentence).split()
+        assert record["log_probability"] < 0
+        for row, end in zip(record["weights"], record["end_of_sentence"], strict=True):
+            assert sum(row) + end == pytest.approx(1, abs=1e-3)
+    links = (workplace / "given" / "alignments.pharaoh").read_text().splitlines()
+    assert links == [" ".join(f"{s}-{t}" for s, t in record["links"]) for record in records]
+    assert sorted(path.name for path in (workplace / "given").glob("*.svg")) == ["0001.svg", "0002.svg", "0003.svg"]
+
+
+def test_align_own_translations(workplace):
+    (workplace / "three").write_text("ba ki me\n\nla be\n")
+    nmt("align --model runs/copy --source three --output own", workplace)
+    assert (workplace / "own" / "alignments.pharaoh").read_text() == "0-0 1-1 2-2\n\n0-0 1-1\n"
+    assert sorted(contents(workplace / "own")) == [
+        "0001.png", "0003.png", "alignments.jsonl", "alignments.pharaoh",
+    ]  # fmt: skip
+    assert contents(workplace / "own")["0001.png"].startswith(b"\x89PNG")
+
+
+def test_evaluate(workplace):
+    files = "--source validation.source --reference validation.target --gold validation.align"
+    scores = nmt(f"evaluate --model runs/copy {files} --json scores --output evaluated", workplace).stdout.splitlines()
+    bleu, chrf, aer = (float(line.split(" = ")[1].split()[0]) for line in scores)
+    assert bleu > 90
+    assert chrf > 90
+    assert aer < 0.1
+    assert "BLEU = " in scores[0]
+    assert "(nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in scores[0]
+    assert scores[1].startswith("chrF2 = ")
+    assert "(nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:" in scores[1]
+    assert scores[2].startswith("AER = ")
+    assert json.loads((workplace / "scores").read_text())["sentences"] == 40
+    assert len((workplace / "evaluated").read_text().splitlines()) == 40
+
+
+def test_finished_run_is_left_as_it_is(workplace):
+    before = contents(workplace / "runs")
+    said = script("train", "--config config.yaml", workplace).stderr
+    assert "training has ended: 12 passes done" in said
+    assert contents(workplace / "runs") == before

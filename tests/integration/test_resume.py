@@ -1,0 +1,90 @@
+"""Runs that are stopped from outside and gone on with end where an undisturbed run ends, to the bit."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import copy_task
+import pytest
+from commands import environment, nmt
+
+EXACT = {"passes": 2, "deterministic": True, "log_every": 1, "checkpoints": {"every": 4}}
+DIFFERS = {"tokens_per_second", "seconds", "peak_memory_mib"}
+"""Columns of the history that time decides."""
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("resume")
+    copy_task.write_corpus(directory, train=400, validation=10)
+    settings = copy_task.merged(copy_task.fields(directory), {"training": EXACT})
+    (directory / "config.yaml").write_text(json.dumps(settings))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def undisturbed(directory) -> Path:
+    nmt("train --config config.yaml --name undisturbed", directory)
+    return directory / "runs" / "undisturbed"
+
+
+def stopped(directory: Path, name: str, number: int, step: int) -> tuple[int, str]:
+    """Exit code and standard error of a training that gets a signal when it says that it is at `step`."""
+    command = [sys.executable, "-m", "nmt", "train", "--config", "config.yaml", "--name", name]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=directory, stderr=pipe, text=True, env=environment()) as process:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if f" step {step}/" in line:
+                process.send_signal(number)
+        return process.wait(), "".join(said)
+
+
+def require_same(ours: Path, theirs: Path) -> None:
+    """Weights, averages, optimizer, dropout seeds, place and history are the same to the bit."""
+    from nmt.run import Run, load_arrays
+
+    runs = [Run.open(path) for path in (ours, theirs)]
+    last = [load_arrays(run.checkpoints()[-1]) for run in runs]
+    places = [json.loads(str(arrays.pop("place"))) | {"seconds": 0} for arrays in last]
+    assert places[0] == places[1]
+    best = [load_arrays(run.best) for run in runs]
+    for first, second in (last, best):
+        assert first.keys() == second.keys()
+        assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
+    rows = [[{k: v for k, v in row.items() if k not in DIFFERS} for row in run.read_history()] for run in runs]
+    assert rows[0] == rows[1]
+
+
+def test_checkpoint_holds_all_that_training_needs(undisturbed):
+    from nmt.run import Run, load_arrays
+
+    names = list(load_arrays(Run.open(undisturbed).checkpoints()[-1]))
+    for part in ("decoder/state_kernel", "seed_generator_state", "adam/iteration", "_momentum", "_velocity", "average"):
+        assert any(part in name for name in names), part
+
+
+def test_interrupted_run_goes_on_to_the_bit(directory, undisturbed):
+    code, said = stopped(directory, "interrupted", signal.SIGINT, step=2)
+    assert code == 130
+    assert "nmt: finishing this step, then saving ..." in said
+    assert "is saved in" in said
+    assert "Traceback" not in said
+    assert said.endswith("the same command goes on from there\n")
+    on = nmt("train --config config.yaml --name interrupted", directory).stderr
+    assert "going on from step " in on
+    require_same(directory / "runs" / "interrupted", undisturbed)
+
+
+def test_killed_run_loses_only_what_came_after_its_checkpoint(directory, undisturbed):
+    code, _ = stopped(directory, "killed", signal.SIGKILL, step=6)
+    assert code == -signal.SIGKILL
+    (directory / "runs" / "killed" / "checkpoints" / "000000099.npz.part").write_bytes(b"half a check")
+    on = nmt("train --config config.yaml --name killed", directory).stderr
+    assert "going on from step 4;" in on or "going on from step 8;" in on  # the signal may come late
+    require_same(directory / "runs" / "killed", undisturbed)

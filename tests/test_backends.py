@@ -1,0 +1,89 @@
+"""The JAX backend gives what TensorFlow gives: the same weights, logits, losses, training steps and translations.
+
+Run as a program, with KERAS_BACKEND set, this file computes them on that backend:
+python tests/test_backends.py WEIGHTS.npz RESULT.npz
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6]]
+TARGETS = [[5, 6, 11], [9, 4, 4, 8, 10], [7]]
+
+
+def tiny() -> Any:
+    from nmt.config import DropoutConfig, ModelConfig
+    from nmt.model import Seq2Seq
+
+    config = ModelConfig(units=8, embedding=6, attention=5, encoder_layers=2, dropout=DropoutConfig(0, 0, 0, 0))
+    model = Seq2Seq(config, 12, 12)
+    model.build()
+    return model
+
+
+def compute(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Everything that is compared, from the same weights."""
+    import keras
+
+    from nmt.batching import Sequences, make_batch
+    from nmt.config import SearchConfig
+    from nmt.engine import TrainStep, assign_arrays, averaged_arrays, compile_function
+    from nmt.inference import Inference
+    from nmt.losses import token_losses
+
+    model = tiny()
+    assign_arrays(model.trainable_variables, weights, "weights")
+    batch = make_batch(Sequences.of(SOURCES), Sequences.of(TARGETS), np.arange(3))
+    logits, attention = compile_function(lambda source, target: model(source, target))(batch.source, batch.target_in)
+    results = {"logits": logits, "attention": attention, "losses": token_losses(logits, batch.target_out, 0.1)}
+    results = {name: keras.ops.convert_to_numpy(value) for name, value in results.items()}
+    found = Inference(model).translate(SOURCES, SearchConfig(beam_size=4, length_penalty=0.8))
+    results["ids"] = np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found])
+    results["scores"] = np.array([h.score for h in found])
+    results["paid"] = np.concatenate([h.weights.ravel() for h in found])
+    optimizer = keras.optimizers.Adam(0.01, global_clipnorm=1.0, use_ema=True, ema_momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    step = TrainStep(model, optimizer, 0.1)
+    results["steps"] = np.array([step(batch) for _ in range(3)])
+    averages = averaged_arrays(model, optimizer)
+    results["averages"] = np.concatenate([array.ravel() for array in averages.values()])
+    return results
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
+def test_jax_gives_what_tensorflow_gives(tmp_path: Path) -> None:
+    random = np.random.default_rng(33)
+    weights = {
+        f"{i:04d}": random.normal(0, 0.7, v.shape).astype(np.float32) for i, v in enumerate(tiny().trainable_variables)
+    }
+    np.savez(tmp_path / "weights.npz", **weights)
+    command = [sys.executable, __file__, str(tmp_path / "weights.npz"), str(tmp_path / "jax.npz")]
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONPATH": paths}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as other:
+        expected = compute(weights)  # meanwhile
+        _, errors = other.communicate()
+    assert other.returncode == 0, errors
+    with np.load(tmp_path / "jax.npz") as found:
+        assert str(found["backend"]) == "jax"
+        assert {*found.files} == {*expected, "backend"}
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
+    assert expected["steps"][2] < expected["steps"][0]
+    assert len({len(row[row >= 0]) for row in expected["ids"]}) == 3
+
+
+if __name__ == "__main__":
+    import keras
+
+    with np.load(sys.argv[1]) as arrays:
+        np.savez(sys.argv[2], backend=np.array(keras.backend.backend()), **compute(dict(arrays)))

@@ -1,0 +1,200 @@
+"""Batches: every pair once, the budget, the order as a function of seed and pass, padding, the files of a corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.batching import EncodedCorpus, Plan, Sequences, by_length, cut, make_batch, pad, source_rows
+from nmt.tokenizer import BOS, EOS, PAD
+
+IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
+LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=60)
+
+
+def plan_of(lengths: Sequence[tuple[int, int]], budget: int, window: int, seed: int = 0) -> Plan:
+    source, target = np.array(lengths, np.int64).reshape(-1, 2).T
+    return Plan(source, target, budget, window, seed)
+
+
+def realistic(pairs: int) -> Plan:
+    """Lengths like those of written sentences in subwords: log-normal, target like source."""
+    random = np.random.default_rng(0)
+    source = np.clip(np.exp(random.normal(3.0, 0.5, pairs)).astype(int), 1, 100)
+    target = np.clip((source * np.exp(random.normal(0.0, 0.15, pairs))).astype(int), 1, 100)
+    return Plan(source, target, 1200, 20_000, seed=0)
+
+
+@given(lengths=LENGTHS, budget=st.integers(1, 200), window=st.integers(1, 80), pass_index=st.integers(0, 3))
+def test_every_pair_comes_exactly_once_a_pass(
+    lengths: list[tuple[int, int]], budget: int, window: int, pass_index: int
+) -> None:
+    batches = list(plan_of(lengths, budget, window).batches(pass_index))
+    assert sorted(int(i) for batch in batches for i in batch) == list(range(len(lengths)))
+    assert all(len(batch) for batch in batches)
+
+
+@given(lengths=LENGTHS, budget=st.integers(1, 200), window=st.integers(1, 80))
+def test_no_batch_is_larger_than_the_budget_but_a_single_pair(
+    lengths: list[tuple[int, int]], budget: int, window: int
+) -> None:
+    for batch in plan_of(lengths, budget, window).batches(0):
+        longest = max(max(lengths[i]) for i in batch)
+        assert len(batch) == 1 or len(batch) * longest <= budget
+
+
+@given(lengths=st.lists(st.integers(1, 30), min_size=1, max_size=40), budget=st.integers(1, 100))
+def test_cut_fills_all_batches_but_the_last(lengths: list[int], budget: int) -> None:
+    costs = np.array(lengths)
+    order = np.argsort(-costs)
+    batches = cut(costs, order, budget)
+    np.testing.assert_array_equal(np.concatenate(batches), order)
+    for batch in batches[:-1]:
+        assert (len(batch) + 1) * costs[batch[0]] > budget
+
+
+def test_cut_by_hand() -> None:
+    """Budget 10: one of 12 alone, two of at most 5, five of at most 2, the last one what is left."""
+    costs = np.array([5, 12, 4, 2, 2, 2, 1, 1, 1])
+    order = np.array([1, 0, 2, 3, 4, 5, 6, 7, 8])
+    assert [batch.tolist() for batch in cut(costs, order, 10)] == [[1], [0, 2], [3, 4, 5, 6, 7], [8]]
+
+
+def test_pairs_are_ordered_by_the_longer_side_then_by_both() -> None:
+    source, target = np.array([3, 9, 3, 5, 9]), np.array([9, 1, 4, 9, 9])
+    assert by_length(source, target, np.arange(5)).tolist() == [4, 3, 0, 1, 2]
+    assert by_length(source, target, np.array([2, 1, 0])).tolist() == [0, 1, 2]
+
+
+def flat(plan: Plan, pass_index: int) -> list[list[int]]:
+    return [batch.tolist() for batch in plan.batches(pass_index)]
+
+
+def test_the_plan_is_a_function_of_seed_and_pass() -> None:
+    random = np.random.default_rng(3)
+    lengths = [tuple(pair) for pair in random.integers(1, 30, (300, 2))]
+    plan = plan_of(lengths, 100, 70, seed=5)
+    other_pass = flat(plan, 1)
+    assert flat(plan, 0) == flat(plan_of(lengths, 100, 70, seed=5), 0)
+    assert other_pass == flat(plan_of(lengths, 100, 70, seed=5), 1)
+    assert flat(plan, 0) != other_pass
+    assert flat(plan, 0) != flat(plan_of(lengths, 100, 70, seed=6), 0)
+    assert sorted(map(sorted, flat(plan, 0))) != sorted(map(sorted, other_pass))
+
+
+def test_what_is_left_of_a_window_flows_into_the_next() -> None:
+    """100 pairs of length 1, 8 a batch, 20 a window: one batch short of full in the whole pass."""
+    batches = list(plan_of([(1, 1)] * 100, 8, 20).batches(0))
+    assert sorted(map(len, batches)) == [4] + [8] * 12
+
+
+def test_batches_are_not_in_the_order_of_their_lengths() -> None:
+    plan = plan_of([(n, n) for n in range(1, 41)] * 10, 80, 400)
+    longest = [int(plan.source_lengths[batch].max()) for batch in plan.batches(0)]
+    assert longest not in (sorted(longest), sorted(longest, reverse=True))
+
+
+def test_pairs_of_like_length_meet_within_a_window() -> None:
+    plan = realistic(4000)
+    costs = np.maximum(plan.source_lengths, plan.target_lengths)
+    assert np.median([np.ptp(costs[batch]) for batch in plan.batches(0)]) <= 1
+
+
+def test_waste_by_hand() -> None:
+    """Sources 2 and 4 in 2 x 4, targets 3 and 3 in 2 x 3, and a pair of 1 and 5: 18 of 20 positions are real."""
+    plan = plan_of([(2, 3), (4, 3), (1, 5)], 100, 10)
+    assert plan.waste([np.array([0, 1]), np.array([2])]) == pytest.approx(1 - 18 / 20)
+    assert plan.waste([]) == 1
+
+
+def test_little_is_wasted_on_lengths_as_they_are() -> None:
+    plan = realistic(20_000)
+    assert plan.waste(plan.batches(0)) < 0.05
+    shuffled = np.array_split(np.random.default_rng(0).permutation(20_000), 400)
+    assert plan.waste(shuffled) > 0.3
+
+
+@given(sequences=IDS, data=st.data())
+def test_gather_is_indexing(sequences: list[list[int]], data: st.DataObject) -> None:
+    packed = Sequences.of(sequences)
+    assert len(packed) == len(sequences)
+    assert packed.lengths.tolist() == [len(s) for s in sequences]
+    indices = data.draw(st.lists(st.sampled_from(range(len(sequences))), max_size=10)) if sequences else []
+    ids, lengths = packed.gather(np.array(indices, np.int64))
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [i for index in indices for i in sequences[index]]
+    assert lengths.tolist() == [len(sequences[index]) for index in indices]
+
+
+@given(sequences=IDS, before=st.lists(st.integers(1, 3), max_size=2), after=st.lists(st.integers(1, 3), max_size=2))
+def test_pad_is_what_lists_would_do(sequences: list[list[int]], before: list[int], after: list[int]) -> None:
+    rows = [before + s + after for s in sequences]
+    width = max(map(len, rows), default=len(before) + len(after))
+    padded = pad(*Sequences.of(sequences).gather(np.arange(len(sequences))), before, after)
+    assert padded.dtype == np.int32
+    assert padded.shape == (len(rows), width)
+    assert padded.tolist() == [row + [PAD] * (width - len(row)) for row in rows]
+
+
+def test_a_batch_by_hand() -> None:
+    source, target = Sequences.of([[5], [6, 7, 8], []]), Sequences.of([[9, 9], [4], [11]])
+    batch = make_batch(source, target, np.array([1, 0, 2]))
+    assert batch.source.tolist() == [[6, 7, 8, EOS], [5, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
+    assert batch.target_in.tolist() == [[BOS, 4, PAD], [BOS, 9, 9], [BOS, 11, PAD]]
+    assert batch.target_out.tolist() == [[4, EOS, PAD], [9, 9, EOS], [11, EOS, PAD]]
+    np.testing.assert_array_equal(source_rows(source, np.array([1, 0, 2])), batch.source)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(*[st.lists(st.integers(0, 70_000), max_size=5)] * 2), max_size=10),
+    chunk=st.integers(1, 4),
+)
+def test_a_corpus_is_read_back_as_it_was_written(
+    pairs: list[tuple[list[int], list[int]]], chunk: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    chunks = [tuple(zip(*pairs[i : i + chunk], strict=True)) for i in range(0, len(pairs), chunk)]
+    directory = tmp_path_factory.mktemp("corpus")
+    EncodedCorpus.write(directory, chunks, vocabulary=70_001)
+    corpus = EncodedCorpus(directory)
+    assert len(corpus) == len(pairs)
+    for side, field in enumerate((corpus.source, corpus.target)):
+        for index, pair in enumerate(pairs):
+            assert field.gather(np.array([index]))[0].tolist() == pair[side]
+    plan = corpus.plan(50, 10, seed=0)
+    assert plan.source_lengths.tolist() == [len(source) + 1 for source, _ in pairs]
+
+
+@pytest.mark.parametrize(("vocabulary", "size"), [(2**16, 2), (2**16 + 1, 4)])
+def test_ids_take_two_bytes_where_the_vocabulary_allows(tmp_path: Path, vocabulary: int, size: int) -> None:
+    corpus = EncodedCorpus.write(tmp_path, [([[4, vocabulary - 1]], [[vocabulary - 1]])], vocabulary)
+    assert (tmp_path / "source.ids").stat().st_size == 2 * size
+    batch = corpus.batch(np.array([0]))
+    assert batch.source.tolist() == [[4, vocabulary - 1, EOS]]
+    assert batch.target_out.tolist() == [[vocabulary - 1, EOS]]
+    assert {array.dtype for array in batch} == {np.dtype(np.int32)}
+
+
+def test_a_corpus_that_was_not_written_to_its_end_is_none(tmp_path: Path) -> None:
+    def chunks() -> object:
+        yield [[4]], [[5]]
+        raise KeyboardInterrupt
+
+    EncodedCorpus.write(tmp_path, [([[4]], [[5]])], 10)
+    with pytest.raises(KeyboardInterrupt):
+        EncodedCorpus.write(tmp_path, chunks(), 10)
+    assert not (tmp_path / "about.json").exists()
+    EncodedCorpus.write(tmp_path, [([[7, 8]], [[5]])], 10)
+    assert EncodedCorpus(tmp_path).source.lengths.tolist() == [2]
+    assert json.loads((tmp_path / "about.json").read_text()) == {"dtype": "uint16"}
+
+
+def test_sides_of_another_number_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        EncodedCorpus.write(tmp_path, [([[4]],)], 10)

@@ -1,0 +1,199 @@
+"""The configuration: what it refuses, and with which words; reading back what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import (
+    CheckpointConfig,
+    ConfigError,
+    CorpusConfig,
+    DropoutConfig,
+    ModelConfig,
+    PairsConfig,
+    RunConfig,
+    ScheduleConfig,
+    SearchConfig,
+    TrainingConfig,
+    VocabularyConfig,
+    from_dict,
+    to_dict,
+)
+from nmt.errors import NmtError
+
+REFUSED: list[tuple[type, dict[str, Any], str]] = [
+    (PairsConfig, {"source": "a", "target": "b", "tsv": "c"}, "more than one way"),
+    (PairsConfig, {"tsv": "c", "tfds": "d"}, "more than one way"),
+    (PairsConfig, {"source": "a"}, "one of the two is missing"),
+    (PairsConfig, {"target": "a"}, "one of the two is missing"),
+    (PairsConfig, {"tsv": "a", "source_column": 0}, "source_column is 0: expected more than 0"),
+    (PairsConfig, {"tsv": "a", "target_column": -1}, "target_column is -1: expected more than 0"),
+    (CorpusConfig, {"held_out": 0}, "held_out is 0: expected more than 0"),
+    (CorpusConfig, {"max_pieces": 0}, "max_pieces is 0: expected more than 0"),
+    (VocabularyConfig, {"size": 7}, "size is 7: a vocabulary needs at least 8 pieces"),
+    (VocabularyConfig, {"character_coverage": 0.5}, "character_coverage: expected a number from 0.98 to 1"),
+    (VocabularyConfig, {"character_coverage": 1.01}, "character_coverage: expected a number from 0.98 to 1"),
+    (VocabularyConfig, {"shared": False, "target_size": -1}, "target_size: expected 0 or more"),
+    (VocabularyConfig, {"target_size": 100}, "target_size is for separate vocabularies: set shared to false"),
+    *((DropoutConfig, {name: 1.0}, f"{name} is 1.0: expected a number from 0 up") for name in vars(DropoutConfig())),
+    (DropoutConfig, {"state": -0.1}, "state is -0.1: expected a number from 0 up to, not including, 1"),
+    *(
+        (ModelConfig, {name: 0}, f"{name} is 0: expected more than 0")
+        for name in ("units", "embedding", "attention", "encoder_layers")
+    ),
+    (ModelConfig, {"units": 7}, "units is 7: expected an even number"),
+    (ScheduleConfig, {"learning_rate": 0.0}, "learning_rate is 0.0: expected more than 0"),
+    (ScheduleConfig, {"warmup_steps": -1}, "warmup_steps: expected 0 or more"),
+    (ScheduleConfig, {"final_share": 1.5}, "final_share: expected a number from 0 to 1"),
+    (CheckpointConfig, {"every": -1}, "every: expected 0 or more steps"),
+    (CheckpointConfig, {"keep": 0}, "keep is 0: expected more than 0"),
+    *(
+        (TrainingConfig, {name: 0}, f"{name} is 0: expected more than 0")
+        for name in ("passes", "batch_tokens", "window", "log_every")
+    ),
+    (TrainingConfig, {"label_smoothing": 1.0}, "label_smoothing is 1.0: expected a number from 0 up"),
+    (TrainingConfig, {"ema": 1.0}, "ema is 1.0: expected a number from 0 up"),
+    *(
+        (TrainingConfig, {name: -1}, f"{name} is -1: expected 0 or more")
+        for name in ("clip_norm", "validate_every", "patience")
+    ),
+    *(
+        (SearchConfig, {name: 0}, f"{name} is 0: expected more than 0")
+        for name in ("beam_size", "max_length_ratio", "max_source", "batch_tokens")
+    ),
+    (SearchConfig, {"length_penalty": -0.5}, "length_penalty: expected 0 or more"),
+    (RunConfig, {"name": ""}, "name is '': expected a plain folder name"),
+    (RunConfig, {"name": "a/b"}, "name is 'a/b': expected a plain folder name"),
+    (RunConfig, {"vocabulary": VocabularyConfig(shared=False)}, "model.tie is 'all' but the vocabularies are separate"),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "message"), REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_line(kind: type, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        kind(**values)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, NmtError)
+
+
+ACCEPTED: list[tuple[type, dict[str, Any]]] = [
+    (DropoutConfig, dict.fromkeys(vars(DropoutConfig()), 0.0)),
+    (ScheduleConfig, {"warmup_steps": 0, "final_share": 0.0}),
+    (TrainingConfig, {"clip_norm": 0.0, "ema": 0.0, "label_smoothing": 0.0, "validate_every": 0, "patience": 0}),
+    (VocabularyConfig, {"size": 8, "character_coverage": 0.98, "shared": False, "target_size": 9}),
+    (SearchConfig, {"length_penalty": 0.0, "beam_size": 1}),
+    (RunConfig, {"vocabulary": VocabularyConfig(shared=False), "model": ModelConfig(tie="target")}),
+    (CheckpointConfig, {"every": 0, "keep": 1}),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), ACCEPTED)
+def test_what_lies_on_the_border_is_accepted(kind: type, values: dict[str, Any]) -> None:
+    assert {name: getattr(kind(**values), name) for name in values} == values
+
+
+def test_pairs_are_true_where_they_are_given() -> None:
+    assert not PairsConfig()
+    assert not PairsConfig(split="test")
+    for given_pairs in (PairsConfig(source="a", target="b"), PairsConfig(tsv="c"), PairsConfig(tfds="d")):
+        assert given_pairs
+
+
+def test_the_default_configuration_is_a_run() -> None:
+    config = RunConfig()
+    assert not config.corpus.train
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.name = "other"  # type: ignore[misc]
+
+
+RATES = st.floats(0, 0.99)
+CONFIGS = st.builds(
+    RunConfig,
+    name=st.text("abc-é ", min_size=1),
+    corpus=st.builds(
+        CorpusConfig,
+        train=st.builds(PairsConfig, tsv=st.text(max_size=5), source_column=st.integers(1, 9)),
+        on_long=st.sampled_from(["drop", "truncate"]),
+    ),
+    vocabulary=st.builds(VocabularyConfig, size=st.integers(8, 99_999), symbols=st.lists(st.text()).map(tuple)),
+    model=st.builds(
+        ModelConfig,
+        units=st.integers(1, 999).map(lambda n: 2 * n),
+        tie=st.sampled_from(["none", "target", "all"]),
+        dropout=st.builds(DropoutConfig, embedding=RATES, state=RATES),
+    ),
+    training=st.builds(
+        TrainingConfig,
+        ema=RATES,
+        schedule=st.builds(ScheduleConfig, learning_rate=st.floats(1e-9, 1)),
+        checkpoints=st.builds(CheckpointConfig, keep=st.integers(1, 9)),
+        deterministic=st.booleans(),
+    ),
+    search=st.builds(SearchConfig, length_penalty=st.floats(0, 9), beam_size=st.integers(1, 99)),
+)
+
+
+@given(config=CONFIGS)
+def test_a_configuration_survives_json(config: RunConfig) -> None:
+    assert from_dict(RunConfig, json.loads(json.dumps(to_dict(config)))) == config
+
+
+def test_the_dictionary_is_plain_and_nested() -> None:
+    values = to_dict(RunConfig(vocabulary=VocabularyConfig(symbols=("<de>",))))
+    assert values["vocabulary"]["symbols"] == ["<de>"]
+    assert values["model"]["dropout"]["readout"] == 0.3
+    assert values["corpus"]["train"]["source"] == ""
+
+
+def test_fields_left_out_are_the_defaults() -> None:
+    assert from_dict(RunConfig, {"model": {"units": 64}}) == RunConfig(model=ModelConfig(units=64))
+    assert from_dict(RunConfig, {}) == RunConfig()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"nmae": "x"}, "unknown field nmae"),
+        ({"zeta": 1, "alpha": 2}, "unknown field alpha, zeta"),
+        ({"model": {"layers": 3}}, "model: unknown field layers"),
+        ({"corpus": {"train": {"sauce": "a"}}}, "corpus.train: unknown field sauce"),
+        ({"training": {"schedule": {"learning_rate": -1}}}, "training.schedule: learning_rate is -1"),
+        ({"model": {"units": 7}}, "model: units is 7: expected an even number"),
+        ({"model": 3}, "model: expected fields and their values"),
+        ({"search": None}, "search: expected fields and their values"),
+    ],
+)
+def test_reading_names_the_group_of_what_it_refuses(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_dict(RunConfig, values)
+    assert str(caught.value).startswith(message)
+
+
+def test_every_field_has_a_default_and_a_help_text() -> None:
+    """The docstring below a field is its help on the command line."""
+    import inspect
+
+    from nmt import config
+
+    lines = inspect.getsource(config).split("\n")
+    for kind in (getattr(config, name) for name in dir(config) if name.endswith("Config")):
+        for field in dataclasses.fields(kind):
+            places = [i for i, line in enumerate(lines) if line.startswith(f"    {field.name}: ")]
+            assert places
+            assert all('"""' in "".join(lines[i + 1 : i + 4]) for i in places), field.name
+        assert kind() == kind()
+
+
+def test_reading_a_configuration_loads_the_standard_library_alone() -> None:
+    code = "import sys, nmt.config; print([m for m in ('numpy', 'keras', 'tensorflow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,138 @@
+"""The configuration of a run: from files and flags, with mistakes named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from nmt.cli import main
+from nmt.cli.configuration import load_config
+from nmt.config import ConfigError, ModelConfig, RunConfig, VocabularyConfig, to_dict
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_lines(name: str, *lines: str) -> str:
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return str(path)
+
+    return write_lines
+
+
+def test_fields_from_yaml_json_and_flags(write):
+    yaml = write("c.yaml", "name: first", "model:", "  units: 32", "training: {schedule: {learning_rate: 1e-4}}")
+    config = load_config(yaml, ["--model.units=64", "--vocabulary.symbols", "[<de>,<fr>]"])
+    assert config.name == "first"
+    assert config.model == ModelConfig(units=64)
+    assert config.training.schedule.learning_rate == 1e-4
+    assert config.vocabulary.symbols == ("<de>", "<fr>")
+    assert load_config(write("c.json", '{"name": "first", "model": {"units": 32}}')).model.units == 32
+    assert load_config() == RunConfig()
+
+
+def test_saved_configuration_reads_back(write):
+    config = replace(
+        RunConfig(name="1e3"), vocabulary=VocabularyConfig(symbols=("<a>", "no")), model=ModelConfig(tie="none")
+    )
+    assert load_config(write("c.json", json.dumps(to_dict(config)))) == config
+
+
+def test_empty_group_is_no_error(write):
+    assert load_config(write("c.yaml", "name: a", "model:", "  # units: 32", "training: {seed:}")).name == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["expected fields"]),
+        ("just words", ["expected fields"]),
+        ("name: [", ["not valid YAML"]),
+        ("name: !!python/object/apply:os.getcwd []", ["not valid YAML"]),
+        ("nam: a\nmodel: {unitz: 3, units: 4}", ["nam, did you mean name?", "model.unitz, did you mean model.units?"]),
+        ("corpus: {train: {sauce: a}}", ["unknown field corpus.train.sauce, did you mean corpus.train.source?"]),
+        ("3: a", ["unknown field 3"]),
+        ("model: large", ["model is 'large': expected its fields"]),
+        ("model: {units: many}", ["model.units: Expected a int. Got value: many"]),
+        ("training: {precision: half}", ["training.precision: Expected a one of ['auto', ", "Got value: half"]),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_file_are_named(text, parts, write):
+    path = write("c.yaml", text)
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    assert str(error.value).startswith(f"{path}: ")
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_file_that_is_not_utf8(tmp_path):
+    (tmp_path / "c.yaml").write_bytes(b"name: \xff")
+    with pytest.raises(ConfigError, match="not valid UTF-8 at byte 6"):
+        load_config(tmp_path / "c.yaml")
+
+
+@pytest.fixture
+def trained(monkeypatch) -> list[RunConfig]:
+    """The configurations that training was called with; the real one stays away."""
+    calls: list[RunConfig] = []
+
+    def train(config: RunConfig) -> SimpleNamespace:
+        calls.append(config)
+        return SimpleNamespace(directory=Path(config.directory, config.name), finished=config.name != "interrupted")
+
+    room = ModuleType("nmt.training")
+    room.train = train  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nmt.training", room)
+    return calls
+
+
+def test_train_flags_win_wherever_they_stand(write, trained, capsys):
+    path = write("c.yaml", "name: a", "model: {units: 32}")
+    assert main(["train", "--model.units", "64", "--config", path]) == 0
+    assert main(["train", f"--config={path}", "--name", "b"]) == 0
+    assert [(c.name, c.model.units) for c in trained] == [("a", 64), ("b", 32)]
+    assert "saved_models/b" in capsys.readouterr().err
+
+
+def test_printed_configuration_is_the_one_that_trains(write, trained, capsys):
+    flags = ["--config", write("c.yaml", "name: a"), "--model.units", "64"]
+    with pytest.raises(SystemExit) as end:
+        main(["train", *flags, "--print_config"])
+    assert end.value.code == 0
+    assert trained == []
+    assert load_config(write("printed.yaml", capsys.readouterr().out)) == load_config(flags[1], flags[2:])
+
+
+def test_train_help_explains_the_fields(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["train", "--help"])
+    assert end.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Width of the decoder state and of the memory; each direction of the encoder has half." in text
+    assert "relative to the working directory" in text
+
+
+def test_interrupted_training_is_no_success(trained, capsys):
+    assert main(["train", "--name", "interrupted"]) == 130
+    assert "translate with" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--model.units", "7"], "model: units is 7: expected an even number"),
+        (["--corpus.train.source", "a"], "corpus.train: source and target go together"),
+        (["--training.checkpoints.keep", "0"], "training.checkpoints: keep is 0: expected more than 0"),
+        (["--name", "a/b"], "name is 'a/b': expected a plain folder name"),
+    ],
+)
+def test_refused_value_is_named_with_its_group(flags, message):
+    with pytest.raises(ConfigError) as error:
+        load_config(None, flags)
+    assert str(error.value).startswith(message)

@@ -1,0 +1,224 @@
+"""The training step against one made by hand, loss scaling, moving averages, precision, event files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt import engine
+from nmt.batching import Batch
+from nmt.config import DropoutConfig
+from nmt.engine import EngineError, EventWriter, TrainStep, assign_arrays, averaged_arrays, variables_to_arrays
+from nmt.tokenizer import BOS, EOS, PAD
+
+BATCH = Batch(
+    np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]], np.int32),
+    np.array([[BOS, 5, 6], [BOS, 9, PAD]], np.int32),
+    np.array([[5, 6, EOS], [9, EOS, PAD]], np.int32),
+)
+SMOOTHING = 0.1
+
+
+def built(optimizer: keras.optimizers.Optimizer, model: Any) -> keras.optimizers.Optimizer:
+    optimizer.build(model.trainable_variables)
+    return optimizer
+
+
+def values(model: Any) -> list[np.ndarray]:
+    return [np.array(v.value) for v in model.trainable_variables]
+
+
+def loss_by_hand(model: Any) -> Any:
+    """Smoothed cross-entropy as a sum over one-hot targets, by the number of real tokens: five."""
+    logits, _ = model(BATCH.source, BATCH.target_in)
+    smoothed = (1 - SMOOTHING) * tf.one_hot(BATCH.target_out, 12) + SMOOTHING / 12
+    losses = -tf.reduce_sum(smoothed * tf.nn.log_softmax(logits), axis=-1)
+    return tf.reduce_sum(tf.where(BATCH.target_out == PAD, 0.0, losses)) / 5
+
+
+def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: Callable) -> None:
+    model, rate = make_model(), 0.5
+    with tf.GradientTape() as tape:
+        loss = loss_by_hand(model)
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    expected = [v - rate * np.array(tf.convert_to_tensor(g)) for v, g in zip(values(model), gradients, strict=True)]
+    step = TrainStep(model, built(keras.optimizers.SGD(rate), model), SMOOTHING)
+    assert step(BATCH) == pytest.approx(float(loss), rel=1e-5)
+    for found, wanted in zip(values(model), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
+    """avg_1 = w_1, then avg_n = 0.9 avg_(n-1) + 0.1 w_n; the weights themselves stay what the steps made them."""
+    model = make_model()
+    optimizer = built(keras.optimizers.Adam(0.02, use_ema=True, ema_momentum=0.9), model)
+    step = TrainStep(model, optimizer, 0.0)
+    losses, averages = [], None
+    for _ in range(25):
+        losses.append(step(BATCH))
+        new = values(model)
+        averages = new if averages is None else [0.9 * a + 0.1 * w for a, w in zip(averages, new, strict=True)]
+    assert losses[-1] < 0.2 * losses[0]
+    found = averaged_arrays(model, optimizer)
+    assert list(found) == list(variables_to_arrays(model.trainable_variables))
+    for one, two in zip(found.values(), averages or [], strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-4)
+    assert max(np.abs(a - w).max() for a, w in zip(found.values(), values(model), strict=True)) > 1e-2
+
+
+def test_without_averages_the_weights_are_what_is_saved(make_model: Callable) -> None:
+    model = make_model()
+    found = averaged_arrays(model, built(keras.optimizers.SGD(0.1), model))
+    for one, two in zip(found.values(), values(model), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_dropout_is_on_in_training_steps_and_its_state_is_saved(make_model: Callable) -> None:
+    model = make_model(dropout=DropoutConfig(0.5, 0.0, 0.0, 0.5))
+    step = TrainStep(model, built(keras.optimizers.SGD(1e-9), model), 0.0)
+    before = variables_to_arrays(model.variables)
+    first, second = step(BATCH), step(BATCH)
+    assert abs(first - second) > 1e-3
+    assign_arrays(model.variables, before, "test")
+    assert [step(BATCH), step(BATCH)] == pytest.approx([first, second], rel=1e-6)
+
+
+def test_half_precision_scales_the_loss_and_skips_what_overflows(make_model: Callable) -> None:
+    model, exact, rate = make_model(dtype="mixed_float16"), make_model(), 0.5
+    TrainStep(exact, built(keras.optimizers.SGD(rate), exact), SMOOTHING)(BATCH)
+    inner = keras.optimizers.SGD(rate, use_ema=True, ema_momentum=0.9)
+    optimizer = built(keras.optimizers.LossScaleOptimizer(inner, initial_scale=2.0**40), model)
+    step, before = TrainStep(model, optimizer, SMOOTHING), values(model)
+    loss = step(BATCH)
+    # Too large a scale: the gradient is infinite in float16, the step is left out and the scale halved.
+    assert float(optimizer.dynamic_scale) == 2.0**39
+    for one, two in zip(before, values(model), strict=True):
+        np.testing.assert_array_equal(one, two)
+    optimizer.dynamic_scale.assign(2.0**10)
+    assert step(BATCH) == pytest.approx(loss, rel=1e-6)
+    assert loss == pytest.approx(float(loss_by_hand(make_model())), rel=1e-2)
+    for old, one, two in zip(before, values(model), values(exact), strict=True):
+        np.testing.assert_allclose(one, two, atol=0.02)
+        assert np.abs(one - old).max() > 0
+    # The average of the first step is its weights, though a step was left out before it.
+    for one, two in zip(averaged_arrays(model, optimizer).values(), values(model), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_arrays_go_back_where_they_came_from(make_model: Callable) -> None:
+    one, two = make_model(seed=0), make_model(seed=1)
+    arrays = variables_to_arrays(one.variables)
+    assert "embeddings" in [*arrays][1]
+    assign_arrays(two.variables, dict(reversed(arrays.items())), "somewhere")
+    for left, right in zip(one.variables, two.variables, strict=True):
+        np.testing.assert_array_equal(left.value, right.value)
+
+
+def test_arrays_that_do_not_fit_are_refused(make_model: Callable, model: Any) -> None:
+    deeper = make_model(encoder_layers=2).trainable_variables
+    before = variables_to_arrays(deeper)
+    with pytest.raises(EngineError, match=r"best.npz: holds 21 arrays where the model has 27 variables"):
+        assign_arrays(deeper, variables_to_arrays(model.trainable_variables), "best.npz")
+    wider = make_model(embedding=7).trainable_variables
+    with pytest.raises(EngineError, match=r"best.npz: .*embeddings has shape \(12, 7\); the model needs \(12, 6\)"):
+        assign_arrays(model.trainable_variables, variables_to_arrays(wider), "best.npz")
+    for name, array in variables_to_arrays(deeper).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize(
+    ("capability", "native_cpu", "policy"),
+    [
+        (None, False, "float32"),
+        (None, True, "mixed_bfloat16"),
+        ((9, 0), False, "mixed_bfloat16"),
+        ((8, 0), False, "mixed_bfloat16"),
+        ((7, 5), True, "mixed_float16"),
+    ],
+)
+def test_precision_follows_the_hardware(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int] | None, native_cpu: bool, policy: str
+) -> None:
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["gpu"] if capability else [])
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda device: {"compute_capability": capability})
+    flags = "flags : fpu avx512_bf16" if native_cpu else "flags : fpu avx2"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: flags)
+    assert engine.decide_precision("auto") == policy
+    assert engine.decide_precision("float32") == "float32"
+    assert engine.decide_precision("mixed_float16") == "mixed_float16"
+
+
+def test_precision_without_processor_flags_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert engine.decide_precision("auto") == "float32"
+
+
+def test_few_traces_serve_all_shapes() -> None:
+    traces = []
+
+    def double(values: Any, other: Any) -> Any:
+        traces.append(None)
+        return 2 * values + keras.ops.sum(other)
+
+    compiled = engine.compile_function(double)
+    random = np.random.default_rng(0)
+    for rows, columns in random.integers(1, 30, (20, 2)):
+        array = random.normal(size=(rows, columns)).astype(np.float32)
+        np.testing.assert_allclose(compiled(array, array[0]), 2 * array + array[0].sum(), rtol=1e-4, atol=1e-4)
+    assert len(traces) <= 3
+
+
+def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keras.backend.backend", lambda: "torch")
+    with pytest.raises(EngineError, match="the Keras backend is torch: expected tensorflow or jax"):
+        engine.compile_function(len)
+
+
+def test_a_seed_decides_what_is_drawn() -> None:
+    def draw(seed: int) -> tuple[np.ndarray, float]:
+        engine.set_determinism(seed, deterministic=False)
+        return np.asarray(keras.random.normal((4,))), float(np.random.random())
+
+    np.testing.assert_array_equal(draw(3)[0], draw(3)[0])
+    assert draw(3)[1] == draw(3)[1]
+    assert np.abs(draw(3)[0] - draw(4)[0]).max() > 1e-3
+
+
+def read_events(directory: Path) -> list[tuple[int, Any]]:
+    from tensorflow.core.util.event_pb2 import Event
+
+    (file,) = directory.glob("events.out.tfevents.*")
+    events = [Event.FromString(record.numpy()) for record in tf.data.TFRecordDataset([str(file)])]
+    return [(event.step, value) for event in events for value in event.summary.value]
+
+
+def test_event_files_hold_scalars_and_images(tmp_path: Path) -> None:
+    writer = EventWriter(tmp_path)
+    pixels = np.random.default_rng(0).integers(0, 255, (3, 5, 3), np.uint8)
+    writer.scalars(10, {"loss": 1.5, "bleu": 20.25})
+    writer.scalars(20, {"loss": 0.5})
+    writer.image(20, "alignment", pixels)
+    events = read_events(tmp_path)
+    scalars = [(step, v.tag, float(tf.make_ndarray(v.tensor))) for step, v in events[:3]]
+    assert scalars == [(10, "loss", 1.5), (10, "bleu", 20.25), (20, "loss", 0.5)]
+    assert {v.metadata.plugin_data.plugin_name for _, v in events[:3]} == {"scalars"}
+    ((step, image),) = events[3:]
+    assert (step, image.tag, image.metadata.plugin_data.plugin_name) == (20, "alignment", "images")
+    width, height, png = tf.make_ndarray(image.tensor).tolist()
+    assert (width, height) == (b"5", b"3")
+    np.testing.assert_array_equal(tf.io.decode_png(png), pixels)
+
+
+def test_memory_is_told_in_mebibytes() -> None:
+    """A process that has loaded TensorFlow holds hundreds of them, and not a million."""
+    assert 100 < engine.peak_memory() < 1_000_000

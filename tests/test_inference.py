@@ -1,0 +1,180 @@
+"""Inference: search and scoring of real models, batch by batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt import inference
+from nmt.batching import Sequences, make_batch
+from nmt.config import SearchConfig
+from nmt.engine import TrainStep
+from nmt.inference import Hypothesis, Inference, windows
+from nmt.tokenizer import BOS, EOS, PAD
+
+SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
+GREEDY = SearchConfig(beam_size=1, length_penalty=0.8)
+BEAM = SearchConfig(beam_size=4, length_penalty=0.8)
+
+
+@pytest.fixture(scope="module")
+def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> Inference:
+    """Of a model that has half learned to copy: its translations have ends, are of many lengths, and often wrong."""
+    model = make_model(units=24, embedding=12, attention=12)
+    scramble(model, 0, 0.25)
+    optimizer = keras.optimizers.Adam(0.01)
+    optimizer.build(model.trainable_variables)
+    step, random = TrainStep(model, optimizer, 0.1), np.random.default_rng(0)
+    for _ in range(200):
+        sentences = Sequences.of([random.integers(4, 12, random.integers(0, 9)) for _ in range(16)])
+        step(make_batch(sentences, sentences, np.arange(16)))
+    return Inference(model)
+
+
+def close(one: Hypothesis, two: Hypothesis) -> None:
+    assert one.ids == two.ids
+    assert one.finished == two.finished
+    np.testing.assert_allclose(one[1:3], two[1:3], atol=1e-4)
+    np.testing.assert_allclose(one.weights, two.weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("config", [GREEDY, BEAM])
+def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inference, config: SearchConfig) -> None:
+    """Its log-probability, and the attention that it paid: forced, the model goes the way that search went."""
+    found = engine.translate(SOURCES, config)
+    assert sum(hypothesis.finished for hypothesis in found) >= 4
+    assert len({len(hypothesis.ids) for hypothesis in found}) >= 3
+    forced = engine.score(SOURCES, [hypothesis.ids for hypothesis in found])
+    for source, one, two in zip(SOURCES, found, forced, strict=True):
+        assert EOS not in one.ids
+        steps = len(one.ids) + one.finished
+        assert one.weights.shape == (steps, len(source) + 1)
+        np.testing.assert_allclose(one.weights, two.weights[:steps], atol=1e-5)
+        np.testing.assert_allclose(one.weights.sum(axis=1), 1.0, atol=1e-5)
+        penalty = ((5 + steps) / 6) ** config.length_penalty
+        np.testing.assert_allclose(one.score, one.log_probability / penalty, rtol=1e-5)
+        if one.finished:
+            np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
+
+
+def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: Inference) -> None:
+    model = engine.model
+    for source, hypothesis in zip(SOURCES[:4], engine.translate(SOURCES[:4], GREEDY), strict=True):
+        state, encoded = model.start(np.array([[*source, EOS]]))
+        pieces, last = [], BOS
+        while len(pieces) < len(hypothesis.ids) + hypothesis.finished:
+            logits, state = model.step(np.array([last]), state, encoded)
+            last = int(np.argmax(np.where(np.isin(np.arange(12), [PAD, BOS]), -np.inf, logits)))
+            pieces.append(last)
+        assert pieces == hypothesis.ids + [EOS] * hypothesis.finished
+
+
+def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) -> None:
+    """However likely the model thinks them, they are no pieces; the others keep the probabilities that they have."""
+    model = make_model(seed=1)
+    model.output_bias.assign(np.where(np.isin(np.arange(12), [PAD, BOS]), 20.0, 0.0))
+    engine = Inference(model)
+    for config in (GREEDY, BEAM):
+        for hypothesis in engine.translate(SOURCES, config):
+            assert not {PAD, BOS} & set(hypothesis.ids)
+            assert hypothesis.log_probability < -10 * len(hypothesis.weights)
+
+
+def test_a_beam_scores_above_greedy_search(engine: Inference) -> None:
+    """Not every sentence must, all together do."""
+    greedy, beam = (sum(h.score for h in engine.translate(SOURCES * 2, config)) for config in (GREEDY, BEAM))
+    assert beam >= greedy
+
+
+@pytest.mark.parametrize("config", [GREEDY, BEAM])
+def test_order_and_company_change_nothing(engine: Inference, config: SearchConfig) -> None:
+    """Backwards, alone, and in batches of one or two: the same hypotheses, each at the place of its sentence."""
+    together = engine.translate(SOURCES, config)
+    backwards = engine.translate(SOURCES[::-1], config)[::-1]
+    alone = [engine.translate([source], config)[0] for source in SOURCES]
+    narrow = engine.translate(SOURCES, SearchConfig(**{**vars(config), "batch_tokens": 12}))
+    for others in (backwards, alone, narrow):
+        for one, two in zip(together, others, strict=True):
+            close(one, two)
+
+
+def test_scoring_does_not_depend_on_order_or_company(engine: Inference) -> None:
+    targets = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
+    together = engine.score(SOURCES, targets)
+    for place, one in enumerate(together):
+        assert one.ids == targets[place]
+        close(one, engine.score([SOURCES[place]], [targets[place]], batch_tokens=1)[0])
+        assert one.weights.shape == (len(targets[place]) + 1, len(SOURCES[place]) + 1)
+
+
+def test_no_sentences_give_no_hypotheses(engine: Inference) -> None:
+    assert engine.translate([], BEAM) == []
+    assert engine.score([], []) == []
+
+
+@pytest.mark.parametrize(("beam", "budget"), [(1, 20), (4, 40), (4, 1)])
+def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
+    engine: Inference, monkeypatch: pytest.MonkeyPatch, beam: int, budget: int
+) -> None:
+    shapes = []
+    original = inference.source_rows
+
+    def spy(*arguments: Any) -> np.ndarray:
+        rows = original(*arguments)
+        shapes.append(rows.shape)
+        return rows
+
+    monkeypatch.setattr(inference, "source_rows", spy)
+    engine.translate(SOURCES * 3, SearchConfig(beam_size=beam, length_penalty=0.8, batch_tokens=budget))
+    assert sum(rows for rows, _ in shapes) == len(SOURCES) * 3
+    assert all(rows == 1 or rows * positions * beam <= budget for rows, positions in shapes)
+    assert budget == 1 or any(rows > 1 for rows, _ in shapes)
+
+
+def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Callable) -> None:
+    """A translation has at most the ratio times the source's pieces, plus 10."""
+    model = make_model(seed=1)
+    model.output_bias.assign(np.where(np.arange(12) == EOS, -100.0, 0.0))
+    engine = Inference(model)
+    for slots, ratio in [(1, 2.0), (2, 0.5), (2, 2.0)]:
+        config = SearchConfig(slots, length_penalty=1.0, max_length_ratio=ratio)
+        for source, hypothesis in zip(SOURCES, engine.translate(SOURCES, config), strict=True):
+            assert not hypothesis.finished
+            assert len(hypothesis.ids) == len(hypothesis.weights) == math.ceil(ratio * len(source) + 10)
+
+
+def test_new_weights_are_used_by_the_compiled_search(make_model: Callable, scramble: Callable) -> None:
+    """Validation searches again and again with other weights."""
+    model = make_model(seed=1)
+    engine = Inference(model)
+    before = engine.score(SOURCES, SOURCES)[0], engine.translate(SOURCES, GREEDY)[0]
+    scramble(model, 2)
+    after = engine.score(SOURCES, SOURCES)[0], engine.translate(SOURCES, GREEDY)[0]
+    fresh = Inference(model)
+    close(after[0], fresh.score(SOURCES, SOURCES)[0])
+    close(after[1], fresh.translate(SOURCES, GREEDY)[0])
+    assert all(abs(one.log_probability - two.log_probability) > 1e-3 for one, two in zip(before, after, strict=True))
+
+
+@given(count=st.integers(0, 20), size=st.integers(1, 7))
+def test_windows_cut_a_stream_without_reading_ahead(count: int, size: int) -> None:
+    read: list[int] = []
+
+    def stream() -> Iterator[int]:
+        for item in range(count):
+            read.append(item)
+            yield item
+
+    seen: list[int] = []
+    for window in windows(stream(), size):
+        seen += window
+        assert seen == read
+        assert len(window) == size or len(seen) == count
+    assert seen == list(range(count))

@@ -1,0 +1,64 @@
+"""The loss: values and gradients derived by hand, padding rows included."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt.losses import count_tokens, token_losses
+from nmt.tokenizer import PAD
+
+LN2 = math.log(2)
+LOGITS = np.log([[[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.25, 0.5], [0.97, 0.01, 0.01, 0.01]]])
+TARGETS = np.array([[1, 3, PAD]])
+
+
+@pytest.mark.parametrize("shift", [0.0, 5.0])
+def test_cross_entropy_by_hand(shift: float) -> None:
+    """-log2 of 1/4 and 1/2 are 2 and 1; the third is padding."""
+    np.testing.assert_allclose(token_losses(LOGITS + shift, TARGETS), [[2 * LN2, LN2, 0.0]], rtol=1e-5)
+
+
+def test_label_smoothing_by_hand() -> None:
+    """0.8 of the right piece's loss and 0.2 of the mean loss of all pieces, (1 + 2 + 3 + 3) / 4 = 2.25 bits."""
+    expected = [[(0.8 * 2 + 0.2 * 2.25) * LN2, (0.8 * 1 + 0.2 * 2.25) * LN2, 0.0]]
+    np.testing.assert_allclose(token_losses(LOGITS, TARGETS, 0.2), expected, rtol=1e-5)
+
+
+def test_half_precision_logits_are_computed_in_float32() -> None:
+    logits = tf.cast(tf.constant([[30.0, 20.0, 10.0, 0.0]]), tf.bfloat16)
+    losses = token_losses(logits, np.array([2]), 0.1)
+    assert losses.dtype == tf.float32
+    np.testing.assert_allclose(losses, [0.9 * 20 + 0.1 * (0 + 10 + 20 + 30) / 4], rtol=1e-3)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_the_gradient_is_softmax_less_the_smoothed_target(smoothing: float) -> None:
+    random = np.random.default_rng(1)
+    logits = tf.constant(random.normal(size=(2, 4, 6)), tf.float32)
+    targets = np.array([[3, 1, 5, PAD], [2, PAD, PAD, PAD]])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        total = tf.reduce_sum(token_losses(logits, targets, smoothing))
+    softmax = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    smoothed = (1 - smoothing) * np.eye(6)[targets] + smoothing / 6
+    expected = np.where((targets == PAD)[..., None], 0.0, softmax - smoothed)
+    np.testing.assert_allclose(tape.gradient(total, logits), expected, atol=1e-6)
+
+
+def test_padding_is_zero_and_not_nan_whatever_its_logits() -> None:
+    logits = tf.constant([[[1.0, 2.0, 3.0], [-1e30, 1e30, 0.0]]])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        losses = token_losses(logits, np.array([[2, PAD]]), 0.1)
+    gradient = tape.gradient(losses, logits).numpy()
+    assert losses.numpy()[0, 1] == 0
+    assert not gradient[0, 1].any()
+
+
+def test_tokens_are_counted_without_padding() -> None:
+    assert float(count_tokens(TARGETS)) == 2
+    assert float(count_tokens(np.array([[PAD, PAD]]))) == 1

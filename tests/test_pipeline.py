@@ -1,0 +1,56 @@
+"""tf.data brings the batches that were planned, from any place in the pass on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nmt.batching import Batch, EncodedCorpus, Plan
+from nmt.pipeline import pass_batches
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedCorpus:
+    random = np.random.default_rng(1)
+    sides = [[random.integers(4, 99, length).tolist() for length in random.integers(1, 12, 60)] for _ in range(2)]
+    return EncodedCorpus.write(tmp_path_factory.mktemp("corpus"), [tuple(sides)], 99)
+
+
+@pytest.fixture(scope="module")
+def plan(corpus: EncodedCorpus) -> Plan:
+    return corpus.plan(batch_tokens=50, window=40, seed=2)
+
+
+def equal(one: Batch, two: Batch) -> None:
+    for field, left, right in zip(Batch._fields, one, two, strict=True):
+        np.testing.assert_array_equal(left, right, err_msg=field)
+
+
+def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: Plan) -> None:
+    for pass_index in (0, 1):
+        planned = [corpus.batch(indices) for indices in plan.batches(pass_index)]
+        for one, two in zip(planned, pass_batches(corpus, plan, pass_index, 0), strict=True):
+            assert isinstance(two, Batch)
+            assert two.source.dtype == "int32"
+            equal(one, two)
+
+
+@pytest.mark.parametrize("from_the_end", [0, 1, 7])
+def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: Plan, from_the_end: int) -> None:
+    whole = list(pass_batches(corpus, plan, 1, 0))
+    skip = len(whole) - from_the_end
+    rest = list(pass_batches(corpus, plan, 1, skip))
+    assert len(rest) == from_the_end
+    for one, two in zip(whole[skip:], rest, strict=True):
+        equal(one, two)
+
+
+def test_the_same_batches_come_without_tensorflow(
+    corpus: EncodedCorpus, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = list(pass_batches(corpus, plan, 0, 3))
+    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
+    found = list(pass_batches(corpus, plan, 0, 3))
+    assert isinstance(found[0].source, np.ndarray)
+    for one, two in zip(expected, found, strict=True):
+        equal(one, two)

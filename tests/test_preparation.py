@@ -1,0 +1,215 @@
+"""From a configuration to encoded pairs: what is trained on, what validates, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+
+from nmt.config import RunConfig
+from nmt.errors import NmtError
+from nmt.preparation import Prepared, prepare
+from nmt.run import Run, RunError
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    copy_task.write_corpus(tmp_path, train=60, validation=5)
+    return tmp_path
+
+
+def prepared(config: RunConfig, said: list[str] | None = None) -> Prepared:
+    return prepare(config, "float32", [].append if said is None else said.append)
+
+
+def texts(result: Prepared) -> list[tuple[str, str]]:
+    """The training pairs, decoded."""
+    sides = []
+    for sequences, tokenizer in ((result.train.source, result.run.source), (result.train.target, result.run.target)):
+        ids = [sequences.gather(np.array([i]))[0].tolist() for i in range(len(sequences))]
+        sides.append(tokenizer.decode(ids))
+    return list(zip(*sides, strict=True))
+
+
+def lines(corpus, name: str) -> list[str]:
+    return (corpus / name).read_text().splitlines()
+
+
+# Where pairs come from
+
+
+def test_every_pair_of_the_files_is_encoded(corpus):
+    result = prepared(copy_task.config(corpus))
+    assert texts(result) == list(zip(lines(corpus, "train.source"), lines(corpus, "train.target"), strict=True))
+    assert [pair.alignment for pair in result.validation] == lines(corpus, "validation.align")
+    assert [pair.source for pair in result.validation] == lines(corpus, "validation.source")
+
+
+def test_tsv_and_gz_give_the_same_pairs(corpus):
+    expected = texts(prepared(copy_task.config(corpus)))
+    rows = [f"{i}\t{t}\t{s}" for i, (s, t) in enumerate(expected)]
+    (corpus / "pairs.tsv.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    tsv = {"tsv": str(corpus / "pairs.tsv.gz"), "source_column": 3, "target_column": 2, "source": "", "target": ""}
+    assert texts(prepared(copy_task.config(corpus, name="tsv", corpus={"train": tsv}))) == expected
+
+
+def held_out(corpus, name: str, **training: Any) -> Prepared:
+    nothing = {"source": "", "target": "", "alignment": ""}
+    changes = {"corpus": {"validation": nothing, "held_out": 10}, "training": training}
+    return prepared(copy_task.config(corpus, name=name, **changes))
+
+
+def test_held_out_pairs_share_no_side_with_the_training(corpus):
+    source, target = lines(corpus, "train.source"), lines(corpus, "train.target")
+    copy_task.write_lines(corpus / "train.source", [*source, *source[:30]])
+    copy_task.write_lines(corpus / "train.target", [*target, *target[1:31]])
+    result = held_out(corpus, "one")
+    train = texts(result)
+    assert len(result.validation) == 10
+    assert not {pair.source for pair in result.validation} & {s for s, _ in train}
+    assert not {pair.target for pair in result.validation} & {t for _, t in train}
+    assert len(train) + len(result.validation) < 90
+
+
+def test_the_seed_decides_what_is_held_out(corpus):
+    first, again, other = (held_out(corpus, name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    assert first.validation == again.validation
+    assert first.validation != other.validation
+
+
+def test_vocabulary_knows_the_training_pairs_alone(corpus):
+    for side in ("source", "target"):
+        copy_task.write_lines(corpus / f"validation.{side}", ["zebra ba"] * 5)
+    vocabulary = prepared(copy_task.config(corpus)).run.source
+    assert vocabulary.decode(vocabulary.encode(["zebra ba"])) == ["⁇ ba"]
+
+
+def test_separate_vocabularies(corpus):
+    changes = {"vocabulary": {"shared": False, "size": 28, "target_size": 20}, "model": {"tie": "target"}}
+    result = prepared(copy_task.config(corpus, **changes))
+    assert (result.run.source.size, result.run.target.size) == (28, 20)
+    assert "⁇" in result.run.source.decode(result.run.source.encode([copy_task.WORDS["ba"]]))[0]
+
+
+# Long pairs
+
+
+def with_long_pair(corpus) -> None:
+    for side, word in (("source", "ba"), ("target", "abo")):
+        copy_task.write_lines(corpus / f"train.{side}", [*lines(corpus, f"train.{side}"), " ".join([word] * 9)])
+
+
+def test_long_pairs_are_dropped_and_said(corpus):
+    with_long_pair(corpus)
+    said: list[str] = []
+    result = prepared(copy_task.config(corpus, corpus={"max_pieces": 6}), said)
+    assert len(result.train) == 60
+    assert "1 training pairs longer than 6 pieces were dropped (corpus.on_long)" in said
+
+
+def test_long_pairs_are_cut_and_said(corpus):
+    with_long_pair(corpus)
+    said: list[str] = []
+    result = prepared(copy_task.config(corpus, corpus={"max_pieces": 6, "on_long": "truncate"}), said)
+    assert texts(result)[-1] == (" ".join(["ba"] * 6), " ".join(["abo"] * 6))
+    assert "1 training pairs longer than 6 pieces were cut (corpus.on_long)" in said
+
+
+def test_nothing_short_enough_is_refused_and_can_be_mended(corpus):
+    for side, word in (("source", "ba"), ("target", "abo")):
+        copy_task.write_lines(corpus / f"train.{side}", [" ".join([word] * 9)])
+    config = copy_task.config(corpus, vocabulary={"size": 8}, corpus={"max_pieces": 6})
+    with pytest.raises(NmtError, match=r"no training pair is left within 6 pieces: raise corpus\.max_pieces"):
+        prepared(config)
+    assert len(prepared(replace(config, corpus=replace(config.corpus, max_pieces=9))).train) == 1
+
+
+# What is refused leaves nothing behind
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocabulary": {"type": "unigram", "size": 5000}}, r"5000 pieces are more than .* to at most \d+"),
+        ({"corpus": {"train": {"source": "nowhere"}}}, "nowhere: No such file"),
+        ({"corpus": {"train": {"source": "{}/bad"}}}, "bad, line 3: not valid UTF-8"),
+        ({"corpus": {"train": {"source": "{}/short"}}}, "short has 2 lines, .*train.target has 60 lines"),
+        ({"corpus": {"validation": {"source": "{}/short"}}}, "short has 2 lines"),
+        ({"corpus": {"validation": {"source": "{}/none", "target": "{}/none", "alignment": ""}}}, "holds no pairs"),
+        ({"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 60}}, "held_out"),
+    ],
+)
+def test_mistakes_are_named_and_leave_nothing(changes, message, corpus):
+    (corpus / "bad").write_bytes(b"a\nb\nc\xff\n" + b"d\n" * 57)
+    (corpus / "short").write_text("a\nb\n")
+    (corpus / "none").write_text("")
+
+    def here(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: here(inner) for name, inner in value.items()}
+        return value.replace("{}", str(corpus)) if isinstance(value, str) else value
+
+    with pytest.raises(NmtError, match=message) as error:
+        prepared(copy_task.config(corpus, **here(changes)))
+    assert "\n" not in str(error.value)
+    assert not (corpus / "runs").exists()
+
+
+def test_directory_of_something_else_is_left_alone(corpus):
+    (corpus / "runs" / "run").mkdir(parents=True)
+    (corpus / "runs" / "run" / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="is not empty and not a run: give the run another name"):
+        prepared(copy_task.config(corpus))
+    assert [path.name for path in (corpus / "runs" / "run").iterdir()] == ["thesis.tex"]
+
+
+# Opening again
+
+
+def test_a_run_opens_again_as_it_was(corpus):
+    odd = [f"ba\u2028ki {i} \u0085 😀" for i in range(5)]
+    copy_task.write_lines(corpus / "validation.source", odd)
+    config = copy_task.config(corpus)
+    first, again = prepared(config), prepared(config)
+    assert [pair.source for pair in again.validation] == odd
+    assert again.validation == first.validation
+    assert texts(again) == texts(first)
+    assert again.run == first.run
+
+
+def test_it_does_not_need_its_corpus_files_any_more(corpus):
+    config = copy_task.config(corpus)
+    first = prepared(config)
+    for path in [*corpus.glob("train.*"), *corpus.glob("validation.*")]:
+        path.unlink()
+    assert texts(prepared(config)) == texts(first)
+
+
+def test_preparation_that_was_cut_off_is_done_again(corpus):
+    config = copy_task.config(corpus)
+    expected = texts(prepared(config))
+    directory = corpus / "runs" / "run"
+    (directory / "config.json").unlink()
+    (directory / "corpus" / "source.ids").write_bytes(b"half")
+    assert texts(prepared(config)) == expected
+
+
+def test_free_settings_are_taken_over_and_the_precision_stays(corpus):
+    config = copy_task.config(corpus)
+    prepare(config, "mixed_bfloat16", print)
+    prepare(replace(config, training=replace(config.training, passes=99, precision="float32")), "float32", print)
+    saved = Run.open(corpus / "runs" / "run").config.training
+    assert (saved.passes, saved.precision) == (99, "mixed_bfloat16")
+
+
+def test_another_model_is_refused_and_changes_nothing(corpus):
+    config = copy_task.config(corpus)
+    prepared(config)
+    before = (corpus / "runs" / "run" / "config.json").read_bytes()
+    with pytest.raises(RunError, match="was begun with model.units = 32, now it is 64: give this run another name"):
+        prepared(replace(config, model=replace(config.model, units=64)))
+    assert (corpus / "runs" / "run" / "config.json").read_bytes() == before

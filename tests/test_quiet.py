@@ -1,0 +1,55 @@
+"""TensorFlow's start-up messages are kept away, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from nmt.cli import quiet
+from nmt.cli.quiet import quiet_start
+
+
+@pytest.fixture(autouse=True)
+def level(monkeypatch):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def tensorflow(monkeypatch, gpus: list[str]) -> None:
+    devices = SimpleNamespace(list_physical_devices=lambda kind: os.write(2, b"looking for devices\n") and gpus)
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(config=devices))
+
+
+def test_start_is_silent_and_what_comes_after_is_not(monkeypatch, capfd):
+    tensorflow(monkeypatch, [])
+    with quiet_start():
+        os.write(2, b"WARNING: All log messages before absl::InitializeLog() ...\n")
+    os.write(2, b"after\n")
+    print("more", file=sys.stderr)
+    assert capfd.readouterr().err == "after\nmore\n"
+
+
+def test_everything_shows_when_the_user_says_so(monkeypatch, capfd):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
+    with quiet_start():
+        os.write(2, b"oneDNN custom operations are on\n")
+    assert capfd.readouterr().err == "oneDNN custom operations are on\n"
+
+
+def test_what_was_said_before_an_error_shows(capfd):
+    with pytest.raises(ImportError, match="no such library"), quiet_start():
+        os.write(2, b"cannot open libtensorflow.so\n")
+        raise ImportError("no such library")
+    assert capfd.readouterr().err == "cannot open libtensorflow.so\n"
+
+
+@pytest.mark.parametrize(("gpus", "said"), [([], "nmt: TensorFlow does not find the GPU"), (["GPU:0"], "")])
+def test_gpu_that_is_not_found_is_said(gpus, said, monkeypatch, capfd, tmp_path):
+    monkeypatch.setattr(quiet, "_GPU_DEVICE", tmp_path)
+    tensorflow(monkeypatch, gpus)
+    with quiet_start():
+        pass
+    assert capfd.readouterr().err.startswith(said)
+    assert bool(said) == (gpus == [])

@@ -1,0 +1,373 @@
+"""Training: schedules, the place in the stream, validation, checkpoints, and going on.
+
+What decides when to validate, save and stop is tested with a step that only counts; the rest with the real one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+
+from nmt import engine, training
+from nmt.batching import Batch
+from nmt.config import RunConfig, ScheduleConfig
+from nmt.preparation import prepare
+from nmt.progress import Ticker
+from nmt.run import Run, RunError, load_arrays
+from nmt.training import Trainer, TrainingResult, WarmUp, interruption, learning_rate, train, validate
+
+# Learning rate
+
+
+def rates(total: int, *steps: int, **fields: Any) -> list[float]:
+    schedule = learning_rate(ScheduleConfig(learning_rate=2.0, **fields), total)
+    return [float(schedule(step)) for step in steps]
+
+
+def test_constant_after_a_linear_warm_up():
+    assert rates(100, 0, 1, 3, 4, 99, warmup_steps=4, decay="constant") == [0.5, 1.0, 2.0, 2.0, 2.0]
+    assert rates(100, 0, 99, warmup_steps=0, decay="constant") == [2.0, 2.0]
+
+
+def test_inverse_square_root_after_a_linear_warm_up():
+    # The 16th step, at 4 of warm-up: 2 sqrt(4 / 16).
+    assert rates(100, 0, 3, 15, 63, warmup_steps=4, decay="inverse_sqrt") == pytest.approx([0.5, 2.0, 1.0, 0.5])
+
+
+def test_cosine_ends_at_its_final_share():
+    # Half way between the warm-up's end at 10 and the last step 110 the cosine is 0: the mean of 2.0 and 0.2.
+    fields = {"decay": "cosine", "final_share": 0.1}
+    expected = [0.0, 1.0, 2.0, 1.1, 0.2, 0.2]
+    assert rates(110, 0, 5, 10, 60, 110, 200, warmup_steps=10, **fields) == pytest.approx(expected)
+    quarter = 0.2 + 1.8 * (1 + math.cos(math.pi / 4)) / 2
+    assert rates(100, 0, 25, warmup_steps=0, **fields) == pytest.approx([2.0, quarter])
+
+
+def test_schedule_is_the_same_from_its_own_configuration():
+    schedule = WarmUp(2.0, 4, inverse_sqrt=True)
+    assert float(WarmUp.from_config(schedule.get_config())(63)) == float(schedule(63))
+
+
+# A step that only counts
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("corpus")
+    copy_task.write_corpus(directory, train=200, validation=8)
+    return directory
+
+
+class Counting:
+    """In place of the compiled step: sets the output bias to the number of the step and keeps the batches.
+
+    Args:
+        signals: signal to send to this process at a step.
+    """
+
+    def __init__(self, signals: dict[int, list[int]]) -> None:
+        self.signals, self.batches = signals, []
+
+    def __call__(self, model: Any, optimizer: Any, smoothing: float) -> Any:
+        def step(batch: Batch) -> float:
+            self.batches.append([np.asarray(side).tobytes() for side in batch])
+            optimizer.iterations.assign_add(1)
+            model.output_bias.assign(np.full(model.output_bias.shape, float(optimizer.iterations)))
+            for number in self.signals.pop(int(optimizer.iterations), []):
+                os.kill(os.getpid(), number)
+            return 1.0
+
+        return step
+
+
+@pytest.fixture
+def counting(monkeypatch) -> Counting:
+    """Training without a network: the step counts and validations measure what `measured` says, one after the other."""
+    step = Counting({})
+    monkeypatch.setattr(engine, "TrainStep", step)
+    monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
+    measure(monkeypatch, range(1000))
+    return step
+
+
+def measure(monkeypatch, bleu: Any, loss: Any = None) -> None:
+    """What the next validations find."""
+    values = zip(bleu, loss or bleu, strict=False)
+    monkeypatch.setattr(
+        training, "validate", lambda *_: dict(zip(("bleu", "loss"), map(float, next(values)), strict=True))
+    )
+
+
+def config(corpus: Path, directory: Path, name: str = "run", **fields: Any) -> RunConfig:
+    """A run of 3 passes of 10 batches."""
+    made = copy_task.config(corpus, name=name, training={"batch_tokens": 100, "passes": 3, "ema": 0.0, **fields})
+    return replace(made, directory=str(directory))
+
+
+def weights_of(path: Path) -> float:
+    """The step at which these weights were saved."""
+    arrays = load_arrays(path)
+    return float(next(value for name, value in arrays.items() if name.endswith("output_bias"))[0])
+
+
+def history(result: TrainingResult) -> list[dict[str, str]]:
+    return Run.open(result.directory).read_history()
+
+
+def place(result: TrainingResult) -> dict[str, Any]:
+    arrays = load_arrays(Run.open(result.directory).checkpoints()[-1])
+    return json.loads(str(arrays["place"]))
+
+
+@pytest.fixture
+def steps(corpus, tmp_path, counting) -> int:
+    """Steps of a pass."""
+    return train(config(corpus, tmp_path, "one pass", passes=1)).steps
+
+
+def test_a_validation_and_a_row_a_pass(corpus, tmp_path, counting, steps):
+    result = train(config(corpus, tmp_path))
+    with open(result.directory / "history.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == [
+        "pass", "step", "train_loss", "validation_bleu", "validation_loss", "learning_rate", "tokens_per_second",
+        "seconds", "peak_memory_mib",
+    ]  # fmt: skip
+    assert [(int(row["pass"]), int(row["step"])) for row in rows] == [(1, steps), (2, 2 * steps), (3, 3 * steps)]
+    assert {row["train_loss"] for row in rows} == {"1.0"}
+    assert int(rows[0]["peak_memory_mib"]) > 10
+    assert result == TrainingResult(tmp_path / "run", 3 * steps, 3.0, True)
+
+
+def test_validations_every_so_many_steps_and_at_the_end(corpus, tmp_path, counting, steps):
+    uneven = train(config(corpus, tmp_path, "uneven", validate_every=7))
+    assert [int(row["step"]) for row in history(uneven)] == [*range(7, 3 * steps, 7), 3 * steps]
+    even = train(config(corpus, tmp_path, "even", validate_every=steps))
+    assert [int(row["step"]) for row in history(even)] == [steps, 2 * steps, 3 * steps]
+    assert place(even)["pass_index"] == 3
+
+
+@pytest.mark.parametrize(("metric", "best"), [("bleu", 2), ("loss", 1)])
+def test_metric_decides_which_weights_are_the_best(metric, best, corpus, tmp_path, counting, steps, monkeypatch):
+    measure(monkeypatch, bleu=[10, 30, 20], loss=[1.0, 3.0, 2.0])
+    result = train(config(corpus, tmp_path, metric=metric))
+    assert weights_of(result.directory / "best.npz") == best * steps
+    assert result.best == {"bleu": 30.0, "loss": 1.0}[metric]
+
+
+def test_patience(corpus, tmp_path, counting, steps, monkeypatch, capsys):
+    measure(monkeypatch, [10, 30, 20, 30, 40, 1, 1, 1, 1, 1])
+    impatient = config(corpus, tmp_path, passes=10, patience=2)
+    result = train(impatient)
+    assert (result.steps, result.best, result.finished) == (4 * steps, 30.0, True)
+    assert "no better bleu in 2 validations" in capsys.readouterr().err
+    assert train(impatient).steps == 4 * steps
+    more = replace(impatient, training=replace(impatient.training, patience=3))
+    assert (train(more).steps, train(more).best) == (8 * steps, 40.0)
+    never = replace(impatient, training=replace(impatient.training, patience=0))
+    assert train(never).steps == 10 * steps
+
+
+def test_patience_of_0_never_ends(corpus, tmp_path, counting, steps, monkeypatch):
+    measure(monkeypatch, [9, 8, 7, 6, 5])
+    assert train(config(corpus, tmp_path, passes=5, patience=0)).steps == 5 * steps
+
+
+@pytest.mark.parametrize("keep", [1, 3])
+def test_checkpoints_between_validations(keep, corpus, tmp_path, counting, steps):
+    result = train(config(corpus, tmp_path, passes=1, checkpoints={"every": 4, "keep": keep}))
+    expected = sorted({*range(4, steps + 1, 4), steps})[-keep:]
+    checkpoints = Run.open(result.directory).checkpoints()
+    assert [int(path.stem) for path in checkpoints] == expected
+    assert [weights_of(path) for path in checkpoints] == expected
+
+
+def test_lines_of_progress_where_there_is_no_terminal(corpus, tmp_path, counting, steps, capsys):
+    train(config(corpus, tmp_path, passes=1, log_every=3))
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("nmt: pass ")]
+    assert [int(line.split("step ")[1].split("/")[0]) for line in said] == list(range(3, steps + 1, 3))
+    assert said[0].startswith(f"nmt: pass 1/1  step 3/~{steps}  loss 1.000  ")
+
+
+def test_same_command_on_a_finished_run_says_so_and_changes_nothing(corpus, tmp_path, counting, capsys):
+    result = train(config(corpus, tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    batches = len(counting.batches)
+    capsys.readouterr()
+    assert train(config(corpus, tmp_path)) == result
+    assert "training has ended: 3 passes done" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert len(counting.batches) == batches
+
+
+def test_more_passes_go_on(corpus, tmp_path, counting, steps):
+    train(config(corpus, tmp_path, "run", passes=2))
+    train(config(corpus, tmp_path, "run", passes=3))
+    longer = [*counting.batches[steps:]]
+    counting.batches.clear()
+    train(config(corpus, tmp_path, "at once", passes=3))
+    assert longer == counting.batches
+
+
+def test_seed_decides_the_weights_and_the_order(corpus, tmp_path, counting):
+    def run(name: str, seed: int) -> tuple[bytes, list[Any]]:
+        counting.batches.clear()
+        arrays = load_arrays(train(config(corpus, tmp_path, name, passes=1, seed=seed)).directory / "best.npz")
+        return b"".join(value.tobytes() for value in arrays.values()), list(counting.batches)
+
+    first, again, other = run("a", 1), run("b", 1), run("c", 2)
+    assert first == again
+    assert first[0] != other[0]
+    assert first[1] != other[1]
+
+
+# Interruptions
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("passes", "more"), [(0, 1), (1, -1), (1, 0), (1, 3)])
+def test_interrupted_after_any_step_and_gone_on_with(passes, more, number, corpus, tmp_path, counting, steps, capsys):
+    step = passes * steps + more
+    counting.batches.clear()
+    undisturbed = train(config(corpus, tmp_path, "undisturbed"))
+    expected = list(counting.batches)
+    counting.batches.clear()
+    counting.signals[step] = [number]
+    interrupted = train(config(corpus, tmp_path, "interrupted"))
+    assert (interrupted.steps, interrupted.finished) == (step, False)
+    assert f"interrupted; step {step} is saved in {tmp_path}/interrupted, the same" in capsys.readouterr().err
+    assert weights_of(Run.open(interrupted.directory).checkpoints()[-1]) == step
+    result = train(config(corpus, tmp_path, "interrupted"))
+    assert counting.batches == expected
+    assert (result.steps, result.finished) == (undisturbed.steps, True)
+    rows = [[(row["pass"], row["step"], row["train_loss"]) for row in history(r)] for r in (undisturbed, result)]
+    assert rows[0] == rows[1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_second_interruption_ends_at_once_and_the_last_checkpoint_counts(corpus, tmp_path, counting, steps):
+    counting.signals[steps + 2] = [signal.SIGINT, signal.SIGINT]
+    with pytest.raises(KeyboardInterrupt):
+        train(config(corpus, tmp_path))
+    counting.batches.clear()
+    assert train(config(corpus, tmp_path)).steps == 3 * steps
+    assert len(counting.batches) == 2 * steps
+
+
+def test_signals_are_left_alone_outside_the_main_thread():
+    seen = []
+
+    def run() -> None:
+        with interruption() as event:
+            seen.append((event.is_set(), signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [(False, signal.default_int_handler)]
+
+
+def test_damaged_checkpoint_is_named(corpus, tmp_path, counting):
+    result = train(config(corpus, tmp_path, passes=1))
+    (newest,) = Run.open(result.directory).checkpoints()
+    newest.write_bytes(newest.read_bytes()[:1000])
+    with pytest.raises(RunError, match=f"{newest}: damaged"):
+        train(config(corpus, tmp_path, passes=2))
+
+
+# With the real step
+
+
+@pytest.fixture
+def trainer(corpus, tmp_path) -> Any:
+    """Makes a trainer that has set up its run but not begun."""
+
+    def make(name: str = "run", **fields: Any) -> Trainer:
+        settings = config(corpus, tmp_path, name, **fields)
+        engine.set_determinism(settings.training.seed, False)
+        return Trainer(prepare(settings, settings.training.precision, [].append), Ticker(io.StringIO()))
+
+    return make
+
+
+def first_batch(trainer: Trainer) -> Batch:
+    return trainer.prepared.train.batch(next(trainer.plan.batches(0)))
+
+
+def momentum_norm(trainer: Trainer) -> float:
+    """Of Adam's first moments; after one step 0.1 times the norm of the gradient."""
+    moments = [v.value for v in trainer.optimizer.variables if "momentum" in v.path]
+    return math.sqrt(sum(float(np.square(np.asarray(m)).sum()) for m in moments))
+
+
+def test_gradients_are_clipped_to_their_global_norm(trainer):
+    norms = {}
+    for clip_norm in (0.0, 0.01, 1e6):
+        one = trainer(f"clip {clip_norm}", clip_norm=clip_norm)
+        one._step(first_batch(one))
+        norms[clip_norm] = momentum_norm(one)
+    assert norms[0.01] == pytest.approx(0.001, rel=1e-3)
+    assert norms[0.0] > 0.01
+    assert norms[1e6] == pytest.approx(norms[0.0], rel=1e-4)
+
+
+def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
+    one = trainer(ema=0.8)
+    expected: list[np.ndarray] = []
+    for _ in range(4):
+        one._step(first_batch(one))
+        now = [np.asarray(v.value) for v in one.model.trainable_variables]
+        # The first step's weights begin the average; then each step takes a fifth of the new ones.
+        expected = [0.8 * old + 0.2 * new for old, new in zip(expected, now, strict=True)] if expected else now
+    one._validate()
+    best = load_arrays(one.directory / "best.npz")
+    for name, average in zip(sorted(best), expected, strict=True):
+        np.testing.assert_allclose(best[name], average, atol=1e-6, err_msg=name)
+    for variable, average in zip(one.averaged.trainable_variables, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(variable.value), average, atol=1e-6)
+
+
+def test_validation_measures_loss_bleu_and_alignment(trainer, corpus):
+    one = trainer()
+    measured = validate(one.translator, one.prepared)
+    assert list(measured) == ["loss", "bleu", "aer"]
+    assert measured["loss"] == pytest.approx(mean_loss(one), rel=1e-5)
+    without = replace(one.prepared, validation=[pair._replace(alignment=None) for pair in one.prepared.validation])
+    assert list(validate(one.translator, without)) == ["loss", "bleu"]
+
+
+def mean_loss(trainer: Trainer) -> float:
+    """Cross-entropy a token, sentence by sentence from the probabilities of the model."""
+    run, total, tokens = trainer.prepared.run, 0.0, 0
+    for pair in trainer.prepared.validation:
+        source, target = run.source.encode([pair.source])[0] + [3], run.target.encode([pair.target])[0]
+        logits = np.asarray(trainer.averaged(np.array([source]), np.array([[2, *target]]))[0][0], np.float64)
+        probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+        total -= sum(math.log(probabilities[i, piece]) for i, piece in enumerate([*target, 3]))
+        tokens += len(target) + 1
+    return total / tokens
+
+
+def test_precision_that_was_decided_is_saved(corpus, tmp_path, counting):
+    result = train(config(corpus, tmp_path, passes=1, precision="auto"))
+    saved = Run.open(result.directory).config.training.precision
+    assert saved == engine.decide_precision("auto") != "auto"
+
+
+def test_loss_and_alignments_are_in_the_events(corpus, tmp_path, counting):
+    result = train(config(corpus, tmp_path, passes=1))
+    written = b"".join(path.read_bytes() for path in (result.directory / "tensorboard").iterdir())
+    for name in (b"validation_bleu", b"train_loss", b"alignment", b"\x89PNG"):
+        assert name in written
