@@ -119,8 +119,12 @@ class Decoder(keras.layers.Layer):
         inputs = embedding_gates + self.product(context, self.context_kernel)
         read = state.hidden if state_mask is None else state.hidden * state_mask
         recurrent = self.product(read, self.state_kernel)
-        update, reset = ops.split(ops.sigmoid(inputs[:, : 2 * self.units] + recurrent[:, : 2 * self.units]), 2, axis=-1)
-        candidate = ops.tanh(inputs[:, 2 * self.units :] + reset * (recurrent[:, 2 * self.units :] + self.state_bias))
+        # Split, not sliced: the gradient of a slice is a full-size tensor at each step.
+        input_update, input_reset, input_candidate = ops.split(inputs, 3, axis=-1)
+        state_update, state_reset, state_candidate = ops.split(recurrent, 3, axis=-1)
+        update = ops.sigmoid(input_update + state_update)
+        reset = ops.sigmoid(input_reset + state_reset)
+        candidate = ops.tanh(input_candidate + reset * (state_candidate + self.state_bias))
         hidden = (1 - update) * state.hidden + update * candidate
         return DecoderState(hidden, context, weights)
 

@@ -10,30 +10,11 @@ import keras
 from nmt.batching import Batch, EncodedCorpus, Plan
 
 
-def training_batches(
-    corpus: EncodedCorpus, plan: Plan, passes: int, first_pass: int = 0, first_batch: int = 0
-) -> Iterator[tuple[int, int, Batch]]:
-    """The batches of all passes from a place in the stream on.
+def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch]:
+    """The batches of one pass behind the first `skip`.
 
     On TensorFlow tf.data gathers and pads the next batches while a step runs; elsewhere they are made in line.
-
-    Args:
-        corpus: encoded pairs, read from disk batch by batch.
-        plan: of the corpus.
-        passes: number of passes in all.
-        first_pass, first_batch: place of the first batch to come.
-
-    Yields:
-        Pass, index of the batch within it, batch.
     """
-    for pass_index in range(first_pass, passes):
-        skip = first_batch if pass_index == first_pass else 0
-        for index, batch in enumerate(pass_batches(corpus, plan, pass_index, skip), start=skip):
-            yield pass_index, index, batch
-
-
-def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch]:
-    """The batches of one pass behind the first `skip`."""
     if keras.backend.backend() != "tensorflow":
         for number, indices in enumerate(plan.batches(pass_index)):
             if number >= skip:
