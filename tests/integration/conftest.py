@@ -11,9 +11,9 @@ from commands import nmt
 
 
 @pytest.fixture(scope="session")
-def workplace(tmp_path_factory) -> Path:
+def playground(tmp_path_factory) -> Path:
     """A directory with a corpus, a configuration for it, and what `nmt train` makes of them in runs/copy."""
-    directory = tmp_path_factory.mktemp("workplace")
+    directory = tmp_path_factory.mktemp("playground")
     copy_task.write_corpus(directory, train=2000)
     settings = copy_task.merged(copy_task.fields(directory), {"name": "copy", "training": {"passes": 12}})
     (directory / "config.yaml").write_text(json.dumps(settings))

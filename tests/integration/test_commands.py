@@ -14,12 +14,12 @@ UNUSUAL = ["ba 😀 ki", "", "مرحبا بالعالم", "ba\u2028ki", "   ", "
 
 
 @pytest.fixture
-def held_out(workplace) -> list[str]:
-    return (workplace / "validation.source").read_text().splitlines()
+def held_out(playground) -> list[str]:
+    return (playground / "validation.source").read_text().splitlines()
 
 
-def test_training_learns_to_copy(workplace):
-    with open(workplace / "runs" / "copy" / "history.csv", newline="") as file:
+def test_training_learns_to_copy(playground):
+    with open(playground / "runs" / "copy" / "history.csv", newline="") as file:
         history = list(csv.DictReader(file))
     assert [int(row["pass"]) for row in history] == list(range(1, 13))
     assert max(float(row["validation_bleu"]) for row in history) > 90
@@ -27,44 +27,44 @@ def test_training_learns_to_copy(workplace):
     assert float(history[-1]["validation_loss"]) < 0.3
 
 
-def test_training_says_what_it_does(workplace):
-    said = (workplace / "train.log").read_text()
+def test_training_says_what_it_does(playground):
+    said = (playground / "train.log").read_text()
     assert "2000 pairs read, 2000 kept" in said
     assert "2000 training pairs, 40 validation pairs" in said
     assert "pass 2/12  step 50/~" in said
     assert "training has ended: 12 passes done" in said
-    assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{workplace}/runs"))
+    assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))
 
 
-def test_translate_a_file(workplace, held_out):
-    said = nmt("translate --model runs/copy --input validation.source --output out --alignments links", workplace)
+def test_translate_a_file(playground, held_out):
+    said = nmt("translate --model runs/copy --input validation.source --output out --alignments links", playground)
     assert said.stdout == ""
-    translations = (workplace / "out").read_text().splitlines()
+    translations = (playground / "out").read_text().splitlines()
     right = [copy_task.translation(sentence) for sentence in held_out]
     assert sum(ours == theirs for ours, theirs in zip(translations, right, strict=True)) >= 36
-    links = (workplace / "links").read_text().splitlines()
+    links = (playground / "links").read_text().splitlines()
     assert sum(ours == copy_task.links(s) for ours, s in zip(links, held_out, strict=True)) >= 34
 
 
-def test_any_text_gives_a_line_a_line(workplace):
-    result = nmt("translate --model runs/copy", workplace, "\n".join(UNUSUAL) + "\n")
+def test_any_text_gives_a_line_a_line(playground):
+    result = nmt("translate --model runs/copy", playground, "\n".join(UNUSUAL) + "\n")
     lines = result.stdout.split("\n")
     assert len(lines) == len(UNUSUAL) + 1
     assert (lines[1], lines[4], lines[-1]) == ("", "", "")
     assert lines[0].split()[0] == "abo"
 
 
-def test_translate_gz_by_the_script(workplace, held_out):
-    (workplace / "in.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in held_out[:3]).encode()))
-    result = script("translate", "--model runs/copy --input in.gz --beam-size 2", workplace)
+def test_translate_gz_by_the_script(playground, held_out):
+    (playground / "in.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in held_out[:3]).encode()))
+    result = script("translate", "--model runs/copy --input in.gz --beam-size 2", playground)
     assert result.stdout.splitlines() == [copy_task.translation(sentence) for sentence in held_out[:3]]
 
 
-def test_align_given_pairs_by_the_script(workplace, held_out):
+def test_align_given_pairs_by_the_script(playground, held_out):
     files = "--source validation.source --target validation.target --gold validation.align"
-    said = script("export_alignments", f"--model runs/copy {files} --output given --limit 3 --format svg", workplace)
+    said = script("export_alignments", f"--model runs/copy {files} --output given --limit 3 --format svg", playground)
     assert float(said.stdout.removeprefix("AER = ").split()[0]) < 0.1
-    records = [json.loads(line) for line in (workplace / "given" / "alignments.jsonl").read_text().split("\n")[:-1]]
+    records = [json.loads(line) for line in (playground / "given" / "alignments.jsonl").read_text().split("\n")[:-1]]
     assert [record["line"] for record in records] == list(range(1, 41))
     for record, sentence in zip(records, held_out, strict=True):
         assert record["source"] == sentence.split()
@@ -72,24 +72,24 @@ def test_align_given_pairs_by_the_script(workplace, held_out):
         assert record["log_probability"] < 0
         for row, end in zip(record["weights"], record["end_of_sentence"], strict=True):
             assert sum(row) + end == pytest.approx(1, abs=1e-3)
-    links = (workplace / "given" / "alignments.pharaoh").read_text().splitlines()
+    links = (playground / "given" / "alignments.pharaoh").read_text().splitlines()
     assert links == [" ".join(f"{s}-{t}" for s, t in record["links"]) for record in records]
-    assert sorted(path.name for path in (workplace / "given").glob("*.svg")) == ["0001.svg", "0002.svg", "0003.svg"]
+    assert sorted(path.name for path in (playground / "given").glob("*.svg")) == ["0001.svg", "0002.svg", "0003.svg"]
 
 
-def test_align_own_translations(workplace):
-    (workplace / "three").write_text("ba ki me\n\nla be\n")
-    nmt("align --model runs/copy --source three --output own", workplace)
-    assert (workplace / "own" / "alignments.pharaoh").read_text() == "0-0 1-1 2-2\n\n0-0 1-1\n"
-    assert sorted(contents(workplace / "own")) == [
+def test_align_own_translations(playground):
+    (playground / "three").write_text("ba ki me\n\nla be\n")
+    nmt("align --model runs/copy --source three --output own", playground)
+    assert (playground / "own" / "alignments.pharaoh").read_text() == "0-0 1-1 2-2\n\n0-0 1-1\n"
+    assert sorted(contents(playground / "own")) == [
         "0001.png", "0003.png", "alignments.jsonl", "alignments.pharaoh",
     ]  # fmt: skip
-    assert contents(workplace / "own")["0001.png"].startswith(b"\x89PNG")
+    assert contents(playground / "own")["0001.png"].startswith(b"\x89PNG")
 
 
-def test_evaluate(workplace):
+def test_evaluate(playground):
     files = "--source validation.source --reference validation.target --gold validation.align"
-    scores = nmt(f"evaluate --model runs/copy {files} --json scores --output evaluated", workplace).stdout.splitlines()
+    scores = nmt(f"evaluate --model runs/copy {files} --json scores --output evaluated", playground).stdout.splitlines()
     bleu, chrf, aer = (float(line.split(" = ")[1].split()[0]) for line in scores)
     assert bleu > 90
     assert chrf > 90
@@ -99,12 +99,12 @@ def test_evaluate(workplace):
     assert scores[1].startswith("chrF2 = ")
     assert "(nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:" in scores[1]
     assert scores[2].startswith("AER = ")
-    assert json.loads((workplace / "scores").read_text())["sentences"] == 40
-    assert len((workplace / "evaluated").read_text().splitlines()) == 40
+    assert json.loads((playground / "scores").read_text())["sentences"] == 40
+    assert len((playground / "evaluated").read_text().splitlines()) == 40
 
 
-def test_finished_run_is_left_as_it_is(workplace):
-    before = contents(workplace / "runs")
-    said = script("train", "--config config.yaml", workplace).stderr
+def test_finished_run_is_left_as_it_is(playground):
+    before = contents(playground / "runs")
+    said = script("train", "--config config.yaml", playground).stderr
     assert "training has ended: 12 passes done" in said
-    assert contents(workplace / "runs") == before
+    assert contents(playground / "runs") == before

@@ -10,7 +10,7 @@ from nmt.cli import main
 
 
 @pytest.fixture
-def place(tmp_path, workplace, monkeypatch):
+def place(tmp_path, playground, monkeypatch):
     """A working directory with a model of its own beside files that are wrong."""
     monkeypatch.chdir(tmp_path)
     copy_task.write_corpus(tmp_path, train=50, validation=5)
@@ -19,7 +19,7 @@ def place(tmp_path, workplace, monkeypatch):
     (tmp_path / "folder").mkdir()
     for name, keep in (("model", None), ("cut", 1000), ("untrained", 0)):
         (tmp_path / name).mkdir()
-        for path in (workplace / "runs" / "copy").glob("*.*"):
+        for path in (playground / "runs" / "copy").glob("*.*"):
             content = path.read_bytes()
             if path.name == "best.npz" and keep is not None:
                 content = content[:keep]
@@ -94,8 +94,8 @@ def test_invalid_line_in_a_stream_is_named(place):
         ("--training.seed 2", "training.seed = 1, now it is 2"),
     ],
 )
-def test_finished_run_is_not_gone_on_with_as_another(flags, message, workplace, capfd):
-    before = contents(workplace / "runs")
-    assert main(["train", "--config", str(workplace / "config.yaml"), *flags.split()]) == 2
+def test_finished_run_is_not_gone_on_with_as_another(flags, message, playground, capfd):
+    before = contents(playground / "runs")
+    assert main(["train", "--config", str(playground / "config.yaml"), *flags.split()]) == 2
     assert f"runs/copy was begun with {message}" in capfd.readouterr().err
-    assert contents(workplace / "runs") == before
+    assert contents(playground / "runs") == before

@@ -1,0 +1,21 @@
+"""The README's Python example does what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from commands import REPOSITORY, run
+
+
+def test_the_python_example_runs(tmp_path: Path) -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    result = run(["example.py"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 2
+    assert all(re.fullmatch(r"\S.* -\d+\.\d+( \d+-\d+)+", line) for line in lines), lines
+    assert (tmp_path / "saved_models" / "quick" / "best.npz").exists()
