@@ -135,11 +135,13 @@ class DropoutConfig:
     """Outputs of every encoder layer, so of the memory too."""
     state: float = 0.0
     """Decoder state where the recurrence reads it; one mask a sentence (Gal and Ghahramani 2016)."""
+    context: float = 0.0
+    """Context vector where the recurrence reads it, not where the read-out does; one mask a sentence."""
     readout: float = 0.3
     """Read-out, before the output layer."""
 
     def __post_init__(self) -> None:
-        _require_rate(self, "embedding", "encoder", "state", "readout")
+        _require_rate(self, "embedding", "encoder", "state", "context", "readout")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,18 @@ class Source(NamedTuple):
     """Boolean [batch, positions], true at real positions."""
 
 
+class RecurrentMasks(NamedTuple):
+    """Dropout masks on what the recurrence reads, one for all steps of a sentence; None: nothing is dropped."""
+
+    hidden: Tensor | None = None
+    """float32 [batch, units]."""
+    context: Tensor | None = None
+    """float32 [batch, memory width]."""
+
+
+NO_MASKS = RecurrentMasks()
+
+
 class DecoderState(NamedTuple):
     """What one step hands to the next; search reorders it along the batch and reads `weights`."""
 
@@ -45,7 +57,8 @@ class Decoder(keras.layers.Layer):
         units: width of the state.
         attention_units: width of the attention's hidden layer.
         readout_units: width of the read-out.
-        state_dropout: rate of dropout on the state where the recurrence reads it, one mask a sentence.
+        state_dropout, context_dropout: rates of dropout on the state and on the context vector where the recurrence
+            reads them, one mask a sentence (Gal and Ghahramani 2016).
         seed: of the dropout masks.
     """
 
@@ -55,18 +68,20 @@ class Decoder(keras.layers.Layer):
         attention_units: int,
         readout_units: int,
         state_dropout: float = 0.0,
+        context_dropout: float = 0.0,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.units, self.attention_units, self.readout_units = units, attention_units, readout_units
-        self.state_dropout, self.seed = state_dropout, seed
+        self.state_dropout, self.context_dropout, self.seed = state_dropout, context_dropout, seed
         self.attention = AdditiveAttention(attention_units, dtype=self.dtype_policy, name="attention")
         self.bridge = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy, name="bridge")
         self.readout_layer = keras.layers.Dense(
             readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
         )
-        self.dropout = keras.layers.Dropout(state_dropout, seed=seed, dtype="float32")
+        self.drop_hidden = keras.layers.Dropout(state_dropout, seed=seed, dtype="float32")
+        self.drop_context = keras.layers.Dropout(context_dropout, seed=seed + 1, dtype="float32")
 
     def build(self, embedded_shape: tuple, memory_shape: tuple, final_shape: tuple, *_: Any) -> None:
         embedded, memory, gates = embedded_shape[-1], memory_shape[-1], 3 * self.units
@@ -102,7 +117,7 @@ class Decoder(keras.layers.Layer):
         return self.product(embedded, self.embedding_kernel) + self.gate_bias
 
     def step(
-        self, state: DecoderState, embedding_gates: Tensor, source: Source, state_mask: Tensor | None = None
+        self, state: DecoderState, embedding_gates: Tensor, source: Source, masks: RecurrentMasks = NO_MASKS
     ) -> DecoderState:
         """One step of the recurrence, the same in training and in search.
 
@@ -110,15 +125,16 @@ class Decoder(keras.layers.Layer):
             state: of the step before.
             embedding_gates: `embedding_gates` of the previous target piece, float32 [batch, 3 units].
             source: encoded source sentence.
-            state_mask: dropout mask on the state, float32 [batch, units], or None.
+            masks: of the dropout in the recurrence.
 
         Returns:
             The state after this step, whose weights are the attention that it paid.
         """
         context, weights = self.attention(state.hidden, source.memory, source.keys, source.mask)
-        inputs = embedding_gates + self.product(context, self.context_kernel)
-        read = state.hidden if state_mask is None else state.hidden * state_mask
-        recurrent = self.product(read, self.state_kernel)
+        read_context = context if masks.context is None else context * masks.context
+        read_hidden = state.hidden if masks.hidden is None else state.hidden * masks.hidden
+        inputs = embedding_gates + self.product(read_context, self.context_kernel)
+        recurrent = self.product(read_hidden, self.state_kernel)
         # Split, not sliced: the gradient of a slice is a full-size tensor at each step.
         input_update, input_reset, input_candidate = ops.split(inputs, 3, axis=-1)
         state_update, state_reset, state_candidate = ops.split(recurrent, 3, axis=-1)
@@ -127,6 +143,13 @@ class Decoder(keras.layers.Layer):
         candidate = ops.tanh(input_candidate + reset * (state_candidate + self.state_bias))
         hidden = (1 - update) * state.hidden + update * candidate
         return DecoderState(hidden, context, weights)
+
+    def masks(self, start: DecoderState) -> RecurrentMasks:
+        """Draws the dropout masks of a batch, for training."""
+        return RecurrentMasks(
+            self.drop_hidden(ops.ones_like(start.hidden), training=True) if self.state_dropout else None,
+            self.drop_context(ops.ones_like(start.context), training=True) if self.context_dropout else None,
+        )
 
     def readout(self, hidden: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
         """t_i from state, context and embedding, each [..., width] -> [..., readout units] in the compute type."""
@@ -148,12 +171,10 @@ class Decoder(keras.layers.Layer):
         """
         source = self.source(memory, mask)
         start = self.initial_state(final, source)
-        state_mask = None
-        if training and self.state_dropout:
-            state_mask = self.dropout(ops.ones_like(start.hidden), training=True)
+        masks = self.masks(start) if training else NO_MASKS
 
         def body(state: DecoderState, gates: Tensor) -> tuple[DecoderState, DecoderState]:
-            state = self.step(state, gates, source, state_mask)
+            state = self.step(state, gates, source, masks)
             return state, state
 
         gates = ops.transpose(self.embedding_gates(embedded), (1, 0, 2))  # [steps, batch, 3 units]
@@ -162,5 +183,5 @@ class Decoder(keras.layers.Layer):
         return self.readout(hidden, context, embedded), weights
 
     def get_config(self) -> dict[str, Any]:
-        names = ("units", "attention_units", "readout_units", "state_dropout", "seed")
+        names = ("units", "attention_units", "readout_units", "state_dropout", "context_dropout", "seed")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -52,12 +52,13 @@ class Seq2Seq(keras.Model):
             config.attention,
             config.embedding,
             rates.state,
+            rates.context,
             seed + 2,
             dtype=self.dtype_policy,
             name="decoder",
         )
-        self.embedding_dropout = keras.layers.Dropout(rates.embedding, seed=seed + 3, dtype=self.dtype_policy)
-        self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 4, dtype=self.dtype_policy)
+        self.embedding_dropout = keras.layers.Dropout(rates.embedding, seed=seed + 4, dtype=self.dtype_policy)
+        self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 5, dtype=self.dtype_policy)
 
     def build(self, *_: Any) -> None:
         width, units = self.config.embedding, self.config.units

@@ -60,13 +60,18 @@ class Progress(Ticker):
     Args:
         total: lines to come, where that is known.
         stream, clock: as in `Ticker`.
+        window: lines that are ready at once; the first of a window stands for all of them.
     """
 
     def __init__(
-        self, total: int | None = None, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        total: int | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        window: int = 1,
     ) -> None:
         super().__init__(stream, clock)
-        self.total = total
+        self.total, self.window = total, window
         self.count = 0
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
@@ -80,13 +85,19 @@ class Progress(Ticker):
     def _line(self) -> str:
         if self.total is None:
             return f"{self.count} lines, {self.speed}"
-        left = self.seconds / self.count * (self.total - self.count)
+        left = self.seconds / self._ready * (self.total - self._ready)
         return f"{self.count} of {self.total} lines, {self.speed}, {duration(left)} left"
+
+    @property
+    def _ready(self) -> int:
+        """Lines that are done, whether handed on yet or not."""
+        windows = -(-self.count // self.window) * self.window
+        return windows if self.total is None else min(windows, self.total)
 
     @property
     def speed(self) -> str:
         """Lines a second so far."""
-        return f"{self.count / max(self.seconds, 1e-9):.1f} lines/s"
+        return f"{self._ready / max(self.seconds, 1e-9):.1f} lines/s"
 
 
 def duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ from nmt.model import Seq2Seq
 from nmt.run import Run, load_arrays
 from nmt.tokenizer import Words
 
-WINDOW = 1000
+WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""
 
 
@@ -71,7 +71,7 @@ class Translator:
     def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
         """Translations in the order of the sentences, one for each; a blank sentence's is blank.
 
-        The sentences may come from a stream: they are read a window of a thousand at a time.
+        The sentences may come from a stream: they are read a window of 500 at a time.
 
         Args:
             sentences: source sentences.

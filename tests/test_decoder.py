@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-from nmt.decoder import Decoder, DecoderState, Source
+from nmt.decoder import NO_MASKS, Decoder, DecoderState, RecurrentMasks, Source
 
 BATCH, STEPS, POSITIONS, UNITS, MEMORY, EMBEDDING = 3, 4, 5, 6, 8, 7
 RANDOM = np.random.default_rng(4)
@@ -21,8 +21,8 @@ MASK = np.arange(POSITIONS) < np.array([5, 3, 1])[:, None]
 
 @pytest.fixture(scope="module")
 def make_decoder(scramble: Callable[..., None]) -> Callable[..., Decoder]:
-    def make(dropout: float = 0.0, dtype: str = "float32") -> Decoder:
-        decoder = Decoder(UNITS, 5, 9, dropout, seed=6, dtype=dtype)
+    def make(dropout: float = 0.0, context_dropout: float = 0.0, dtype: str = "float32") -> Decoder:
+        decoder = Decoder(UNITS, 5, 9, dropout, context_dropout, seed=6, dtype=dtype)
         decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
         scramble(decoder)
         return decoder
@@ -30,12 +30,12 @@ def make_decoder(scramble: Callable[..., None]) -> Callable[..., Decoder]:
     return make
 
 
-def unroll(decoder: Decoder, state_mask: Any = None) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
+def unroll(decoder: Decoder, masks: RecurrentMasks = NO_MASKS) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
     """Read-outs, weights and states, one step after the other."""
     source = decoder.source(MEMORIES, MASK)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
-        states.append(decoder.step(states[-1], decoder.embedding_gates(EMBEDDED[:, step]), source, state_mask))
+        states.append(decoder.step(states[-1], decoder.embedding_gates(EMBEDDED[:, step]), source, masks))
     readouts = [decoder.readout(s.hidden, s.context, EMBEDDED[:, i]) for i, s in enumerate(states[1:])]
     return np.stack(readouts, axis=1), np.stack([s.weights for s in states[1:]], axis=1), states
 
@@ -122,16 +122,33 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     drawn = np.asarray(seeds.value)
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)
     seeds.assign(drawn)
-    mask = np.asarray(decoder.dropout(np.ones((BATCH, UNITS), np.float32), training=True))
+    mask = np.asarray(decoder.drop_hidden(np.ones((BATCH, UNITS), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
     assert len(np.unique(mask, axis=0)) == BATCH
-    expected_readouts, expected_weights, _ = unroll(decoder, mask)
+    expected_readouts, expected_weights, _ = unroll(decoder, RecurrentMasks(hidden=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
     assert np.abs(readouts - exact[0]).max() > 1e-2
     # In inference nothing is dropped, and the attention's query never is: the first step's weights stay.
     np.testing.assert_array_equal(weights[:, 0], exact[1][:, 0])
+    np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[0], exact[0])
+
+
+def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out(make_decoder: Callable) -> None:
+    decoder = make_decoder(context_dropout=0.5)
+    (seeds,) = [v for v in decoder.variables if "seed" in v.path]
+    drawn = np.asarray(seeds.value)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)
+    seeds.assign(drawn)
+    mask = np.asarray(decoder.drop_context(np.ones((BATCH, MEMORY), np.float32), training=True))
+    assert set(np.unique(mask)) == {0.0, 2.0}
+    # `unroll` reads out of the whole context vector.
+    expected_readouts, expected_weights, _ = unroll(decoder, RecurrentMasks(context=mask))
+    np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
+    np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
+    exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
+    assert np.abs(readouts - exact[0]).max() > 1e-2
     np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[0], exact[0])
 
 

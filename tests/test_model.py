@@ -16,7 +16,7 @@ from nmt.tokenizer import BOS, EOS, PAD
 SOURCE = np.array([[4, 7, 9, 5, 11, EOS], [6, 8, EOS, PAD, PAD, PAD], [10, 4, 4, 7, EOS, PAD]], np.int32)
 TARGET = np.array([[BOS, 5, 6, 11, 7], [BOS, 9, 10, PAD, PAD], [BOS, 8, PAD, PAD, PAD]], np.int32)
 LENGTHS = np.array([5, 3, 2])
-NONE = {"embedding": 0.0, "encoder": 0.0, "state": 0.0, "readout": 0.0}
+NONE = {"embedding": 0.0, "encoder": 0.0, "state": 0.0, "context": 0.0, "readout": 0.0}
 
 
 @pytest.mark.parametrize("changes", [{}, {"encoder_layers": 2, "tie": "none"}])

@@ -54,7 +54,7 @@ def translate(arguments: Namespace) -> None:
         if arguments.input is None and sys.stdin.isatty():
             _interact(translator, search, output, links)
             return
-        progress = Progress(total)
+        progress = _progress(total)
         for translation in _watched(translator.translate(read_lines(path), search), progress):
             _write_lines(translation, output, links)
     place = "standard output" if arguments.output == "-" else arguments.output
@@ -96,7 +96,7 @@ def align(arguments: Namespace) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
-    progress = Progress(total)
+    progress = _progress(total)
     links = _export(_watched(pairs or translator.translate(source, search), progress), directory, arguments)
     if gold is not None:
         _score_links(links, gold)
@@ -139,7 +139,7 @@ def evaluate(arguments: Namespace) -> None:
         output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
         report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
         translator, search = _load(arguments)
-        progress = Progress(len(sources))
+        progress = _progress(len(sources))
         hypotheses = [t.text for t in _watched(translator.translate(sources, search), progress)]
         results = _score(hypotheses, references, arguments.tokenize)
         if gold is not None:
@@ -198,6 +198,12 @@ def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
 
     translator = Translator.load(arguments.model)
     return translator, replace(translator.config.search, **given)
+
+
+def _progress(total: int | None) -> Progress:
+    from nmt.translator import WINDOW
+
+    return Progress(total, window=WINDOW)
 
 
 def _watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
