@@ -80,6 +80,7 @@ class Progress(Ticker):
             self.count += 1
             yield item
             self.show(self._line)
+        self.total = self.count
         self.clear()
 
     def _line(self) -> str:

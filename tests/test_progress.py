@@ -50,6 +50,34 @@ def test_time_left_in_hours():
     assert "3:00:00 left" in reports(io.StringIO(), total=1081, seconds_a_line=10, lines=1)
 
 
+def test_the_first_line_of_a_window_stands_for_all_of_it():
+    """A window of 10 lines takes 20 seconds and comes at once: 2 s a line, not 20."""
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(30, stream, clock, window=10)
+
+    def windows():
+        for line in range(30):
+            if line % 10 == 0:
+                clock.now += 20
+            yield line
+
+    for _ in progress.over(windows()):
+        pass
+    assert stream.getvalue().splitlines() == [
+        "nmt: 1 of 30 lines, 0.5 lines/s, 0:40 left",
+        "nmt: 11 of 30 lines, 0.5 lines/s, 0:20 left",
+        "nmt: 21 of 30 lines, 0.5 lines/s, 0:00 left",
+    ]
+
+
+def test_at_the_end_the_speed_is_that_of_the_lines_there_were():
+    clock = Clock()
+    progress = Progress(None, io.StringIO(), clock, window=500)
+    for _ in progress.over(range(3)):
+        clock.now += 1
+    assert progress.speed == "1.0 lines/s"
+
+
 def test_items_come_through_as_they_are_and_one_at_a_time():
     progress = Progress(None, io.StringIO(), Clock())
     taken = []
