@@ -24,7 +24,8 @@ def tiny() -> Any:
     from nmt.config import DropoutConfig, ModelConfig
     from nmt.model import Seq2Seq
 
-    config = ModelConfig(units=8, embedding=6, attention=5, encoder_layers=2, dropout=DropoutConfig(0, 0, 0, 0))
+    nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0)
+    config = ModelConfig(units=8, embedding=6, attention=5, encoder_layers=2, dropout=nothing)
     model = Seq2Seq(config, 12, 12)
     model.build()
     return model

@@ -150,7 +150,7 @@ def test_source_words_run_along_the_top_and_target_words_down_the_rows() -> None
 
 
 def test_hard_links_have_outlines_and_a_key() -> None:
-    linked = made(("a", "b", "c"), ("d", "e"), [[0.1, 0.1, 0.2], [0.1, 0.3, 0.6]], [0.6, 0.0])
+    linked = made(("a", "b", "c"), ("d", "e"), [[0.01, 0.01, 0.01], [0.1, 0.3, 0.6]], [0.97, 0.0])
     figure = heatmap(linked)
     assert outlines(figure) == {(2, 1)}
     assert "hard link" in labels(figure)
