@@ -154,7 +154,7 @@ def test_hard_links_have_outlines_and_a_key() -> None:
     figure = heatmap(linked)
     assert outlines(figure) == {(2, 1)}
     assert "hard link" in labels(figure)
-    unlinked = heatmap(made(("a",), ("b",), [[0.2]], [0.8]))
+    unlinked = heatmap(made(("a",), ("b",), [[0.02]], [0.98]))
     assert outlines(unlinked) == set()
     assert "hard link" not in labels(unlinked)
 
