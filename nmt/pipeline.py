@@ -33,4 +33,6 @@ def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) 
     options = tf.data.Options()
     # A pool of its own: the training step has all of TensorFlow's own threads to itself.
     options.threading.private_threadpool_size = 1
+    # There is nothing to tune, and a pass that ends waits for the tuner to wake up: it sleeps up to a minute.
+    options.autotune.enabled = False
     yield from data.with_options(options)
