@@ -13,7 +13,7 @@ import numpy as np
 from nmt.batching import Batch
 from nmt.config import Precision
 from nmt.errors import NmtError
-from nmt.losses import count_tokens, token_losses
+from nmt.losses import count_tokens
 from nmt.model import Seq2Seq
 
 
@@ -84,10 +84,13 @@ class TrainStep:
         model: built model whose variables the step changes.
         optimizer: built Keras optimizer; a loss-scaling one scales the loss.
         smoothing: of the labels.
+        slices: of the output layer and its loss, see `losses.output_loss`.
     """
 
-    def __init__(self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float) -> None:
-        self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
+    def __init__(
+        self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float, slices: int = 1
+    ) -> None:
+        self.model, self.optimizer, self.smoothing, self.slices = model, optimizer, smoothing, slices
         self._compiled = self._tensorflow() if keras.backend.backend() == "tensorflow" else self._jax()
 
     def __call__(self, batch: Batch) -> float:
@@ -95,9 +98,8 @@ class TrainStep:
         return float(self._compiled(*batch))
 
     def _loss(self, source: Any, target_in: Any, target_out: Any) -> Any:
-        logits, _ = self.model(source, target_in, training=True)
-        losses = token_losses(logits, target_out, self.smoothing)
-        return keras.ops.sum(losses) / count_tokens(target_out)
+        total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices)
+        return total / count_tokens(target_out)
 
     def _tensorflow(self) -> Callable[..., Any]:
         import tensorflow as tf

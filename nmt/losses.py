@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from keras import ops
 
 from nmt.attention import Tensor
 from nmt.tokenizer import PAD
+
+LOGITS_AT_ONCE = 2**24
+"""Most logits that training holds at a time: 64 MiB in float32, and a few times that in the work on them."""
 
 
 def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -19,14 +24,118 @@ def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Ten
     Returns:
         float32 [...], in nats; zero where the target is padding.
     """
-    logits = ops.cast(logits, "float32")
-    # The backend's fused cross-entropy: the gradient of a gather over the vocabulary is several times as slow.
-    losses = (1 - smoothing) * ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
+    losses, _ = _losses(ops.cast(logits, "float32"), targets, smoothing)
+    return losses
+
+
+def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """`token_losses` and the probabilities, softmax of the logits."""
+    probabilities = ops.softmax(logits, axis=-1)
+    # ln(sum(exp)) by way of the most probable piece, whose probability cannot underflow: one pass less over all pieces.
+    normalizer = ops.max(logits, axis=-1) - ops.log(ops.max(probabilities, axis=-1))
+    right = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    losses = normalizer - (1 - smoothing) * right
     if smoothing:
-        losses = losses + smoothing * (ops.logsumexp(logits, axis=-1) - ops.mean(logits, axis=-1))
-    return ops.where(targets != PAD, losses, 0.0)
+        losses = losses - smoothing * ops.mean(logits, axis=-1)
+    return ops.where(targets != PAD, losses, 0.0), probabilities
 
 
 def count_tokens(targets: Tensor) -> Tensor:
     """Number of tokens that are not padding, float32, at least 1."""
     return ops.maximum(ops.sum(ops.cast(targets != PAD, "float32")), 1.0)
+
+
+def slices_for(tokens: int, vocabulary: int) -> int:
+    """In how many slices `output_loss` takes this many tokens, so that memory stays flat."""
+    return -(-tokens * vocabulary // LOGITS_AT_ONCE)
+
+
+def output_loss(
+    readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float = 0.0, slices: int = 1
+) -> Tensor:
+    """Sum of `token_losses` of the logits readout @ kernel^T + bias, without ever holding all logits.
+
+    The tokens are taken a slice at a time, and loss and gradient of a slice together: the gradient by the logits,
+    softmax - smoothed target, goes into the two products it is needed for and is forgotten. Peak memory grows with
+    tokens x vocabulary / slices. The products are in the type of `readout`, all else in float32.
+
+    Args:
+        readout: [tokens, width].
+        kernel: float32 [vocabulary, width].
+        bias: float32 [vocabulary].
+        targets: integer [tokens].
+        smoothing: as in `token_losses`.
+        slices: number of slices, of equal size.
+
+    Returns:
+        float32 scalar, in nats; its gradient by all three tensors (once: there is no second derivative).
+    """
+
+    def forward(readout: Tensor, kernel: Tensor, bias: Tensor) -> tuple[Tensor, Any]:
+        loss, gradients = _loss_and_gradients(readout, kernel, bias, targets, smoothing, slices)
+
+        def gradient(upstream: Tensor) -> tuple[Tensor, ...]:
+            return tuple(
+                ops.cast(upstream * value, like.dtype)
+                for value, like in zip(gradients, (readout, kernel, bias), strict=True)
+            )
+
+        return loss, gradient
+
+    return ops.custom_gradient(forward)(readout, kernel, bias)
+
+
+class _Gradients(NamedTuple):
+    """Of the summed loss, float32, shaped as what they are by."""
+
+    readout: Tensor
+    kernel: Tensor
+    bias: Tensor
+
+
+def _loss_and_gradients(
+    readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float, slices: int
+) -> tuple[Tensor, _Gradients]:
+    """The sum of the losses and its gradients, slice after slice."""
+    tokens, rows = ops.shape(readout)[0], -(-ops.shape(readout)[0] // slices)
+    missing = rows * slices - tokens  # of the last slice
+    readouts = ops.reshape(ops.pad(readout, ((0, missing), (0, 0))), (slices, rows, readout.shape[-1]))
+    targets = ops.reshape(ops.pad(targets, ((0, missing),), constant_values=PAD), (slices, rows))
+    cast = ops.cast(kernel, readout.dtype)
+
+    def body(index: Tensor, loss: Tensor, *gradients: Tensor) -> tuple[Tensor, ...]:
+        part, found = _slice(readouts[index], cast, bias, targets[index], smoothing)
+        by_readout, by_kernel, by_bias = gradients
+        by_readout = ops.slice_update(by_readout, (index, 0, 0), found.readout[None])
+        return index + 1, loss + part, by_readout, by_kernel + found.kernel, by_bias + found.bias
+
+    if slices == 1:
+        loss, gradients = _slice(readout, cast, bias, targets[0], smoothing)
+        return loss, gradients
+    zeros = (ops.zeros((slices, rows, readout.shape[-1])), ops.zeros_like(kernel), ops.zeros_like(bias))
+    start = (ops.zeros((), "int32"), ops.zeros(()), *zeros)
+    _, loss, by_readout, *rest = ops.while_loop(lambda index, *_: index < slices, body, start)
+    return loss, _Gradients(ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest)
+
+
+def _slice(
+    readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+) -> tuple[Tensor, _Gradients]:
+    """Loss and gradients of [rows, width] read-outs; all rows of the vocabulary's products count, so padding is taken
+    out of the factors."""
+    logits = ops.cast(ops.matmul(readout, ops.transpose(kernel)), "float32") + bias
+    losses, probabilities = _losses(logits, targets, smoothing)
+    real = ops.cast(targets != PAD, "float32")[:, None]
+    rows = ops.arange(ops.shape(targets)[0], dtype="int32")
+    right = ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0]
+    # softmax - smoothed target, its even part left to the products below.
+    by_logits = ops.scatter_update(probabilities, ops.stack([rows, targets], axis=1), right - (1 - smoothing))
+    even = smoothing / kernel.shape[0]
+    narrow, read = ops.cast(by_logits, readout.dtype), readout * ops.cast(real, readout.dtype)
+    by_readout = ops.cast(ops.matmul(narrow, kernel), "float32")
+    by_kernel = ops.cast(ops.matmul(ops.transpose(narrow), read), "float32")
+    if smoothing:
+        by_readout = by_readout - even * ops.sum(ops.cast(kernel, "float32"), axis=0)
+        by_kernel = by_kernel - even * ops.sum(ops.cast(read, "float32"), axis=0)
+    by_bias = ops.matmul(ops.transpose(real), by_logits)[0] - even * ops.sum(real)
+    return ops.sum(losses), _Gradients(by_readout * real, by_kernel, by_bias)

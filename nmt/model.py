@@ -11,6 +11,7 @@ from nmt.attention import Tensor
 from nmt.config import ModelConfig
 from nmt.decoder import Decoder, DecoderState, Source
 from nmt.encoder import Encoder
+from nmt.losses import output_loss
 from nmt.tokenizer import PAD
 
 
@@ -80,9 +81,14 @@ class Seq2Seq(keras.Model):
 
     def logits(self, readout: Tensor) -> Tensor:
         """Read-out [..., embedding] -> float32 [..., target vocabulary]."""
-        kernel = self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
-        product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(ops.cast(kernel, self.compute_dtype)))
+        kernel = ops.cast(self.output_weights(), self.compute_dtype)
+        product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(kernel))
         return ops.cast(product, "float32") + self.output_bias
+
+    def output_weights(self) -> Tensor:
+        """Kernel of the output layer, [target vocabulary, embedding]."""
+        kernel = self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
+        return ops.convert_to_tensor(kernel)
 
     def encode(self, source: Tensor, training: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Source ids [batch, positions], end of sentence included, padded with 0 -> memory, final states, mask."""
@@ -101,10 +107,24 @@ class Seq2Seq(keras.Model):
         Returns:
             Logits, float32 [batch, steps, target vocabulary], and attention weights, float32 [batch, steps, positions].
         """
+        readout, weights = self.read(source, target, training)
+        return self.logits(readout), weights
+
+    def read(self, source: Tensor, target: Tensor, training: bool) -> tuple[Tensor, Tensor]:
+        """Teacher forcing up to the read-out: [batch, steps, embedding] in the compute type, and attention weights."""
         memory, final, mask = self.encode(source, training)
         embedded = self.embed(target, self.target_embedding, training)
         readout, weights = self.decoder(embedded, memory, final, mask, training=training)
-        return self.logits(self.readout_dropout(readout, training=training)), weights
+        return self.readout_dropout(readout, training=training), weights
+
+    def total_loss(self, source: Tensor, target_in: Tensor, target_out: Tensor, smoothing: float, slices: int = 1) -> Tensor:
+        """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`."""
+        readout, _ = self.read(source, target_in, training=True)
+        flat = ops.reshape(readout, (-1, self.config.embedding))
+        targets = ops.reshape(target_out, (-1,))
+        return output_loss(
+            flat, self.output_weights(), ops.convert_to_tensor(self.output_bias), targets, smoothing, slices
+        )
 
     def start(self, source: Tensor) -> tuple[DecoderState, Source]:
         """Encodes source ids [batch, positions]: the decoder's first state and what each step reads."""
