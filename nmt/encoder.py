@@ -19,6 +19,13 @@ class Encoded(NamedTuple):
     """Forward state at the last word and backward state at the first, float32 [batch, units]."""
 
 
+class _Cell(NamedTuple):
+    """State of an LSTM, each float32 [batch, units]."""
+
+    hidden: Tensor
+    carry: Tensor
+
+
 def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """Reverses the first `lengths[b]` positions of each row and leaves the padding where it is.
 
@@ -28,24 +35,32 @@ def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """
     positions = ops.arange(ops.shape(values)[1], dtype="int32")[None, :]
     lengths = lengths[:, None]
-    indices = ops.where(positions < lengths, lengths - 1 - positions, positions)
-    return ops.take_along_axis(values, indices[:, :, None], axis=1)
+    indices = ops.where(positions < lengths, lengths - 1 - positions, positions)[:, :, None]
+
+    def reverse(values: Tensor) -> tuple[Tensor, Any]:
+        # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
+        return ops.take_along_axis(values, indices, axis=1), lambda upstream: ops.take_along_axis(
+            upstream, indices, axis=1
+        )
+
+    return ops.custom_gradient(reverse)(values)
 
 
 @keras.saving.register_keras_serializable("nmt")
 class BidirectionalLSTM(keras.layers.Layer):
     """Two LSTMs over the sentence, one in each direction, their outputs side by side (Schuster and Paliwal 1997).
 
-    The recurrences run in float32 whatever the precision, as a cell state is added to at every step. They see no mask:
-    padding stands on the right, where it comes after everything that counts, and the backward one reads its input
-    reversed by length. So the fused kernels of cuDNN can be used.
+    They see no mask: padding stands on the right, where it comes after everything that counts, and the backward one
+    reads its input reversed by length. So cuDNN's fused LSTM can be used on GPUs, by way of Keras, in float32. On CPUs
+    the recurrence is a scan of our own over the same weights: the input's share of the gates stays out of the loop and
+    products are in the compute type, states in float32.
 
     Args:
         units: width of the output, half of it for each direction.
     """
 
     def __init__(self, units: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.units = units
         self.forward = keras.layers.LSTM(units // 2, return_sequences=True, dtype="float32", name="forward")
         self.backward = keras.layers.LSTM(units // 2, return_sequences=True, dtype="float32", name="backward")
@@ -57,8 +72,8 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def call(self, values: Tensor, lengths: Tensor) -> Encoded:
         """values [batch, positions, width], lengths [batch] -> `Encoded`; padded positions hold no meaning."""
-        forward = self.forward(values)
-        backward = self.backward(reverse_by_length(values, lengths))
+        forward = self._run(self.forward, values)
+        backward = self._run(self.backward, reverse_by_length(values, lengths))
         last = ops.maximum(lengths, 1)[:, None, None] - 1
         final = ops.concatenate(
             [ops.squeeze(ops.take_along_axis(outputs, last, axis=1), axis=1) for outputs in (forward, backward)],
@@ -66,6 +81,29 @@ class BidirectionalLSTM(keras.layers.Layer):
         )
         outputs = ops.concatenate([forward, reverse_by_length(backward, lengths)], axis=-1)
         return Encoded(ops.cast(outputs, self.compute_dtype), final)
+
+    def _run(self, layer: keras.layers.LSTM, values: Tensor) -> Tensor:
+        """One direction over [batch, positions, width] -> its states, float32 [batch, positions, units / 2]."""
+        return layer(values) if keras.distribution.list_devices("gpu") else self._scan(layer.cell, values)
+
+    def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
+        """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates)."""
+        inputs = self._product(values, cell.kernel) + ops.cast(cell.bias, "float32")
+        zeros = ops.zeros((ops.shape(values)[0], cell.units))
+
+        def step(state: _Cell, inputs: Tensor) -> tuple[_Cell, _Cell]:
+            gates = inputs + self._product(state.hidden, cell.recurrent_kernel)
+            into, keep, new, out = ops.split(gates, 4, axis=-1)  # in the order of Keras
+            carry = ops.sigmoid(keep) * state.carry + ops.sigmoid(into) * ops.tanh(new)
+            state = _Cell(ops.sigmoid(out) * ops.tanh(carry), carry)
+            return state, state
+
+        _, states = ops.scan(step, _Cell(zeros, zeros), ops.transpose(inputs, (1, 0, 2)))
+        return ops.transpose(states.hidden, (1, 0, 2))
+
+    def _product(self, values: Tensor, kernel: Tensor) -> Tensor:
+        product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
+        return ops.cast(product, "float32")
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

@@ -117,7 +117,9 @@ class Seq2Seq(keras.Model):
         readout, weights = self.decoder(embedded, memory, final, mask, training=training)
         return self.readout_dropout(readout, training=training), weights
 
-    def total_loss(self, source: Tensor, target_in: Tensor, target_out: Tensor, smoothing: float, slices: int = 1) -> Tensor:
+    def total_loss(
+        self, source: Tensor, target_in: Tensor, target_out: Tensor, smoothing: float, slices: int = 1
+    ) -> Tensor:
         """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`."""
         readout, _ = self.read(source, target_in, training=True)
         flat = ops.reshape(readout, (-1, self.config.embedding))

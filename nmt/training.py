@@ -21,6 +21,7 @@ from nmt.alignment import parse_pharaoh
 from nmt.batching import Batch
 from nmt.config import RunConfig, ScheduleConfig
 from nmt.evaluation import alignment_score, bleu
+from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches
 from nmt.plotting import heatmap
@@ -127,7 +128,8 @@ class Trainer:
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
         self.model = self._build(self.config.precision)
         self.optimizer = self._optimizer()
-        self.train_step = engine.TrainStep(self.model, self.optimizer, self.config.label_smoothing)
+        self.slices = slices_for(self.config.batch_tokens, prepared.run.target.size)
+        self.train_step = engine.TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         # Validation and translation use the averaged weights: a model of their own, so that nothing is swapped.
         self.averaged = self._build("float32")
         self.translator = Translator(prepared.run, self.averaged)
@@ -294,6 +296,11 @@ class Trainer:
             f"{went}about {self.steps_per_pass} batches a pass, {100 * self.waste:.1f} % padding; "
             f"run directory {self.directory}"
         )
+        if self.slices > 1:
+            self.ticker.say(
+                f"the loss is computed in {self.slices} slices of a batch, which keeps memory flat: "
+                f"{self.config.batch_tokens} tokens x {run.target.size} pieces are too much at once"
+            )
 
     def _farewell(self) -> str:
         reason = (

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,38 @@ def test_reversal_by_length_twice_is_nothing(lengths: list[int]) -> None:
     values = np.random.default_rng(0).normal(size=(len(lengths), 6, 2)).astype(np.float32)
     counts = np.array(lengths, np.int32)
     np.testing.assert_array_equal(reverse_by_length(reverse_by_length(values, counts), counts), values)
+
+
+def test_the_scan_on_cpus_is_the_lstm_of_keras(make_encoder: Callable) -> None:
+    """States and gradients: GPUs run the Keras layers, CPUs our scan, over the same weights."""
+    layer = make_encoder(1).layers[0]
+    found = []
+    for run in (layer.forward, lambda values: layer._scan(layer.forward.cell, values)):
+        with tf.GradientTape() as tape:
+            states = run(tf.constant(VALUES))
+            total = tf.reduce_sum(tf.sin(states))
+        weights = [v.value for v in layer.forward.trainable_variables]
+        found.append([states, *tape.gradient(total, weights)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_gpus_run_the_lstm_of_keras(make_encoder: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = make_encoder(1).layers[0]
+    expected = layer(VALUES, LENGTHS)
+    monkeypatch.setattr(keras.distribution, "list_devices", lambda kind: [f"{kind}:0"])
+    monkeypatch.setattr(layer, "_scan", None)  # must not be called
+    np.testing.assert_allclose(layer(VALUES, LENGTHS).memory, expected.memory, atol=1e-5)
+
+
+def test_the_gradient_of_a_reversal_is_its_reversal() -> None:
+    values = tf.constant(np.random.default_rng(2).normal(size=(2, 5, 3)), tf.float32)
+    lengths = np.array([3, 5], np.int32)
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        total = tf.reduce_sum(reverse_by_length(values, lengths) * np.arange(5, dtype=np.float32)[:, None])
+    # Row 0: positions 0..2 came to stand at 2, 1, 0; the padding stayed.
+    assert tape.gradient(total, values)[:, :, 0].numpy().tolist() == [[2, 1, 0, 3, 4], [4, 3, 2, 1, 0]]
 
 
 def test_dropout_falls_on_the_output_of_every_layer_in_training_alone(make_encoder: Callable) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt.losses import count_tokens, token_losses
+from nmt.losses import count_tokens, output_loss, slices_for, token_losses
 from nmt.tokenizer import PAD
 
 LN2 = math.log(2)
@@ -62,3 +64,55 @@ def test_padding_is_zero_and_not_nan_whatever_its_logits() -> None:
 def test_tokens_are_counted_without_padding() -> None:
     assert float(count_tokens(TARGETS)) == 2
     assert float(count_tokens(np.array([[PAD, PAD]]))) == 1
+
+
+def output_layer(dtype: str = "float32") -> tuple[Any, Any, Any, np.ndarray]:
+    """Seven tokens, two of them padding, over nine pieces."""
+    random = np.random.default_rng(4)
+    readout, kernel, bias = (tf.constant(random.normal(size=shape), tf.float32) for shape in ((7, 4), (9, 4), (9,)))
+    return tf.cast(readout, dtype), kernel, bias, np.array([3, 8, PAD, 1, 3, 4, PAD], np.int32)
+
+
+def with_gradients(loss: Callable[..., Any], *tensors: Any) -> list[np.ndarray]:
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        total = loss(*tensors)
+    return [np.asarray(tf.cast(t, tf.float32)) for t in (total, *tape.gradient(total, tensors, tf.constant(3.0)))]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("slices", [1, 2, 3, 7, 9])
+def test_the_loss_in_slices_is_the_sum_of_the_plain_losses(smoothing: float, slices: int) -> None:
+    """Value and gradients; seven tokens in two, three or nine slices leave the last ones short or empty."""
+    *tensors, targets = output_layer()
+
+    def plain(readout: Any, kernel: Any, bias: Any) -> Any:
+        logits = tf.matmul(readout, kernel, transpose_b=True) + bias
+        smoothed = (1 - smoothing) * tf.one_hot(targets, 9) + smoothing / 9
+        losses = -tf.reduce_sum(smoothed * tf.nn.log_softmax(logits), axis=-1)
+        return tf.reduce_sum(tf.where(targets == PAD, 0.0, losses))
+
+    found = with_gradients(lambda *values: output_loss(*values, targets, smoothing, slices), *tensors)
+    for ours, expected in zip(found, with_gradients(plain, *tensors), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=2e-5)
+
+
+def test_the_loss_of_half_precision_read_outs_is_near_that_of_exact_ones() -> None:
+    *tensors, targets = output_layer("bfloat16")
+    *exact, _ = output_layer()
+    found = with_gradients(lambda *values: output_loss(*values, targets, 0.1), *tensors)
+    for ours, expected in zip(found, with_gradients(lambda *v: output_loss(*v, targets, 0.1), *exact), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=0.15)
+
+
+def test_only_large_outputs_are_cut_into_slices() -> None:
+    """1,200 tokens x 8,000 pieces are 9.6 million logits, under 2^24; 4,096 x 32,000 are 7.8 times as many as that."""
+    assert slices_for(1200, 8000) == 1
+    assert slices_for(4096, 32000) == 8
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_improbable_pieces_have_finite_losses(scale: float) -> None:
+    logits = tf.constant([[0.0, scale, -scale]])
+    expected = [2 * scale + np.log1p(np.exp(-scale) + np.exp(-2 * scale))]
+    np.testing.assert_allclose(token_losses(logits, np.array([2])), expected, rtol=1e-6)
