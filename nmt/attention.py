@@ -49,10 +49,11 @@ def context_vector(weights: Tensor, memory: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("nmt")
 class AdditiveAttention(keras.layers.Layer):
-    """Additive attention, e_ij = v^T tanh(W s_{i-1} + U h_j + b) (Bahdanau et al. 2015, A.1.2).
+    """Additive attention, e_ij = v^T tanh(W s_{i-1} + q_i + U h_j + b) (Bahdanau et al. 2015, A.1.2).
 
-    The bias b is ours; the paper leaves biases out of its notation. `keys` is the part U h_j + b that does not depend
-    on the decoder: it is computed once a sentence, outside the recurrence.
+    The bias b is ours; the paper leaves biases out of its notation. So is q_i, what the decoder adds to the projected
+    query. `keys` is the part U h_j + b that does not depend on the decoder: it is computed once a sentence, outside the
+    recurrence.
 
     Args:
         units: width of the hidden layer.
@@ -75,14 +76,18 @@ class AdditiveAttention(keras.layers.Layer):
         kernel = ops.cast(self.key_kernel, self.compute_dtype)
         return ops.matmul(ops.cast(memory, self.compute_dtype), kernel) + ops.cast(self.key_bias, self.compute_dtype)
 
-    def energies(self, query: Tensor, keys: Tensor) -> Tensor:
+    def energies(self, query: Tensor, keys: Tensor, offset: Tensor | None = None) -> Tensor:
         """e_ij of one step: query [batch, state], keys [batch, positions, units] -> float32 [batch, positions]."""
         kernel = ops.cast(self.query_kernel, self.compute_dtype)
         projected = ops.matmul(ops.cast(query, self.compute_dtype), kernel)  # [batch, units]
+        if offset is not None:
+            projected = projected + ops.cast(offset, self.compute_dtype)
         hidden = ops.tanh(keys + projected[:, None, :])
         return ops.squeeze(ops.matmul(ops.cast(hidden, "float32"), self.energy_kernel), axis=-1)
 
-    def call(self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def call(
+        self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, offset: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """One step of attention.
 
         Args:
@@ -90,11 +95,12 @@ class AdditiveAttention(keras.layers.Layer):
             memory: [batch, positions, width].
             keys: `keys(memory)`, [batch, positions, units].
             mask: boolean [batch, positions], true at real positions.
+            offset: q_i, added to the projected query, [batch, units]; None: nothing.
 
         Returns:
             Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
         """
-        weights = masked_softmax(self.energies(query, keys), mask)
+        weights = masked_softmax(self.energies(query, keys, offset), mask)
         return context_vector(weights, memory), weights
 
     def get_config(self) -> dict[str, Any]:

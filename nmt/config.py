@@ -154,6 +154,9 @@ class ModelConfig:
     """Width of the embeddings and of the read-out."""
     attention: int = 256
     """Width of the additive attention's hidden layer."""
+    piece_in_query: bool = True
+    """Whether attention asks with the previous target piece besides the decoder's previous state (without: Bahdanau et
+    al. 2015 to the letter)."""
     encoder_layers: int = 1
     """Bidirectional LSTM layers, one on top of the other."""
     tie: Literal["none", "target", "all"] = "all"

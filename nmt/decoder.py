@@ -33,6 +33,15 @@ class RecurrentMasks(NamedTuple):
 NO_MASKS = RecurrentMasks()
 
 
+class PieceShare(NamedTuple):
+    """What the previous target piece contributes to a step: no part of the recurrence, so computed outside of it."""
+
+    gates: Tensor
+    """Its share of the GRU's gates, float32 [..., 3 units]."""
+    query: Tensor | None = None
+    """Its share of the attention's query, float32 [..., attention units]; None where attention asks without it."""
+
+
 class DecoderState(NamedTuple):
     """What one step hands to the next; search reorders it along the batch and reads `weights`."""
 
@@ -49,14 +58,18 @@ class Decoder(keras.layers.Layer):
     """GRU decoder with additive attention over the previous state (Bahdanau et al. 2015, A.1.1, A.1.2 and A.2.2).
 
     A step: attend with s_{i-1}, get c_i; update the GRU with the embedding of y_{i-1} and c_i, get s_i; read out
-    t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: the reset gate is applied after the
-    recurrent product (as cuDNN does), so that the state is multiplied once; the read-out uses s_i, not s_{i-1}, and
-    tanh, not maxout; the first state comes from both directions of the encoder, not from the backward one alone.
+    t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: with `piece_in_query` the embedding of
+    y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
+    know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
+    second GRU instead); the reset gate is applied after the recurrent product (as cuDNN does), so that the state is
+    multiplied once; the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first state comes from both
+    directions of the encoder, not from the backward one alone.
 
     Args:
         units: width of the state.
         attention_units: width of the attention's hidden layer.
         readout_units: width of the read-out.
+        piece_in_query: whether attention asks with the previous piece besides the previous state.
         state_dropout, context_dropout: rates of dropout on the state and on the context vector where the recurrence
             reads them, one mask a sentence (Gal and Ghahramani 2016).
         seed: of the dropout masks.
@@ -67,6 +80,7 @@ class Decoder(keras.layers.Layer):
         units: int,
         attention_units: int,
         readout_units: int,
+        piece_in_query: bool = True,
         state_dropout: float = 0.0,
         context_dropout: float = 0.0,
         seed: int = 0,
@@ -74,6 +88,7 @@ class Decoder(keras.layers.Layer):
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.units, self.attention_units, self.readout_units = units, attention_units, readout_units
+        self.piece_in_query = piece_in_query
         self.state_dropout, self.context_dropout, self.seed = state_dropout, context_dropout, seed
         self.attention = AdditiveAttention(attention_units, dtype=self.dtype_policy, name="attention")
         self.bridge = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy, name="bridge")
@@ -89,6 +104,10 @@ class Decoder(keras.layers.Layer):
         self.bridge.build((None, final_shape[-1]))
         self.readout_layer.build((None, self.units + memory + embedded))
         self.embedding_kernel = self.add_weight(shape=(embedded, gates), autocast=False, name="embedding_kernel")
+        if self.piece_in_query:
+            self.query_kernel = self.add_weight(
+                shape=(embedded, self.attention_units), autocast=False, name="query_kernel"
+            )
         self.context_kernel = self.add_weight(shape=(memory, gates), autocast=False, name="context_kernel")
         self.state_kernel = self.add_weight(
             shape=(self.units, gates), initializer="orthogonal", autocast=False, name="state_kernel"
@@ -112,28 +131,29 @@ class Decoder(keras.layers.Layer):
         weights = ops.zeros_like(ops.cast(source.mask, "float32"))
         return DecoderState(hidden, ops.zeros_like(ops.cast(source.memory[:, 0], "float32")), weights)
 
-    def embedding_gates(self, embedded: Tensor) -> Tensor:
-        """The embedding's share of the gates: [..., embedding] -> float32 [..., 3 units]; no part of the recurrence."""
-        return self.product(embedded, self.embedding_kernel) + self.gate_bias
+    def piece_share(self, embedded: Tensor) -> PieceShare:
+        """Embedding of the previous piece, [..., embedding] -> its share of a step."""
+        gates = self.product(embedded, self.embedding_kernel) + self.gate_bias
+        return PieceShare(gates, self.product(embedded, self.query_kernel) if self.piece_in_query else None)
 
     def step(
-        self, state: DecoderState, embedding_gates: Tensor, source: Source, masks: RecurrentMasks = NO_MASKS
+        self, state: DecoderState, piece: PieceShare, source: Source, masks: RecurrentMasks = NO_MASKS
     ) -> DecoderState:
         """One step of the recurrence, the same in training and in search.
 
         Args:
             state: of the step before.
-            embedding_gates: `embedding_gates` of the previous target piece, float32 [batch, 3 units].
+            piece: `piece_share` of the previous target piece.
             source: encoded source sentence.
             masks: of the dropout in the recurrence.
 
         Returns:
             The state after this step, whose weights are the attention that it paid.
         """
-        context, weights = self.attention(state.hidden, source.memory, source.keys, source.mask)
+        context, weights = self.attention(state.hidden, source.memory, source.keys, source.mask, piece.query)
         read_context = context if masks.context is None else context * masks.context
         read_hidden = state.hidden if masks.hidden is None else state.hidden * masks.hidden
-        inputs = embedding_gates + self.product(read_context, self.context_kernel)
+        inputs = piece.gates + self.product(read_context, self.context_kernel)
         recurrent = self.product(read_hidden, self.state_kernel)
         # Split, not sliced: the gradient of a slice is a full-size tensor at each step.
         input_update, input_reset, input_candidate = ops.split(inputs, 3, axis=-1)
@@ -173,15 +193,25 @@ class Decoder(keras.layers.Layer):
         start = self.initial_state(final, source)
         masks = self.masks(start) if training else NO_MASKS
 
-        def body(state: DecoderState, gates: Tensor) -> tuple[DecoderState, DecoderState]:
-            state = self.step(state, gates, source, masks)
+        def body(state: DecoderState, shares: Tensor) -> tuple[DecoderState, DecoderState]:
+            parts = ops.split(shares, [3 * self.units], axis=-1) if self.piece_in_query else [shares]
+            state = self.step(state, PieceShare(*parts), source, masks)
             return state, state
 
-        gates = ops.transpose(self.embedding_gates(embedded), (1, 0, 2))  # [steps, batch, 3 units]
-        _, states = ops.scan(body, start, gates)
+        # Side by side: Keras scans several tensors on TensorFlow only where their length is known.
+        shares = ops.concatenate([share for share in self.piece_share(embedded) if share is not None], axis=-1)
+        _, states = ops.scan(body, start, ops.transpose(shares, (1, 0, 2)))
         hidden, context, weights = (ops.transpose(values, (1, 0, 2)) for values in states)
         return self.readout(hidden, context, embedded), weights
 
     def get_config(self) -> dict[str, Any]:
-        names = ("units", "attention_units", "readout_units", "state_dropout", "context_dropout", "seed")
+        names = (
+            "units",
+            "attention_units",
+            "readout_units",
+            "piece_in_query",
+            "state_dropout",
+            "context_dropout",
+            "seed",
+        )
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -84,7 +84,8 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def _run(self, layer: keras.layers.LSTM, values: Tensor) -> Tensor:
         """One direction over [batch, positions, width] -> its states, float32 [batch, positions, units / 2]."""
-        return layer(values) if keras.distribution.list_devices("gpu") else self._scan(layer.cell, values)
+        gpu = any(device.startswith("gpu") for device in keras.distribution.list_devices())
+        return layer(values) if gpu else self._scan(layer.cell, values)
 
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
         """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates)."""

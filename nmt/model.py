@@ -52,6 +52,7 @@ class Seq2Seq(keras.Model):
             config.units,
             config.attention,
             config.embedding,
+            config.piece_in_query,
             rates.state,
             rates.context,
             seed + 2,
@@ -137,5 +138,5 @@ class Seq2Seq(keras.Model):
     def step(self, tokens: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState]:
         """One step of search: last pieces [batch] -> logits of the next, float32 [batch, vocabulary], and the state."""
         embedded = self.embed(tokens[:, None], self.target_embedding, training=False)[:, 0]
-        state = self.decoder.step(state, self.decoder.embedding_gates(embedded), source)
+        state = self.decoder.step(state, self.decoder.piece_share(embedded), source)
         return self.logits(self.decoder.readout(state.hidden, state.context, embedded)), state

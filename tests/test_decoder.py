@@ -21,8 +21,10 @@ MASK = np.arange(POSITIONS) < np.array([5, 3, 1])[:, None]
 
 @pytest.fixture(scope="module")
 def make_decoder(scramble: Callable[..., None]) -> Callable[..., Decoder]:
-    def make(dropout: float = 0.0, context_dropout: float = 0.0, dtype: str = "float32") -> Decoder:
-        decoder = Decoder(UNITS, 5, 9, dropout, context_dropout, seed=6, dtype=dtype)
+    def make(
+        dropout: float = 0.0, context_dropout: float = 0.0, dtype: str = "float32", piece_in_query: bool = True
+    ) -> Decoder:
+        decoder = Decoder(UNITS, 5, 9, piece_in_query, dropout, context_dropout, seed=6, dtype=dtype)
         decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
         scramble(decoder)
         return decoder
@@ -35,7 +37,7 @@ def unroll(decoder: Decoder, masks: RecurrentMasks = NO_MASKS) -> tuple[np.ndarr
     source = decoder.source(MEMORIES, MASK)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
-        states.append(decoder.step(states[-1], decoder.embedding_gates(EMBEDDED[:, step]), source, masks))
+        states.append(decoder.step(states[-1], decoder.piece_share(EMBEDDED[:, step]), source, masks))
     readouts = [decoder.readout(s.hidden, s.context, EMBEDDED[:, i]) for i, s in enumerate(states[1:])]
     return np.stack(readouts, axis=1), np.stack([s.weights for s in states[1:]], axis=1), states
 
@@ -44,12 +46,13 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable) -> None:
-    decoder = make_decoder()
+@pytest.mark.parametrize("piece_in_query", [True, False])
+def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, piece_in_query: bool) -> None:
+    decoder = make_decoder(piece_in_query=piece_in_query)
     weights = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
     source = decoder.source(MEMORIES, MASK)
     before = decoder.initial_state(FINAL, source)
-    after = decoder.step(before, decoder.embedding_gates(EMBEDDED[:, 0]), source)
+    after = decoder.step(before, decoder.piece_share(EMBEDDED[:, 0]), source)
     attended = np.asarray(after.weights)
     hidden = np.tanh(FINAL @ weights["bridge/kernel"] + weights["bridge/bias"])
     np.testing.assert_allclose(before.hidden, hidden, atol=1e-5)
@@ -58,6 +61,7 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable) ->
         energies = (
             np.tanh(
                 s @ weights["attention/query_kernel"]
+                + (EMBEDDED[row, 0] @ weights["query_kernel"] if piece_in_query else 0)
                 + real @ weights["attention/key_kernel"]
                 + weights["attention/key_bias"]
             )
@@ -85,9 +89,12 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable) ->
         )
 
 
+@pytest.mark.parametrize("piece_in_query", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 1e-2)])
-def test_unrolled_steps_equal_the_teacher_forced_pass(make_decoder: Callable, dtype: str, tolerance: float) -> None:
-    decoder = make_decoder(dtype=dtype)
+def test_unrolled_steps_equal_the_teacher_forced_pass(
+    make_decoder: Callable, dtype: str, tolerance: float, piece_in_query: bool
+) -> None:
+    decoder = make_decoder(dtype=dtype, piece_in_query=piece_in_query)
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK)
     unrolled_readouts, unrolled_weights, states = unroll(decoder)
     np.testing.assert_allclose(np.asarray(readouts, np.float32), unrolled_readouts.astype(np.float32), atol=tolerance)
@@ -104,14 +111,16 @@ def test_weights_are_distributions_over_the_real_positions_of_every_step(make_de
     assert not weights[np.repeat(~MASK[:, None], STEPS, axis=1)].any()
 
 
-def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable) -> None:
-    decoder, changed = make_decoder(), EMBEDDED.copy()
+@pytest.mark.parametrize("piece_in_query", [True, False])
+def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable, piece_in_query: bool) -> None:
+    """What is embedded at step i is y_{i-1}: the query knows it, or it knows only the state, made before it."""
+    decoder, changed = make_decoder(piece_in_query=piece_in_query), EMBEDDED.copy()
     changed[:, 2:] += 1.0
     (one, one_weights), (two, two_weights) = (decoder(e, MEMORIES, FINAL, MASK) for e in (EMBEDDED, changed))
     np.testing.assert_array_equal(one[:, :2], two[:, :2])
-    # Attention looks with the previous state: the third step's does not know the third piece yet.
-    np.testing.assert_array_equal(one_weights[:, :3], two_weights[:, :3])
-    assert np.abs(one_weights[:2, 3] - two_weights[:2, 3]).max() > 1e-3
+    same = 2 if piece_in_query else 3
+    np.testing.assert_array_equal(one_weights[:, :same], two_weights[:, :same])
+    assert np.abs(one_weights[:2, same] - two_weights[:2, same]).max() > 1e-3
     assert np.abs(one[:, 2] - two[:, 2]).max() > 1e-3
 
 
@@ -167,7 +176,7 @@ def test_the_source_is_a_plain_argument(make_decoder: Callable) -> None:
     decoder = make_decoder()
     source = decoder.source(MEMORIES, MASK)
     state = decoder.initial_state(FINAL, source)
-    gates = decoder.embedding_gates(EMBEDDED[:, 0])
+    gates = decoder.piece_share(EMBEDDED[:, 0])
     expected = decoder.step(state, gates, source)
     decoder(EMBEDDED[:1], -MEMORIES[:1], FINAL[:1], MASK[:1])
     again = decoder.step(state, gates, Source(*source))

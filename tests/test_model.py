@@ -69,10 +69,12 @@ INNER = 2 * 176 + 560 + 90 + 72 + 138
         ("none", (11, 12), 1, INNER + 11 * 6 + 2 * 12 * 6 + 12),
     ],
 )
+@pytest.mark.parametrize("piece_in_query", [True, False])
 def test_parameters_counted_by_hand(
-    make_model: Callable, tie: str, sizes: tuple[int, int], layers: int, parameters: int
+    make_model: Callable, tie: str, sizes: tuple[int, int], layers: int, parameters: int, piece_in_query: bool
 ) -> None:
-    model = make_model(tie=tie, sizes=sizes, encoder_layers=layers)
+    parameters += 6 * 5 * piece_in_query  # the piece's share of the query
+    model = make_model(tie=tie, sizes=sizes, encoder_layers=layers, piece_in_query=piece_in_query)
     assert model.count_params() == parameters
     assert sum(int(np.prod(v.shape)) for v in model.trainable_variables) == parameters
     assert model(np.minimum(SOURCE, 10), TARGET)[0].shape == (3, 5, 12)
