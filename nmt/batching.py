@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -54,18 +55,21 @@ class Sequences:
         return self.ids[starts + np.arange(lengths.sum())].astype(np.int32), lengths
 
 
-def pad(ids: np.ndarray, lengths: np.ndarray, before: Sequence[int] = (), after: Sequence[int] = ()) -> np.ndarray:
+def pad(
+    ids: np.ndarray, lengths: np.ndarray, before: Sequence[int] = (), after: Sequence[int] = (), width: int = 0
+) -> np.ndarray:
     """Rows of ids, right-padded with PAD, with `before` and `after` added to each.
 
     Args:
         ids: the rows' ids one after the other, [pieces].
         lengths: ids of each row, [rows].
+        width: of the result; 0: as long as the longest row.
 
     Returns:
-        int32 [rows, longest + len(before) + len(after)].
+        int32 [rows, longest + len(before) + len(after), or width].
     """
     extra = len(before) + len(after)
-    rows = np.full((len(lengths), int(lengths.max(initial=0)) + extra), PAD, np.int32)
+    rows = np.full((len(lengths), width or int(lengths.max(initial=0)) + extra), PAD, np.int32)
     columns = np.arange(rows.shape[1])
     rows[:, : len(before)] = before
     rows[(columns >= len(before)) & (columns < lengths[:, None] + len(before))] = ids
@@ -79,10 +83,24 @@ def source_rows(sequences: Sequences, indices: np.ndarray) -> np.ndarray:
     return pad(*sequences.gather(indices), after=[EOS])
 
 
-def make_batch(source: Sequences, target: Sequences, indices: np.ndarray) -> Batch:
-    """The pairs with these indices, padded to the longest of each side."""
-    ids, lengths = target.gather(indices)
-    return Batch(source_rows(source, indices), pad(ids, lengths, before=[BOS]), pad(ids, lengths, after=[EOS]))
+def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width: int = 0) -> Batch:
+    """The pairs with these indices, padded to the longest of each side, or both sides to `width`.
+
+    The index `BLANK` gives a row with nothing to predict.
+    """
+    real = indices[indices != BLANK]
+    ids, lengths = target.gather(real)
+    batch = Batch(
+        pad(*source.gather(real), after=[EOS], width=width),
+        pad(ids, lengths, before=[BOS], width=width),
+        pad(ids, lengths, after=[EOS], width=width),
+    )
+    blank = len(indices) - len(real)
+    return Batch(*(np.pad(rows, ((0, blank), (0, 0)), constant_values=PAD) for rows in batch)) if blank else batch
+
+
+BLANK = -1
+"""Index of a row that only fills its batch up; such rows stand at a batch's end."""
 
 
 def cut(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
@@ -136,14 +154,95 @@ class Plan:
             rest = batches.pop() if begin + self.window < len(order) else order[:0]
             yield from (batches[i] for i in random.permutation(len(batches)))
 
+    def width(self, batch: np.ndarray) -> int:
+        """What both sides of a batch are padded to; 0: each to its own longest."""
+        return 0
+
     def waste(self, batches: Iterable[np.ndarray]) -> float:
         """Share of the batches' positions, both sides together, that is padding."""
         real = padded = 0
         for batch in batches:
-            for lengths in (self.source_lengths[batch], self.target_lengths[batch]):
+            width, pairs = self.width(batch), batch[batch != BLANK]
+            for lengths in (self.source_lengths[pairs], self.target_lengths[pairs]):
                 real += int(lengths.sum())
-                padded += int(lengths.max()) * len(batch)
+                padded += (width or int(lengths.max())) * len(batch)
         return 1 - real / max(padded, 1)
+
+
+@dataclass(frozen=True)
+class GridPlan(Plan):
+    """Batches of few shapes, for a compiler that makes a program for each: XLA, so JAX.
+
+    A pair's longer side is rounded up to one of `shapes` widths, and all batches of a width have as many rows. What
+    does not fill a batch waits for the next window; at the end of a pass the rests go together into the wider batches,
+    and blank rows fill the last ones.
+
+    Args:
+        shapes: batch shapes at most.
+    """
+
+    shapes: int = 24
+
+    @cached_property
+    def widths(self) -> np.ndarray:
+        """Widths of the batches, rising: those that pad least, [at most shapes]."""
+        return best_widths(np.maximum(self.source_lengths, self.target_lengths), self.shapes)
+
+    def rows(self, width: int) -> int:
+        """Rows of a batch of this width."""
+        return max(1, self.batch_tokens // width)
+
+    def width(self, batch: np.ndarray) -> int:
+        pairs = batch[batch != BLANK]
+        longest = max(int(self.source_lengths[pairs].max()), int(self.target_lengths[pairs].max()))
+        return int(self.widths[np.searchsorted(self.widths, longest)])
+
+    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
+        random = np.random.default_rng((self.seed, pass_index))
+        costs = np.maximum(self.source_lengths, self.target_lengths)
+        order = random.permutation(len(costs))
+        rests = {int(width): order[:0] for width in self.widths}
+        for begin in range(0, len(order), self.window):
+            window = order[begin : begin + self.window]
+            of_width = self.widths[np.searchsorted(self.widths, costs[window])]
+            batches = []
+            for width, rest in rests.items():
+                pairs = np.concatenate([rest, window[of_width == width]])
+                full = len(pairs) // self.rows(width) * self.rows(width)
+                batches += list(pairs[:full].reshape(-1, self.rows(width)))
+                rests[width] = pairs[full:]
+            yield from (batches[i] for i in random.permutation(len(batches)))
+        yield from self._fill(rests)
+
+    def _fill(self, rests: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
+        """Batches of what is left, the widest first, each filled from the next narrower widths."""
+        left = np.concatenate([rests[width] for width in sorted(rests, reverse=True)] or [np.zeros(0, int)])
+        while len(left):
+            rows = self.rows(self.width(left[:1]))
+            batch, left = left[:rows], left[rows:]
+            yield np.pad(batch, (0, rows - len(batch)), constant_values=BLANK)
+
+
+def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
+    """At most `count` of the values of `costs` that, each cost rounded up to the next of them, add least to the sum.
+
+    Exact, by dynamic programming over the distinct values.
+    """
+    values, numbers = np.unique(costs, return_counts=True)
+    before = np.concatenate([[0], np.cumsum(numbers)])
+    # total[j]: least sum of the first j values with the widths used so far; chosen[k][j]: where the last one begins.
+    total, chosen = np.where(np.arange(len(values) + 1) == 0, 0.0, np.inf), []
+    for _ in range(min(count, len(values))):
+        spans = (before[None, 1:] - before[:-1, None]) * values[None, :]  # [from, to]
+        sums = np.where(np.arange(len(values))[:, None] <= np.arange(len(values)), total[:-1, None] + spans, np.inf)
+        chosen.append(np.concatenate([[0], sums.argmin(axis=0)]))
+        total = np.minimum(total, np.concatenate([[0.0], sums.min(axis=0)]))
+    widths, end = [], len(values)
+    for starts in reversed(chosen):
+        if end:
+            widths.append(values[end - 1])
+            end = int(starts[end])
+    return np.array(widths[::-1], np.int64)
 
 
 class EncodedCorpus:
@@ -165,13 +264,16 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
-    def plan(self, batch_tokens: int, window: int, seed: int) -> Plan:
-        """The plan over these pairs, end of sentence counted."""
-        return Plan(self.source.lengths + 1, self.target.lengths + 1, batch_tokens, window, seed)
+    def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> Plan:
+        """The plan over these pairs, end of sentence counted; with at most `shapes` batch shapes, if not 0."""
+        lengths = self.source.lengths + 1, self.target.lengths + 1
+        if shapes:
+            return GridPlan(*lengths, batch_tokens, window, seed, shapes)
+        return Plan(*lengths, batch_tokens, window, seed)
 
-    def batch(self, indices: np.ndarray) -> Batch:
-        """The pairs with these indices."""
-        return make_batch(self.source, self.target, indices)
+    def batch(self, indices: np.ndarray, width: int = 0) -> Batch:
+        """The pairs with these indices, see `make_batch`."""
+        return make_batch(self.source, self.target, indices, width)
 
     @classmethod
     def write(

@@ -149,9 +149,14 @@ class ModelConfig:
     """The network: BiLSTM encoder, additive attention, GRU decoder."""
 
     units: int = 512
-    """Width of the decoder state and of the memory; each direction of the encoder has half."""
+    """Width of the decoder state."""
+    memory: int = 0
+    """Width of the memory, half of it for each direction of the encoder; 0: as wide as the decoder state."""
     embedding: int = 256
-    """Width of the embeddings and of the read-out."""
+    """Width of the embeddings."""
+    readout: int = 0
+    """Width of the read-out, which the output layer multiplies; 0: as wide as the embeddings, as it must be where the
+    output layer is tied to them."""
     attention: int = 256
     """Width of the additive attention's hidden layer."""
     piece_in_query: bool = True
@@ -166,7 +171,14 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         _require_positive(self, "units", "embedding", "attention", "encoder_layers")
-        _require(self.units % 2 == 0, f"units is {self.units}: expected an even number, half for each direction")
+        _require(self.memory >= 0 and self.readout >= 0, "memory and readout: expected 0 or more")
+        name, width = ("memory", self.memory) if self.memory else ("units", self.units)
+        _require(width % 2 == 0, f"{name} is {width}: expected an even number, half for each direction of the encoder")
+        _require(
+            self.tie == "none" or self.readout in (0, self.embedding),
+            f"readout is {self.readout}, but the output layer is tied to embeddings of width {self.embedding}: "
+            "leave readout 0, or set tie to none",
+        )
 
 
 @dataclass(frozen=True)
@@ -212,6 +224,9 @@ class TrainingConfig:
     """Largest batch: sentences times the length of its longest sentence, in pieces of the longer side."""
     window: int = 20000
     """Pairs that are sorted by length together before they are cut into batches."""
+    shapes: int = 0
+    """How many shapes batches have at most, for a compiler that makes a program for each; 0: on JAX 24, on TensorFlow,
+    where one program takes any shape, as many as pad least."""
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     """Learning rate."""
     clip_norm: float = 1.0
@@ -240,7 +255,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         _require_positive(self, "passes", "batch_tokens", "window", "log_every")
         _require_rate(self, "label_smoothing", "ema")
-        for name in ("clip_norm", "validate_every", "patience"):
+        for name in ("shapes", "clip_norm", "validate_every", "patience"):
             _require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
 
 

@@ -47,6 +47,11 @@ def set_determinism(seed: int, deterministic: bool) -> None:
         tf.config.experimental.enable_op_determinism()
 
 
+def batch_shapes(wanted: int) -> int:
+    """How many shapes batches may have, 0 for any: what is wanted, else 24 on JAX, which compiles for each of them."""
+    return wanted or (24 if keras.backend.backend() == "jax" else 0)
+
+
 def decide_precision(wanted: Precision) -> Precision:
     """The Keras policy that `auto` means on this hardware.
 

@@ -33,6 +33,7 @@ class Seq2Seq(keras.Model):
         if config.tie == "all" and source_size != target_size:
             raise ValueError(f"tied embeddings need one vocabulary; got {source_size} and {target_size} pieces")
         self.config, self.target_size = config, target_size
+        self.memory_width, self.readout_width = config.memory or config.units, config.readout or config.embedding
         rates = config.dropout
         # Unit variance after the scaling by sqrt(width) in `embed`, and logits of unit variance where tied.
         initializer = keras.initializers.RandomNormal(stddev=config.embedding**-0.5)
@@ -46,12 +47,12 @@ class Seq2Seq(keras.Model):
         tied = config.tie == "all"
         self.source_embedding = self.target_embedding if tied else embedding(source_size, "source_embedding")
         self.encoder = Encoder(
-            config.units, config.encoder_layers, rates.encoder, seed + 1, dtype=self.dtype_policy, name="encoder"
+            self.memory_width, config.encoder_layers, rates.encoder, seed + 1, dtype=self.dtype_policy, name="encoder"
         )
         self.decoder = Decoder(
             config.units,
             config.attention,
-            config.embedding,
+            self.readout_width,
             config.piece_in_query,
             rates.state,
             rates.context,
@@ -63,17 +64,19 @@ class Seq2Seq(keras.Model):
         self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 5, dtype=self.dtype_policy)
 
     def build(self, *_: Any) -> None:
-        width, units = self.config.embedding, self.config.units
+        width, memory = self.config.embedding, self.memory_width
         self.source_embedding.build((None, None))
         if not self.target_embedding.built:
             self.target_embedding.build((None, None))
         self.encoder.build((None, None, width))
-        self.decoder.build((None, None, width), (None, None, units), (None, units))
+        self.decoder.build((None, None, width), (None, None, memory), (None, memory))
         self.output_bias = self.add_weight(
             shape=(self.target_size,), initializer="zeros", autocast=False, name="output_bias"
         )
         if self.config.tie == "none":
-            self.output_kernel = self.add_weight(shape=(self.target_size, width), autocast=False, name="output_kernel")
+            self.output_kernel = self.add_weight(
+                shape=(self.target_size, self.readout_width), autocast=False, name="output_kernel"
+            )
         self.built = True
 
     def embed(self, ids: Tensor, layer: keras.layers.Embedding, training: bool) -> Tensor:
@@ -81,13 +84,13 @@ class Seq2Seq(keras.Model):
         return self.embedding_dropout(layer(ids) * self.config.embedding**0.5, training=training)
 
     def logits(self, readout: Tensor) -> Tensor:
-        """Read-out [..., embedding] -> float32 [..., target vocabulary]."""
+        """Read-out [..., readout] -> float32 [..., target vocabulary]."""
         kernel = ops.cast(self.output_weights(), self.compute_dtype)
         product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(kernel))
         return ops.cast(product, "float32") + self.output_bias
 
     def output_weights(self) -> Tensor:
-        """Kernel of the output layer, [target vocabulary, embedding]."""
+        """Kernel of the output layer, [target vocabulary, readout]."""
         kernel = self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
         return ops.convert_to_tensor(kernel)
 
@@ -112,7 +115,7 @@ class Seq2Seq(keras.Model):
         return self.logits(readout), weights
 
     def read(self, source: Tensor, target: Tensor, training: bool) -> tuple[Tensor, Tensor]:
-        """Teacher forcing up to the read-out: [batch, steps, embedding] in the compute type, and attention weights."""
+        """Teacher forcing up to the read-out: [batch, steps, readout] in the compute type, and attention weights."""
         memory, final, mask = self.encode(source, training)
         embedded = self.embed(target, self.target_embedding, training)
         readout, weights = self.decoder(embedded, memory, final, mask, training=training)
@@ -123,7 +126,7 @@ class Seq2Seq(keras.Model):
     ) -> Tensor:
         """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`."""
         readout, _ = self.read(source, target_in, training=True)
-        flat = ops.reshape(readout, (-1, self.config.embedding))
+        flat = ops.reshape(readout, (-1, self.readout_width))
         targets = ops.reshape(target_out, (-1,))
         return output_loss(
             flat, self.output_weights(), ops.convert_to_tensor(self.output_bias), targets, smoothing, slices

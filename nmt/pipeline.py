@@ -18,12 +18,12 @@ def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) 
     if keras.backend.backend() != "tensorflow":
         for number, indices in enumerate(plan.batches(pass_index)):
             if number >= skip:
-                yield corpus.batch(indices)
+                yield corpus.batch(indices, plan.width(indices))
         return
     import tensorflow as tf
 
     def gather(indices: Any) -> Any:
-        arrays = tf.numpy_function(lambda rows: tuple(corpus.batch(rows)), [indices], [tf.int32] * 3)
+        arrays = tf.numpy_function(lambda rows: tuple(corpus.batch(rows, plan.width(rows))), [indices], [tf.int32] * 3)
         return Batch(*(tf.ensure_shape(array, [None, None]) for array in arrays))
 
     planned = tf.data.Dataset.from_generator(

@@ -123,7 +123,8 @@ class Trainer:
     def __init__(self, prepared: Prepared, ticker: Ticker) -> None:
         self.prepared, self.directory, self.ticker = prepared, prepared.run.directory, ticker
         self.config = prepared.run.config.training
-        self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed)
+        shapes = engine.batch_shapes(self.config.shapes)
+        self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
         self.model = self._build(self.config.precision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.batching import EncodedCorpus, Plan, Sequences, by_length, cut, make_batch, pad, source_rows
+from nmt.batching import (
+    BLANK,
+    EncodedCorpus,
+    GridPlan,
+    Plan,
+    Sequences,
+    best_widths,
+    by_length,
+    cut,
+    make_batch,
+    pad,
+    source_rows,
+)
 from nmt.tokenizer import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
@@ -120,6 +133,70 @@ def test_little_is_wasted_on_lengths_as_they_are() -> None:
     assert plan.waste(shuffled) > 0.3
 
 
+COSTS = st.lists(st.integers(1, 12), min_size=1, max_size=30)
+
+
+@given(costs=COSTS, count=st.integers(1, 5))
+def test_widths_are_the_best_of_all(costs: list[int], count: int) -> None:
+    """Against trying every choice of that many values."""
+
+    def padded(widths: Sequence[int]) -> int:
+        return sum(min(width for width in widths if width >= cost) for cost in costs)
+
+    values = sorted(set(costs))
+    choices = itertools.combinations(values, min(count, len(values)))
+    found = best_widths(np.array(costs), count).tolist()
+    assert found == sorted(set(found))
+    assert len(found) <= count
+    assert padded(found) == min(padded(choice) for choice in choices if choice[-1] == values[-1])
+
+
+def test_widths_by_hand() -> None:
+    """1, 1, 1, 5, 6, 9: one width must be 9; with 1 and 6 beside it only the 5 is rounded up."""
+    costs = np.array([9, 1, 5, 1, 6, 1])
+    assert best_widths(costs, 1).tolist() == [9]
+    assert best_widths(costs, 2).tolist() == [1, 9]
+    assert best_widths(costs, 3).tolist() == [1, 6, 9]
+    assert best_widths(costs, 9).tolist() == [1, 5, 6, 9]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=80),
+    budget=st.integers(1, 90),
+    window=st.integers(1, 50),
+    shapes=st.integers(1, 6),
+    pass_index=st.integers(0, 3),
+)
+def test_a_grid_has_few_shapes_and_every_pair_once(
+    lengths: list[tuple[int, int]], budget: int, window: int, shapes: int, pass_index: int
+) -> None:
+    plan = GridPlan(*np.array(lengths).T, budget, window, 7, shapes)
+    batches = list(plan.batches(pass_index))
+    indices = np.concatenate(batches)
+    assert sorted(indices[indices != BLANK].tolist()) == list(range(len(lengths)))
+    assert len({(len(batch), plan.width(batch)) for batch in batches}) <= shapes
+    for batch in batches:
+        longest = max(max(lengths[i]) for i in batch if i != BLANK)
+        assert plan.width(batch) >= longest
+        assert len(batch) == 1 or len(batch) * plan.width(batch) <= budget
+        assert (np.diff((batch == BLANK).astype(int)) >= 0).all()  # blank rows come last
+    # Only the last batches hold blank rows, fewer than one batch full of them for each width.
+    assert sum(BLANK in batch for batch in batches) <= len(plan.widths)
+
+
+def test_a_grid_wastes_little_on_lengths_as_they_are() -> None:
+    free = realistic(20_000)
+    plan = GridPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 24)
+    assert free.waste(free.batches(0)) < plan.waste(plan.batches(0)) < 0.13
+
+
+def test_a_grid_goes_on_the_same_in_every_call() -> None:
+    free = realistic(2000)
+    plan = GridPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 8)
+    assert flat(plan, 1) == flat(plan, 1) != flat(plan, 2)
+
+
 @given(sequences=IDS, data=st.data())
 def test_gather_is_indexing(sequences: list[list[int]], data: st.DataObject) -> None:
     packed = Sequences.of(sequences)
@@ -149,6 +226,14 @@ def test_a_batch_by_hand() -> None:
     assert batch.target_in.tolist() == [[BOS, 4, PAD], [BOS, 9, 9], [BOS, 11, PAD]]
     assert batch.target_out.tolist() == [[4, EOS, PAD], [9, 9, EOS], [11, EOS, PAD]]
     np.testing.assert_array_equal(source_rows(source, np.array([1, 0, 2])), batch.source)
+
+
+def test_a_batch_of_given_width_with_blank_rows() -> None:
+    source, target = Sequences.of([[5], [6, 7]]), Sequences.of([[9, 9], [4]])
+    batch = make_batch(source, target, np.array([1, 0, BLANK]), width=4)
+    assert batch.source.tolist() == [[6, 7, EOS, PAD], [5, EOS, PAD, PAD], [PAD] * 4]
+    assert batch.target_in.tolist() == [[BOS, 4, PAD, PAD], [BOS, 9, 9, PAD], [PAD] * 4]
+    assert batch.target_out.tolist() == [[4, EOS, PAD, PAD], [9, 9, EOS, PAD], [PAD] * 4]
 
 
 @settings(max_examples=20, deadline=None)

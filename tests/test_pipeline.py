@@ -16,9 +16,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedCorpus:
     return EncodedCorpus.write(tmp_path_factory.mktemp("corpus"), [tuple(sides)], 99)
 
 
-@pytest.fixture(scope="module")
-def plan(corpus: EncodedCorpus) -> Plan:
-    return corpus.plan(batch_tokens=50, window=40, seed=2)
+@pytest.fixture(scope="module", params=[0, 3])
+def plan(corpus: EncodedCorpus, request: pytest.FixtureRequest) -> Plan:
+    """Of any shapes, and of three."""
+    return corpus.plan(batch_tokens=50, window=40, seed=2, shapes=request.param)
 
 
 def equal(one: Batch, two: Batch) -> None:
@@ -28,7 +29,7 @@ def equal(one: Batch, two: Batch) -> None:
 
 def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: Plan) -> None:
     for pass_index in (0, 1):
-        planned = [corpus.batch(indices) for indices in plan.batches(pass_index)]
+        planned = [corpus.batch(indices, plan.width(indices)) for indices in plan.batches(pass_index)]
         for one, two in zip(planned, pass_batches(corpus, plan, pass_index, 0), strict=True):
             assert isinstance(two, Batch)
             assert two.source.dtype == "int32"

@@ -1,0 +1,141 @@
+"""Training speed on this machine: ours over sizes, precisions and batches, peers beside it, the machine's ceilings.
+
+    python scripts/benchmark.py                                    # default sizes on the demo corpus
+    python scripts/benchmark.py --source train.en --target train.de --sizes joeynmt marian \\
+        --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python
+
+Every repeat trains every case anew in a process of its own, one after the other and in turns, so that what else goes on
+on the machine falls on all alike. Speed is in target tokens that are not padding, end of sentence included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarking import peers, report
+from benchmarking.cases import SIZES, Case
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+DEMO = Path("data/demo")
+
+
+def main() -> None:
+    """Measures, prints a table, writes JSON and a plot."""
+    arguments = parse()
+    if arguments.measure:
+        print(json.dumps(measure_here(json.loads(arguments.measure))))
+        return
+    output = arguments.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    corpus = encode(arguments, output)
+    runs = systems(arguments, output, corpus)
+    machine = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    print(report.headline(machine), flush=True)
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
+    for repeat in range(arguments.repeats):
+        for name, run in runs.items():
+            results[name].append(run(repeat))
+            speed = results[name][-1]["tokens_per_s"]
+            print(
+                f"repeat {repeat + 1}/{arguments.repeats}  {name}: {speed:,.0f} tokens/s", file=sys.stderr, flush=True
+            )
+    (output / "benchmark.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
+    table = report.table(machine, results)
+    (output / "benchmark.md").write_text(table + "\n")
+    report.plot(results, output / "benchmark.png")
+    print(table)
+    print(f"numbers: {output}/benchmark.json, table: benchmark.md, plot: benchmark.png", file=sys.stderr)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, default=DEMO / "train.en", help="source sentences, a line each")
+    parser.add_argument("--target", type=Path, default=DEMO / "train.fr", help="target sentences, line by line")
+    parser.add_argument("--vocabulary", type=int, default=4000, help="pieces, joint (default: %(default)s)")
+    parser.add_argument("--sizes", nargs="+", choices=[*SIZES], default=["default"])
+    parser.add_argument("--precision", nargs="+", default=["float32", "mixed_bfloat16"])
+    parser.add_argument("--sentences", nargs="*", type=int, default=[64], help="batches of so many sentences")
+    parser.add_argument("--tokens", nargs="*", type=int, default=[], help="batches of at most so many tokens")
+    parser.add_argument("--updates", nargs=2, type=int, default=(40, 200), help="first and last update that is timed")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--split", action="store_true", help="take the update apart, and compare input with no input")
+    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
+    parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
+    parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def encode(arguments: argparse.Namespace, output: Path) -> Path:
+    """Encodes the pairs with our own vocabulary; returns the directory of the encoded corpus."""
+    import nmt
+    from nmt.preparation import prepare
+
+    config = nmt.RunConfig(
+        name=f"corpus-{arguments.vocabulary}",
+        directory=str(output),
+        corpus=nmt.CorpusConfig(
+            train=nmt.PairsConfig(source=str(arguments.source), target=str(arguments.target)), held_out=1
+        ),
+        vocabulary=nmt.VocabularyConfig(size=arguments.vocabulary),
+    )
+    prepare(config, "float32", lambda line: print(line, file=sys.stderr))
+    return output / config.name / "corpus"
+
+
+def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[str, Any]:
+    """What is measured, by name: functions of the repeat's number."""
+    updates = tuple(arguments.updates)
+    batches = [{"sentences": n} for n in arguments.sentences] + [{"tokens": n} for n in arguments.tokens]
+    runs: dict[str, Any] = {}
+    for size in arguments.sizes:
+        for precision in arguments.precision:
+            for batch in batches:
+                case = Case(size, precision, vocabulary=arguments.vocabulary, **batch)
+                job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
+                runs[case.name] = lambda repeat, job=job: measured(job)
+    text = output / "peers"
+    if arguments.joeynmt or arguments.marian:
+        peers.write_text(text, arguments.source, arguments.target, arguments.vocabulary)
+    threads = len(os.sched_getaffinity(0))
+    for count in arguments.sentences:
+        if arguments.joeynmt:
+            runs[f"JoeyNMT, float32, {count} sentences"] = lambda repeat, count=count: peers.joeynmt(
+                arguments.joeynmt, text, updates, count, repeat + 1
+            )
+        if arguments.marian:
+            runs[f"Marian, float32, {count} sentences"] = lambda repeat, count=count: peers.marian(
+                arguments.marian, text, updates, count, repeat + 1, threads
+            )
+    return runs
+
+
+def measured(job: dict[str, Any]) -> dict[str, Any]:
+    """`measure_here` in a process of its own: nothing of one case is left when the next one is measured."""
+    command = [sys.executable, __file__, "--measure", json.dumps(job)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(f"benchmark.py: error: {job} ended with {result.returncode}:\n{result.stderr}")
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def measure_here(job: dict[str, Any]) -> dict[str, Any]:
+    """The machine, or one case."""
+    if "machine" in job:
+        from benchmarking import machine
+
+        return machine.describe() | machine.ceilings(job["machine"])
+    from benchmarking import training
+
+    return training.measure(Case(**job["case"]), Path(job["corpus"]), tuple(job["updates"]), job["split"])
+
+
+if __name__ == "__main__":
+    main()

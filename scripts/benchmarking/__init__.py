@@ -1,0 +1,1 @@
+"""What scripts/benchmark.py measures: the machine, our training, and peers beside it."""

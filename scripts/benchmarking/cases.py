@@ -1,0 +1,65 @@
+"""What is measured: sizes, precisions, batches."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nmt import DropoutConfig, ModelConfig
+
+DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
+
+SIZES = {
+    "default": ModelConfig(dropout=DROPOUT),
+    "demo": ModelConfig(units=256, embedding=128, attention=256, dropout=DROPOUT),
+    # JoeyNMT's: the state is fed with embedding and context, output layer 512 x vocabulary, nothing tied.
+    "joeynmt": ModelConfig(units=512, attention=512, readout=512, tie="none", piece_in_query=False, dropout=DROPOUT),
+    # Marian's: encoder 512 a direction, output layer 256 wide. Its decoder cell is applied twice a step, ours once.
+    "marian": ModelConfig(units=512, memory=1024, attention=512, tie="none", piece_in_query=False, dropout=DROPOUT),
+}
+"""Named sizes of our model; those of the peers have their layers' widths."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration of training.
+
+    Exactly one of `sentences` and `tokens` is not 0.
+    """
+
+    size: str
+    precision: str
+    sentences: int = 0
+    """Sentences of a batch."""
+    tokens: int = 0
+    """Token budget of a batch, as `training.batch_tokens`."""
+    vocabulary: int = 8000
+
+    @property
+    def name(self) -> str:
+        batch = f"{self.sentences} sentences" if self.sentences else f"{self.tokens} tokens"
+        return f"nmt, {self.size} sizes, {self.precision}, {batch}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: int, steps: int) -> float:
+    """Floating-point operations of the matrix products of one update: forward, and twice that backward.
+
+    Args:
+        vocabulary: pieces of the output layer.
+        rows, positions, steps: sentences of the batch, its source and target lengths, padding included.
+    """
+    embedding, units, attention = config.embedding, config.units, config.attention
+    memory, readout = config.memory or units, config.readout or embedding
+    direction = memory // 2
+    first = 2 * 4 * direction * (embedding + direction)
+    further = (config.encoder_layers - 1) * 2 * 4 * direction * (memory + direction)
+    source = first + further + memory * attention  # a position: LSTMs, keys
+    query = units * attention + config.piece_in_query * embedding * attention
+    read = positions * (attention + memory)  # energies and context vector
+    gates = 3 * units * (embedding + memory + units)
+    target = query + read + gates + (units + memory + embedding) * readout + readout * vocabulary  # a step
+    return 3 * 2 * rows * (positions * source + steps * target + memory * units)

@@ -1,0 +1,155 @@
+"""JoeyNMT and Marian on the same text, each from the Python environment that has it."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+JOEYNMT = """\
+name: benchmark
+joeynmt_version: "2.3.0"
+model_dir: "{directory}/joeynmt_model"
+use_cuda: False
+fp16: False
+random_seed: {seed}
+data:
+  train: "{directory}/train"
+  dev: "{directory}/dev"
+  dataset_type: plain
+  src: &side
+    lang: src
+    max_length: 100
+    level: bpe
+    voc_file: "{directory}/vocab.txt"
+    tokenizer_type: sentencepiece
+    tokenizer_cfg: {{model_file: "{directory}/pieces.model", pretokenizer: none}}
+  trg:
+    <<: *side
+    lang: trg
+  special_symbols: {{unk_token: <unk>, pad_token: <pad>, bos_token: <s>, eos_token: </s>,
+                     unk_id: 0, pad_id: 1, bos_id: 2, eos_id: 3}}
+testing: {{beam_size: 1, batch_size: 64, batch_type: sentence, eval_metrics: [bleu], max_output_length: 5}}
+training:
+  optimizer: adam
+  learning_rate: 0.001
+  clip_grad_norm: 1.0
+  batch_size: {sentences}
+  batch_type: sentence
+  normalization: tokens
+  scheduling: exponential
+  decrease_factor: 0.99
+  epochs: 100
+  updates: {last}
+  validation_freq: 1000000
+  logging_freq: {every}
+  early_stopping_metric: loss
+  overwrite: True
+  shuffle: True
+  keep_best_ckpts: 1
+model:
+  initializer: xavier_uniform
+  bias_initializer: zeros
+  embed_initializer: normal
+  embed_init_weight: 0.1
+  tied_embeddings: False
+  tied_softmax: False
+  encoder: {{type: recurrent, rnn_type: lstm, embeddings: {{embedding_dim: 256, scale: False}}, hidden_size: 256,
+             bidirectional: True, dropout: 0.3, num_layers: 1}}
+  decoder: {{type: recurrent, rnn_type: gru, embeddings: {{embedding_dim: 256, scale: False}}, hidden_size: 512,
+             dropout: 0.3, hidden_dropout: 0.3, num_layers: 1, input_feeding: True, init_hidden: bridge,
+             attention: bahdanau}}
+"""
+"""Settings of JoeyNMT 2.3.0 with the sizes of `cases.SIZES["joeynmt"]`."""
+
+MARIAN = (
+    "--type s2s --enc-cell lstm --enc-cell-depth 1 --dec-cell gru --dec-cell-base-depth 2 --dim-emb 256 --dim-rnn 512 "
+    "--cpu-threads {threads} --mini-batch {sentences} --learn-rate 0.001 --clip-norm 1 --max-length 100 "
+    "--workspace 2000 --dropout-rnn 0.3 --label-smoothing 0.1 --disp-freq {every} --after-batches {last} --seed {seed} "
+    "--train-sets {directory}/pieces.src {directory}/pieces.trg "
+    "--vocabs {directory}/marian.yml {directory}/marian.yml --model {directory}/marian.npz --overwrite"
+)
+"""Command line of Marian 1.12."""
+
+JOEYNMT_SPEED = re.compile(r"Step:\s*(\d+).*?Tokens per Sec:\s*([\d,]*\d(?:\.\d+)?)")
+MARIAN_SPEED = re.compile(r"Up\.\s*([\d,]+)\s.*?:\s*([\d.,]+) words/s")
+"""Update and speed in a line of each one's log."""
+
+
+def write_text(directory: Path, source: Path, target: Path, vocabulary: int) -> None:
+    """The pairs as the peers read them: plain lines, the piece model, and lines of pieces."""
+    directory.mkdir(parents=True, exist_ok=True)
+    sides = {name: path.read_text(encoding="utf-8").splitlines() for name, path in (("src", source), ("trg", target))}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([*sides["src"], *sides["trg"]]),
+        model_prefix=str(directory / "pieces"),
+        vocab_size=vocabulary,
+        unk_id=0,
+        pad_id=1,
+        bos_id=2,
+        eos_id=3,
+        minloglevel=2,
+    )
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(directory / "pieces.model"))
+    names = [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())]
+    (directory / "vocab.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    # Marian wants its own end of sentence and unknown first; the names are quoted as YAML (and JSON) quotes them.
+    ordered = ["</s>", "<unk>", *[name for name in names if name not in ("</s>", "<unk>", "<s>", "<pad>")]]
+    quoted = (name.replace("\\", "\\\\").replace('"', '\\"') for name in ordered)
+    (directory / "marian.yml").write_text("".join(f'"{n}": {i}\n' for i, n in enumerate(quoted)), encoding="utf-8")
+    for side, lines in sides.items():
+        for name, chosen in (("train", lines), ("dev", lines[:64])):
+            (directory / f"{name}.{side}").write_text("\n".join(chosen) + "\n", encoding="utf-8")
+        encoded = (" ".join(line) for line in pieces.encode(lines, out_type=str))
+        (directory / f"pieces.{side}").write_text("\n".join(encoded) + "\n", encoding="utf-8")
+
+
+def joeynmt(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
+    """Target tokens a second that JoeyNMT logs between the two updates."""
+    settings = JOEYNMT.format(
+        directory=directory, last=updates[1], every=_every(updates), sentences=sentences, seed=seed
+    )
+    configuration = directory / "joeynmt.yaml"
+    configuration.write_text(settings, encoding="utf-8")
+    output = _run([python, "-m", "joeynmt", "train", str(configuration)], directory / "joeynmt.log")
+    return between(JOEYNMT_SPEED.findall(output), updates, directory / "joeynmt.log")
+
+
+def marian(
+    python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int, threads: int
+) -> dict[str, Any]:
+    """Target words (pieces) a second that Marian displays between the two updates."""
+    (directory / "marian.npz").unlink(missing_ok=True)
+    options = MARIAN.format(
+        directory=directory, last=updates[1], every=_every(updates), sentences=sentences, seed=seed, threads=threads
+    )
+    program = "import sys, pymarian; pymarian.Trainer(sys.argv[1]).train()"
+    output = _run([python, "-c", program, options], directory / "marian.log")
+    return between(MARIAN_SPEED.findall(output), updates, directory / "marian.log")
+
+
+def _every(updates: tuple[int, int]) -> int:
+    """Updates between two lines of a peer's log."""
+    return max(1, (updates[1] - updates[0]) // 4)
+
+
+def _run(command: list[str], log: Path) -> str:
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    log.write_text(result.stdout, encoding="utf-8")
+    if result.returncode:
+        raise RuntimeError(f"{command[0]} ended with {result.returncode}: see {log}")
+    return result.stdout
+
+
+def between(found: list[tuple[str, str]], updates: tuple[int, int], log: Path) -> dict[str, Any]:
+    """The speed from the first to the last of the updates, out of (update, speed since the one before)."""
+    speeds = [
+        float(speed.replace(",", "")) for step, speed in found if updates[0] < int(step.replace(",", "")) <= updates[1]
+    ]
+    if not speeds:
+        raise RuntimeError(f"no speed between updates {updates[0]} and {updates[1]} in {log}")
+    return {"tokens_per_s": statistics.harmonic_mean(speeds)}

@@ -1,0 +1,106 @@
+"""The benchmark's numbers as text, table and plot."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+Results = dict[str, list[dict[str, Any]]]
+
+SPLIT = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
+INPUT = ("update_from_memory_ms", "update_through_pipeline_ms")
+
+
+def headline(machine: dict[str, Any]) -> str:
+    """One paragraph about the machine."""
+    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['date']}, "
+        f"Python {machine['python']}, {packages}.\n"
+        f"Ceilings: 2048-cube products {machine['float32_gflops']:.0f} GFLOP/s in float32, "
+        f"{machine['bfloat16_gflops']:.0f} in bfloat16; memory {machine['memory_gb_s']:.1f} GB/s read and written.\n"
+        f"Command: {machine['command']}\n"
+    )
+
+
+def table(machine: dict[str, Any], results: Results) -> str:
+    """Markdown: the machine, speeds, and the update taken apart where that was measured."""
+    lines = [
+        headline(machine),
+        "| system | target tokens/s, median (range) | of the ceiling | peak memory | first update | padding |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, repeats in results.items():
+        low, middle, high = _spread(repeats, "tokens_per_s")
+        cells = [name, f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"]
+        if "gflops" in repeats[0]:
+            ceiling = machine["bfloat16_gflops" if "bfloat16" in name else "float32_gflops"]
+            cells += [
+                f"{_spread(repeats, 'gflops')[1] / ceiling:.0%}",
+                f"{_spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
+                f"{_spread(repeats, 'compile_s')[1]:.1f} s",
+                f"{_spread(repeats, 'padding')[1]:.1%}",
+            ]
+        else:
+            cells += [""] * 4
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, *ratios(results), *_parts(results)])
+
+
+def _spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, float]:
+    values = [repeat[field] for repeat in repeats]
+    return min(values), statistics.median(values), max(values)
+
+
+def ratios(results: Results) -> list[str]:
+    """How many times a peer's speed ours is, at the sizes that carry its name."""
+    lines = []
+    for peer in ("JoeyNMT", "Marian"):
+        for theirs, slow in results.items():
+            for ours, fast in results.items():
+                batch = theirs.split(", ")[-1]
+                if theirs.startswith(peer) and f"{peer.lower()} sizes" in ours and ours.endswith(f", {batch}"):
+                    ratio = _spread(fast, "tokens_per_s")[1] / _spread(slow, "tokens_per_s")[1]
+                    lines.append(f"* {ours}: {ratio:.1f} times {theirs}")
+    return ["", *lines] if lines else []
+
+
+def _parts(results: Results) -> list[str]:
+    """Milliseconds of an update by part."""
+    rows = [
+        f"| {name} | " + " | ".join(f"{_spread(repeats, part)[1]:.1f}" for part in (*SPLIT, *INPUT)) + " |"
+        for name, repeats in results.items()
+        if SPLIT[0] in repeats[0]
+    ]
+    if not rows:
+        return []
+    head = (
+        "| milliseconds | encoder | decoder | output and loss | optimizer | update from memory | through the pipeline |"
+    )
+    profiles = []
+    for name, repeats in results.items():
+        listed = ", ".join(f"{kind} {spent:.0f}" for kind, spent, _ in repeats[-1].get("operations", []))
+        if listed:
+            profiles.append(f"* {name}: thread milliseconds an update by operation: {listed}")
+    return ["", head, "| --- " + "| ---: " * 6 + "|", *rows, "", *profiles]
+
+
+def plot(results: Results, path: Path) -> None:
+    """Speeds as bars, the range of the repeats as a line on each."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = list(results)[::-1]
+    spreads = [_spread(results[name], "tokens_per_s") for name in names]
+    figure, axes = pyplot.subplots(figsize=(8, 0.8 + 0.45 * len(names)), layout="constrained")
+    middles = [middle for _, middle, _ in spreads]
+    ranges = [[m - low for low, m, _ in spreads], [high - m for _, m, high in spreads]]
+    colors = ["#4477aa" if name.startswith("nmt") else "#bbbbbb" for name in names]
+    axes.barh(names, middles, xerr=ranges, color=colors, capsize=3)
+    axes.set_xlabel("target tokens a second, padding not counted")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

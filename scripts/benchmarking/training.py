@@ -1,0 +1,178 @@
+"""Our training speed for one case, in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from benchmarking.cases import SIZES, Case, flops_per_batch
+from benchmarking.profile import operations
+from nmt import engine
+from nmt.batching import Batch, EncodedCorpus, Plan, by_length
+from nmt.losses import slices_for
+from nmt.model import Seq2Seq
+from nmt.pipeline import pass_batches
+from nmt.tokenizer import PAD
+
+SMOOTHING = 0.1
+
+
+class SentencePlan(Plan):
+    """Batches of a fixed number of sentences (`batch_tokens` counts sentences), of like length."""
+
+    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
+        random = np.random.default_rng((self.seed, pass_index))
+        order = random.permutation(len(self.source_lengths))
+        for begin in range(0, len(order), self.window):
+            indices = by_length(self.source_lengths, self.target_lengths, order[begin : begin + self.window])
+            cuts = range(0, len(indices) - self.batch_tokens + 1, self.batch_tokens)
+            for cut in random.permutation(np.array(cuts, int)):
+                yield indices[cut : cut + self.batch_tokens]
+
+
+def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> dict[str, Any]:
+    """Trains from the start and times the updates from `updates[0]` to `updates[1]`.
+
+    Args:
+        case: what to train.
+        corpus: directory of the encoded pairs.
+        split: whether to take the update apart as well.
+    """
+    keras.utils.set_random_seed(1)
+    pairs = EncodedCorpus(corpus)
+    kind = SentencePlan if case.sentences else Plan
+    plan = kind(pairs.source.lengths + 1, pairs.target.lengths + 1, case.sentences or case.tokens, 20_000, 1)
+    model = Seq2Seq(SIZES[case.size], case.vocabulary, case.vocabulary, seed=1, dtype=case.precision)
+    model.build()
+    optimizer = keras.optimizers.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
+    optimizer.build(model.trainable_variables)
+    longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
+    slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
+    step = engine.TrainStep(model, optimizer, SMOOTHING, slices)
+    batches = _endless(pairs, plan)
+    begin = time.perf_counter()
+    step(next(batches))
+    compiled = time.perf_counter() - begin
+    for _ in range(updates[0] - 1):
+        step(next(batches))
+    timed = _timed(step, batches, updates[1] - updates[0], case)
+    timed |= {"compile_s": compiled, "parameters_m": model.count_params() / 1e6}
+    timed["padding"] = plan.waste(list(plan.batches(0)))
+    if split:
+        timed |= _repeated(step, pairs, plan) | _split(model, step, pairs, plan)
+        timed["operations"] = _profile(step, pairs, plan)
+    return timed | {"peak_memory_mib": engine.peak_memory()}
+
+
+def _endless(pairs: EncodedCorpus, plan: Plan) -> Iterator[Batch]:
+    index = 0
+    while True:
+        yield from pass_batches(pairs, plan, index, 0)
+        index += 1
+
+
+def _real(batch: Batch) -> int:
+    return int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
+
+
+def _timed(step: Callable[[Batch], float], batches: Iterator[Batch], updates: int, case: Case) -> dict[str, float]:
+    tokens, flops, seen = 0, 0.0, []
+    begin = time.perf_counter()
+    for _ in range(updates):
+        batch = next(batches)
+        loss = step(batch)
+        seen.append((_real(batch), batch.source.shape, batch.target_in.shape[1]))
+    seconds = time.perf_counter() - begin
+    for real, (rows, positions), steps in seen:
+        tokens += real
+        flops += flops_per_batch(SIZES[case.size], case.vocabulary, int(rows), int(positions), int(steps))
+    return {"tokens_per_s": tokens / seconds, "gflops": flops / seconds / 1e9, "loss": loss}
+
+
+def _typical(pairs: EncodedCorpus, plan: Plan, count: int) -> list[Batch]:
+    """Batches in memory, evenly spread over those of a pass."""
+    planned = list(plan.batches(0))
+    return [pairs.batch(planned[i]) for i in np.linspace(0, len(planned) - 1, count).astype(int)]
+
+
+def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
+    """The same batches through the pipeline and out of memory: the difference is what input costs."""
+    planned = list(plan.batches(0))[:40]
+    batches = [pairs.batch(indices) for indices in planned]
+    seconds = {}
+    for name, source in (("from_memory", iter(batches)), ("through_pipeline", pass_batches(pairs, plan, 0, 0))):
+        begin = time.perf_counter()
+        for _ in range(len(planned)):
+            step(next(source))
+        seconds[name] = (time.perf_counter() - begin) / len(planned)
+    return {f"update_{name}_ms": 1e3 * value for name, value in seconds.items()}
+
+
+def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
+    """Milliseconds of an update by part: each part is what an update costs more than one without it."""
+    batches = _typical(pairs, plan, 12)
+
+    def encode(source: Any, target_in: Any, target_out: Any) -> Any:
+        memory, final, _ = model.encode(source, training=True)
+        return keras.ops.sum(keras.ops.cast(memory, "float32")) + keras.ops.sum(final)
+
+    def read(source: Any, target_in: Any, target_out: Any) -> Any:
+        readout, _ = model.read(source, target_in, training=True)
+        return keras.ops.sum(keras.ops.cast(readout, "float32"))
+
+    def whole(source: Any, target_in: Any, target_out: Any) -> Any:
+        return model.total_loss(source, target_in, target_out, SMOOTHING, step.slices)
+
+    spent = [_per_call(_with_gradient(model, function), batches) for function in (encode, read, whole)]
+    spent.append(_per_call(lambda *batch: step(Batch(*batch)), batches))
+    names = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
+    return dict(zip(names, np.diff([0.0, *spent]).tolist(), strict=True))
+
+
+def _profile(step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[list[Any]]:
+    """The ten operations that take most time."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    batches = _typical(pairs, plan, 6)
+    return [list(found) for found in operations(lambda: [step(batch) for batch in batches], len(batches))[:10]]
+
+
+def _with_gradient(model: Seq2Seq, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` and its gradient by the model's weights, compiled; returns the value alone."""
+    variables = model.trainable_variables
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        def run(*batch: Any) -> Any:
+            with tf.GradientTape() as tape:
+                value = function(*batch)
+            gradients = tape.gradient(value, variables, unconnected_gradients="zero")
+            with tf.control_dependencies([tf.convert_to_tensor(gradient) for gradient in gradients]):
+                return tf.identity(value)
+
+        ids = tf.TensorSpec([None, None], tf.int32)
+        return tf.function(run, input_signature=[ids, ids, ids], autograph=False)
+    import jax
+
+    def value(weights: list[Any], *batch: Any) -> Any:
+        with keras.StatelessScope(state_mapping=list(zip(variables, weights, strict=True))):
+            return function(*batch)
+
+    compiled = jax.jit(jax.value_and_grad(value))
+    return lambda *batch: compiled([v.value for v in variables], *batch)[0]
+
+
+def _per_call(function: Callable[..., Any], batches: list[Batch]) -> float:
+    """Median over rounds of the milliseconds a batch."""
+    rounds = []
+    for _ in range(6):  # the first compiles
+        begin = time.perf_counter()
+        for batch in batches:
+            float(function(*batch))
+        rounds.append(1e3 * (time.perf_counter() - begin) / len(batches))
+    return float(np.median(rounds[1:]))
