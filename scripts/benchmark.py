@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarking import peers, report
+from benchmarking import peers, report, sweep
 from benchmarking.cases import SIZES, Case
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -34,6 +34,9 @@ def main() -> None:
         return
     output = arguments.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
+    if arguments.sweep:
+        run_sweep(arguments, output)
+        return
     corpus = encode(arguments, output)
     runs = systems(arguments, output, corpus)
     machine = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
@@ -66,11 +69,29 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--updates", nargs=2, type=int, default=(40, 200), help="first and last update that is timed")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--split", action="store_true", help="take the update apart, and compare input with no input")
+    parser.add_argument(
+        "--sweep", action="store_true", help="instead: lengths and vocabularies, for the first size and precision"
+    )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
     parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
     parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
+    """Updates over sentence lengths and vocabularies, with the first size and precision."""
+    size, precision = arguments.sizes[0], arguments.precision[0]
+    machine = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    found = {}
+    for point in sweep.points():
+        found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
+        print(f"{point}: {found[point]['seconds']:.3f} s", file=sys.stderr)
+    table = f"{report.headline(machine)}\nnmt, {size} sizes, {precision}\n\n{sweep.table(found)}"
+    (output / "sweep.md").write_text(table + "\n")
+    sweep.plot(found, output / "sweep.png")
+    print(table)
+    print(f"table: {output}/sweep.md, plot: sweep.png", file=sys.stderr)
 
 
 def encode(arguments: argparse.Namespace, output: Path) -> Path:
@@ -132,6 +153,8 @@ def measure_here(job: dict[str, Any]) -> dict[str, Any]:
         from benchmarking import machine
 
         return machine.describe() | machine.ceilings(job["machine"])
+    if "point" in job:
+        return sweep.measure(sweep.Point(*job["point"]), *job["case"])
     from benchmarking import training
 
     return training.measure(Case(**job["case"]), Path(job["corpus"]), tuple(job["updates"]), job["split"])

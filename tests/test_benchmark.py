@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
-from benchmarking import cases, peers, profile, report  # noqa: E402
+from benchmarking import cases, peers, profile, report, sweep  # noqa: E402
 
 from nmt import ModelConfig  # noqa: E402
 
@@ -60,6 +60,17 @@ def test_ratios_compare_equal_sizes_and_batches() -> None:
     }
     expected = "* nmt, joeynmt sizes, float32, 64 sentences: 3.0 times JoeyNMT, float32, 64 sentences"
     assert report.ratios(results) == ["", expected]
+
+
+def test_the_cost_model_fits_what_follows_it() -> None:
+    points = sweep.points()
+    seconds = {
+        point: sum(c * t for c, t in zip((3, 1, 0.1, 0.01, 0.2), sweep.terms(point), strict=True)) for point in points
+    }
+    for point, value in sweep.fit(seconds).items():
+        assert value == pytest.approx(seconds[point], rel=1e-6)
+    table = sweep.table({point: {"seconds": value, "peak_memory_mib": 7} for point, value in seconds.items()})
+    assert table.count("| 1.00 | 7 MiB |") == len(points)
 
 
 def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
