@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from nmt.errors import NmtError
     from nmt.training import train
-    from nmt.translator import Translation, Translator
+    from nmt.translator import Translation, Translator, symmetrized
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ __all__ = [
     "Translator",
     "VocabularyConfig",
     "load_config",
+    "symmetrized",
     "train",
 ]
 
@@ -59,6 +60,7 @@ _ROOMS = {
     "Translation": "nmt.translator",
     "Translator": "nmt.translator",
     "load_config": "nmt.cli.configuration",
+    "symmetrized": "nmt.translator",
     "train": "nmt.training",
 }
 

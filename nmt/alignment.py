@@ -1,21 +1,18 @@
-"""Soft attention between pieces -> a word alignment with hard links, and links in Pharaoh format.
+"""Soft attention between pieces -> a word alignment with hard links.
 
 Words and links are 0-based everywhere; a link is (source word, target word).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.errors import NmtError
-
-Links = frozenset[tuple[int, int]]
+from nmt.links import AlignmentError, Links, format_pharaoh
 
 FLOOR = 0.1
 """Attention mass added to what each source word receives before its shares are taken."""
@@ -23,11 +20,6 @@ LEAST = 0.05
 """Share of its attention that a target word must have on words to be linked."""
 
 _UNDECIDED: Links = frozenset({(-1, -1)})
-_PHARAOH_LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
-
-
-class AlignmentError(NmtError):
-    """An alignment that cannot be read or does not fit its words; the message says what was expected."""
 
 
 def _require(condition: bool, message: str) -> None:
@@ -218,34 +210,3 @@ def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32
     total = weights.sum(axis=1)
     linked = (total > 0) & (total >= LEAST * (total + end_of_sentence))
     return frozenset((int(shares[t].argmax()), int(t)) for t in np.flatnonzero(linked))
-
-
-class Gold(NamedTuple):
-    """Links drawn by people (Och and Ney 2003): the sure ones, and the possible ones, which include the sure."""
-
-    sure: Links
-    possible: Links
-
-
-def parse_pharaoh(line: str, where: str) -> Gold:
-    """Reads links such as `0-0 1-2 3p4`: source word, `-` for a sure or `p` for a possible link, target word.
-
-    Raises:
-        AlignmentError: a token is no link; the message begins with `where`, the place that the line comes from.
-    """
-    sure, possible = set(), set()
-    for token in line.split():
-        match = _PHARAOH_LINK.fullmatch(token)
-        if match is None:
-            raise AlignmentError(f"{where}: '{token}' is no link: expected one such as 1-2 (sure) or 3p4 (possible)")
-        link = (int(match[1]), int(match[3]))
-        possible.add(link)
-        if match[2] == "-":
-            sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible))
-
-
-def format_pharaoh(links: Iterable[tuple[int, int]], possible: Iterable[tuple[int, int]] = ()) -> str:
-    """Links in Pharaoh format, sorted; those that are only in `possible` are written with `p`."""
-    sure = set(links)
-    return " ".join(f"{s}{'-' if (s, t) in sure else 'p'}{t}" for s, t in sorted(sure.union(possible)))

@@ -17,10 +17,10 @@ import keras
 import numpy as np
 
 from nmt import engine
-from nmt.alignment import parse_pharaoh
 from nmt.batching import Batch
 from nmt.config import RunConfig, ScheduleConfig
 from nmt.evaluation import alignment_score, bleu
+from nmt.links import parse_pharaoh
 from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches

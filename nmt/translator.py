@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from nmt.config import SearchConfig
 from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays
 from nmt.inference import Hypothesis, Inference, windows
+from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
 from nmt.run import Run, load_arrays
 from nmt.tokenizer import Words
@@ -104,6 +105,24 @@ class Translator:
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield _translation(source, target, hypothesis, limit)
+
+
+def symmetrized(
+    pairs: Iterable[Translation], reverse: Translator, method: Symmetrization = "grow-diag-final-and"
+) -> Iterator[Translation]:
+    """The same pairs, their links made from those of both directions; weights stay those of the first.
+
+    Args:
+        pairs: translations or aligned pairs of the source-target model; may be a stream.
+        reverse: the model of the opposite direction, which aligns each pair turned around.
+        method: see `links.symmetrize`.
+    """
+    for window in windows(pairs, WINDOW):
+        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window])
+        for pair, back in zip(window, turned, strict=True):
+            backward = frozenset((s, t) for t, s in back.alignment.links)
+            links = symmetrize(pair.alignment.links, backward, method)
+            yield replace(pair, alignment=replace(pair.alignment, links=links))
 
 
 def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:

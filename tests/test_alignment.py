@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment import (
-    AlignmentError,
-    Gold,
-    WordAlignment,
-    format_pharaoh,
-    hard_links,
-    parse_pharaoh,
-    word_alignment,
-)
+from nmt.alignment import WordAlignment, hard_links, word_alignment
+from nmt.links import AlignmentError
 
 
 class Words(NamedTuple):
@@ -202,29 +195,5 @@ def test_alignments_are_equal_by_value_and_cannot_be_changed() -> None:
         one.weights[0, 0] = 1
 
 
-def test_pharaoh_has_sure_and_possible_links() -> None:
-    gold = parse_pharaoh("0-0 1-2\t3p4 0p0\n", "gold.txt, line 1")
-    assert gold == Gold(sure=frozenset({(0, 0), (1, 2)}), possible=frozenset({(0, 0), (1, 2), (3, 4)}))
-    assert parse_pharaoh("", "gold.txt, line 2") == Gold(frozenset(), frozenset())
-
-
-@pytest.mark.parametrize("token", ["1:2", "1-", "-1-2", "1-2-3", "a-1", "1P2", "1.0-2", "٣-1", "1-" + "9" * 5000])
-def test_a_token_that_is_no_link_is_named_with_its_place(token: str) -> None:
-    with pytest.raises(AlignmentError) as error:
-        parse_pharaoh(f"0-0 {token} 2-2", "gold.txt, line 7")
-    expected = f"gold.txt, line 7: '{token}' is no link: expected one such as 1-2 (sure) or 3p4 (possible)"
-    assert str(error.value) == expected
-
-
-def test_pharaoh_is_written_sorted_by_number() -> None:
-    assert format_pharaoh({(10, 1), (2, 3), (2, 0)}) == "2-0 2-3 10-1"
-    assert format_pharaoh({(1, 1)}, possible={(1, 1), (0, 4)}) == "0p4 1-1"
+def test_links_are_shown_in_pharaoh_format() -> None:
     assert word_alignment(PIECES, SOURCE, TARGET).pharaoh() == "0-0 1-1"
-
-
-link_sets = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=8)
-
-
-@given(link_sets, link_sets)
-def test_pharaoh_reads_what_it_wrote(sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]) -> None:
-    assert parse_pharaoh(format_pharaoh(sure, more), "here") == Gold(sure, sure | more)

@@ -293,6 +293,32 @@ def test_forced_alignment_against_gold(model, write, tmp_path, capsys):
     assert json.loads((tmp_path / "o" / "alignments.jsonl").read_text().splitlines()[0])["target"] == ["x", "y"]
 
 
+def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z"), "--limit", "0"]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--gold"]
+    gold = write("gold", "1 1 1 S", "1 1 2 P", "2 1 1 S")
+    assert main([*command, gold, "--gold-format", "naacl"]) == 0
+    # 3 links, 2 sure ones, both found; the third is not even possible: AER = 1 - (2 + 2) / 5.
+    assert "AER = 0.200 (precision 0.667, recall 1.000" in capsys.readouterr().out
+    assert main([*command, gold, "--gold-format", "naacl", "--gold-base", "0"]) == 2
+    assert f"{gold}, sentence 1: link 1-2, counted from 0, is out of range" in capsys.readouterr().err
+    assert main([*command, write("one", "1-1 2-1", "1-1"), "--gold-base", "1"]) == 0
+    assert "AER = 0.333" in capsys.readouterr().out
+    assert main([*command, write("three", "3 1 1"), "--gold-format", "naacl"]) == 2
+    assert "there is no sentence 3: expected 1 to 2" in capsys.readouterr().err
+    evaluate = ["evaluate", "--model", model, "--source", write("in", "a b"), "--reference", write("ref", "A B")]
+    assert main([*evaluate, "--gold", write("far", "0-0 2-1")]) == 2
+    assert "far, sentence 1: link 2-1, counted from 0, is out of range" in capsys.readouterr().err
+
+
+def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--gold-base", "1"]) == 2
+    assert "--gold-format and --gold-base say how to read --gold" in capsys.readouterr().err
+    assert main([*command, "--symmetrize", "union"]) == 2
+    assert "give --reverse" in capsys.readouterr().err
+
+
 def test_limit_is_of_the_plots_alone(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["align", "--model", model, "--source", write("in", "a", "b", "c"), "--output", str(output)]

@@ -12,6 +12,7 @@ import pytest
 
 import nmt
 from nmt import translator as room
+from nmt.alignment import WordAlignment
 from nmt.corpus import CorpusError
 from nmt.run import RunError
 from nmt.translator import Translation, Translator
@@ -171,3 +172,29 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
     (tmp_path / "config.json").write_text(config.replace('"attention": 32', '"attention": 16'))
     with pytest.raises(ValueError, match=r"best\.npz: .* has shape \(32, 32\); the model needs \(32, 16\)"):
         Translator.load(tmp_path)
+
+
+def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeypatch):
+    """The other direction gets each pair turned around, window by window, and its links are turned back."""
+    monkeypatch.setattr(room, "WINDOW", 2)
+    asked = []
+
+    class Reverse:
+        def align(self, sources, targets):
+            asked.append((sources, targets))
+            for pair in translator.align(targets, sources):
+                words = pair.alignment
+                links = frozenset({(len(words.target) - 1, 0)})  # its last source word, our first
+                weights = np.zeros((len(words.source), len(words.target)), np.float32)
+                turned = WordAlignment(words.target, words.source, weights, weights.sum(axis=1), links)
+                yield replace(pair, source=pair.text, text=pair.source, alignment=turned)
+
+    sources, targets = ["ba ki ma", "le", "me ko"], ["abo iko omo", "elo", "emo oko"]
+    plain = list(translator.align(sources, targets))
+    union = list(nmt.symmetrized(iter(plain), Reverse(), "union"))
+    assert asked == [(targets[:2], sources[:2]), (targets[2:], sources[2:])]
+    for before, after in zip(plain, union, strict=True):
+        last = len(before.alignment.target) - 1
+        assert after.alignment.links == before.alignment.links | {(0, last)}
+        np.testing.assert_array_equal(after.alignment.weights, before.alignment.weights)
+        assert (after.text, after.log_probability) == (before.text, before.log_probability)

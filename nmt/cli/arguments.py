@@ -76,16 +76,41 @@ def _add_align(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
     parser.add_argument("--format", choices=["png", "pdf", "svg"], default="png", help="of the plots (default: png)")
     parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most plots drawn (default: 20)")
+    parser.add_argument(
+        "--reverse", metavar="DIR", help="run of the opposite direction: links are made from those of both"
+    )
+    parser.add_argument(
+        "--symmetrize",
+        choices=["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"],
+        help="how, with --reverse (default: grow-diag-final-and)",
+    )
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target): prints the AER")
+    _add_gold_format(parser)
 
 
 def _add_evaluate(parser: Parser) -> None:
     parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
     parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
-    parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference in Pharaoh format")
+    parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference: prints the AER")
+    _add_gold_format(parser)
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
     parser.add_argument("--output", metavar="FILE", help="where to write the translations")
     parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+
+
+def _add_gold_format(parser: Parser) -> None:
+    parser.add_argument(
+        "--gold-format",
+        choices=["pharaoh", "naacl"],
+        default="pharaoh",
+        help="of --gold: a line a sentence such as 0-0 1-2 3p4, or a line a link such as 1 3 2 S (default: pharaoh)",
+    )
+    parser.add_argument(
+        "--gold-base",
+        type=int,
+        choices=[0, 1],
+        help="what --gold counts words from (default: 0 for pharaoh, 1 for naacl)",
+    )
 
 
 def _count(text: str) -> int:

@@ -19,7 +19,7 @@ from nmt.errors import NmtError
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
-    from nmt.alignment import Gold, Links
+    from nmt.links import Gold, Links
     from nmt.translator import Translation, Translator
 
 
@@ -88,27 +88,37 @@ def align(arguments: Namespace) -> None:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     if arguments.target and (arguments.beam_size, arguments.length_penalty) != (None, None):
         raise NmtError("--beam-size and --length-penalty are for a search: with --target nothing is searched for")
-    gold = _read_gold(arguments.gold)
-    counts = {path: count_lines(path) for path in (arguments.source, arguments.target) if path}
-    total = require_same_length(counts | ({arguments.gold: len(gold)} if gold is not None else {}))
+    if arguments.symmetrize and not arguments.reverse:
+        raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
+    gold = _read_gold(arguments, total)
     translator, search = _load(arguments)
+    reverse = _open(arguments.reverse) if arguments.reverse else None
     directory = Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
+    pairs = pairs or translator.translate(source, search)
+    if reverse is not None:
+        from nmt.translator import symmetrized
+
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
     progress = _progress(total)
-    links = _export(_watched(pairs or translator.translate(source, search), progress), directory, arguments)
+    links = _export(_watched(pairs, progress), directory, arguments, gold)
     if gold is not None:
         _score_links(links, gold)
     _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
 
 
-def _export(pairs: Iterator[Translation], directory: Path, arguments: Namespace) -> list[Links]:
+def _export(
+    pairs: Iterator[Translation], directory: Path, arguments: Namespace, gold: Sequence[Gold] | None
+) -> list[Links]:
     """Writes the numbers of all pairs and plots of the first that have words on both sides.
 
     Returns:
         The links of all pairs, where there is a gold alignment to measure them by.
     """
+    from nmt.links import require_in_range
     from nmt.plotting import save_heatmap
 
     kept, plots = [], 0
@@ -119,7 +129,9 @@ def _export(pairs: Iterator[Translation], directory: Path, arguments: Namespace)
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
-            if arguments.gold:
+            if gold is not None:
+                where = f"{arguments.gold}, sentence {number}"
+                require_in_range(gold[number - 1], pair.alignment.source, pair.alignment.target, where)
                 kept.append(pair.alignment.links)
             if plots < arguments.limit and pair.alignment.source and pair.alignment.target:
                 title = f"line {number}, log-probability {pair.log_probability:.2f}"
@@ -130,10 +142,14 @@ def _export(pairs: Iterator[Translation], directory: Path, arguments: Namespace)
 
 def evaluate(arguments: Namespace) -> None:
     """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
+    from nmt.links import require_in_range
+
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
-    gold = _read_gold(arguments.gold)
-    counts: dict[str, int | None] = {arguments.source: len(sources), arguments.reference: len(references)}
-    require_same_length(counts | ({arguments.gold: len(gold)} if gold is not None else {}))
+    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    gold = _read_gold(arguments, len(sources))
+    for number, links in enumerate(gold or (), start=1):
+        words = sources[number - 1].split(), references[number - 1].split()
+        require_in_range(links, *words, f"{arguments.gold}, sentence {number}")
     _check_tokenizer(arguments.tokenize)
     with ExitStack() as files:
         output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
@@ -178,12 +194,18 @@ def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, 
     return score._asdict()
 
 
-def _read_gold(path: str | None) -> list[Gold] | None:
-    from nmt.alignment import parse_pharaoh
+def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
+    """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
+    from nmt.links import read_gold
 
-    if path is None:
+    if arguments.gold is None:
+        if arguments.gold_base is not None or arguments.gold_format != "pharaoh":
+            raise NmtError("--gold-format and --gold-base say how to read --gold: name that file too")
         return None
-    return [parse_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), start=1)]
+    lines = read_lines(arguments.gold)
+    gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
+    require_same_length({"the text": sentences, arguments.gold: len(gold)})
+    return gold
 
 
 def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
@@ -191,13 +213,17 @@ def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     given = {"beam_size": arguments.beam_size, "length_penalty": arguments.length_penalty}
     given = {name: value for name, value in given.items() if value is not None}
     SearchConfig(**given)  # both are checked before the seconds that loading takes
-    if not Path(arguments.model).is_dir():
-        raise NmtError(f"{arguments.model}: no such run directory; nmt train makes one")
+    translator = _open(arguments.model)
+    return translator, replace(translator.config.search, **given)
+
+
+def _open(directory: str) -> Translator:
+    if not Path(directory).is_dir():
+        raise NmtError(f"{directory}: no such run directory; nmt train makes one")
     with quiet_start():
         from nmt.translator import Translator
 
-    translator = Translator.load(arguments.model)
-    return translator, replace(translator.config.search, **given)
+    return Translator.load(directory)
 
 
 def _progress(total: int | None) -> Progress:

@@ -87,6 +87,16 @@ def test_align_own_translations(playground):
     assert contents(playground / "own")["0001.png"].startswith(b"\x89PNG")
 
 
+def test_align_in_both_directions(playground):
+    """A model of the same direction stands in for the opposite one: what both link is part of what the first links."""
+    files = "--source validation.source --target validation.target --limit 0"
+    nmt(f"align --model runs/copy {files} --output one", playground)
+    nmt(f"align --model runs/copy --reverse runs/copy --symmetrize intersection {files} --output both", playground)
+    one, both = ((playground / name / "alignments.pharaoh").read_text().split("\n") for name in ("one", "both"))
+    assert all(set(fewer.split()) <= set(more.split()) for fewer, more in zip(both, one, strict=True))
+    assert both != one
+
+
 def test_evaluate(playground):
     files = "--source validation.source --reference validation.target --gold validation.align"
     scores = nmt(f"evaluate --model runs/copy {files} --json scores --output evaluated", playground).stdout.splitlines()
