@@ -83,7 +83,7 @@ class Counting:
     def __init__(self, signals: dict[int, list[int]]) -> None:
         self.signals, self.batches = signals, []
 
-    def __call__(self, model: Any, optimizer: Any, smoothing: float) -> Any:
+    def __call__(self, model: Any, optimizer: Any, smoothing: float, slices: int) -> Any:
         def step(batch: Batch) -> float:
             self.batches.append([np.asarray(side).tobytes() for side in batch])
             optimizer.iterations.assign_add(1)

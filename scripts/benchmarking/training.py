@@ -151,8 +151,8 @@ def _with_gradient(model: Seq2Seq, function: Callable[..., Any]) -> Callable[...
         def run(*batch: Any) -> Any:
             with tf.GradientTape() as tape:
                 value = function(*batch)
-            gradients = tape.gradient(value, variables, unconnected_gradients="zero")
-            with tf.control_dependencies([tf.convert_to_tensor(gradient) for gradient in gradients]):
+            found = [gradient for gradient in tape.gradient(value, variables) if gradient is not None]
+            with tf.control_dependencies([tf.convert_to_tensor(gradient) for gradient in found]):
                 return tf.identity(value)
 
         ids = tf.TensorSpec([None, None], tf.int32)
