@@ -188,7 +188,7 @@ class ScheduleConfig:
     learning_rate: float = 1e-3
     """Highest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = 400
-    """Steps of linear warm-up from zero."""
+    """Steps of linear warm-up from zero; a fifth of all steps at most."""
     decay: Literal["constant", "cosine", "inverse_sqrt"] = "cosine"
     """After the warm-up: stay; fall to `final_share` at the last step along a cosine; or fall as 1/sqrt(step)."""
     final_share: float = 0.05
@@ -234,7 +234,8 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     """Probability mass taken from the right piece and spread evenly over the vocabulary."""
     ema: float = 0.999
-    """Decay of the exponential moving average of the weights, which is what validates and translates; 0: none."""
+    """Decay of the exponential moving average of the weights, which is what validates and translates; less in the
+    first steps, so that a short run's average is of its last third; 0: none."""
     validate_every: int = 0
     """Steps between two validations; 0: at the end of each pass."""
     metric: Literal["bleu", "loss"] = "bleu"

@@ -152,6 +152,22 @@ class TrainStep:
         return update
 
 
+@keras.saving.register_keras_serializable("nmt")
+class Adam(keras.optimizers.Adam):
+    """Keras's Adam, with moving averages that reach no further back than about the last third of the run.
+
+    After t steps their decay is min(`ema_momentum`, t / (t + 3)): an average with a constant decay would hold much of
+    the first weights for as many steps as it is long, which is more than a short run has.
+    """
+
+    def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
+        if self.use_ema:
+            steps = keras.ops.cast(self.iterations, "float32")
+            decay = keras.ops.minimum(self.ema_momentum, steps / (steps + 3.0))
+            for variable, average in zip(trainable_variables, self._model_variables_moving_average, strict=True):
+                average.assign(decay * average + (1 - decay) * variable.value)
+
+
 def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:
     """Values of Keras variables by their place and path: `0003/seq2seq/decoder/state_kernel`."""
     return {f"{i:04d}/{v.path}": keras.ops.convert_to_numpy(v.value) for i, v in enumerate(variables)}

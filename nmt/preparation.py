@@ -56,6 +56,11 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_whole(corpus / "validation.jsonl", lines.encode())
     train = _encode(corpus, config.corpus, pairs, source, target, say)
+    if isinstance(pairs, WithoutHeldOut):
+        say(
+            f"{len(validation)} pairs kept aside for validation; "
+            f"{pairs.removed - len(validation)} more share a side with one of them and are not trained on"
+        )
     # The configuration is written last: a directory with one is complete.
     return Prepared(Run.create(directory, config, source, target), train, validation)
 

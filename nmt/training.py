@@ -81,8 +81,8 @@ def train(config: RunConfig) -> TrainingResult:
 
 
 def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
-    """Linear warm-up, then the decay that the configuration names."""
-    peak, warmup = config.learning_rate, config.warmup_steps
+    """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names."""
+    peak, warmup = config.learning_rate, min(config.warmup_steps, total_steps // 5)
     if config.decay == "cosine":
         return keras.optimizers.schedules.CosineDecay(
             0.0 if warmup else peak,
@@ -146,7 +146,7 @@ class Trainer:
 
     def _optimizer(self) -> keras.optimizers.Optimizer:
         config = self.config
-        optimizer: keras.optimizers.Optimizer = keras.optimizers.Adam(
+        optimizer: keras.optimizers.Optimizer = engine.Adam(
             learning_rate(config.schedule, config.passes * self.steps_per_pass),
             global_clipnorm=config.clip_norm or None,
             use_ema=config.ema > 0,
@@ -288,7 +288,7 @@ class Trainer:
         run = self.prepared.run
         self.ticker.say(
             f"{len(self.prepared.train)} training pairs, {len(self.prepared.validation)} validation pairs, "
-            f"{self.model.count_params() / 1e6:.1f} million parameters, {run.config.training.precision}"
+            f"{self.model.count_params() / 1e6:.2g} million parameters, {run.config.training.precision}"
         )
         if self._done():
             return

@@ -311,6 +311,14 @@ def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
     assert "far, sentence 1: link 2-1, counted from 0, is out of range" in capsys.readouterr().err
 
 
+def test_a_file_where_a_directory_is_wanted_is_said_so(model, write, tmp_path, capsys):
+    source = write("in", "a")
+    assert main(["align", "--model", model, "--source", source, "--output", source]) == 2
+    assert f"{source}: is a file; name a directory to write into" in capsys.readouterr().err
+    assert main(["align", "--model", source, "--source", source, "--output", str(tmp_path / "o")]) == 2
+    assert f"{source}: is a file, not a run directory" in capsys.readouterr().err
+
+
 def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--gold-base", "1"]) == 2

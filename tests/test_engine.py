@@ -55,15 +55,19 @@ def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: 
 
 
 def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
-    """avg_1 = w_1, then avg_n = 0.9 avg_(n-1) + 0.1 w_n; the weights themselves stay what the steps made them."""
+    """avg_1 = w_1, then avg_(t+1) = d avg_t + (1 - d) w_(t+1) with d = min(0.8, t / (t + 3)), 0.8 from t = 12 on; the
+    weights themselves stay what the steps made them."""
     model = make_model()
-    optimizer = built(keras.optimizers.Adam(0.02, use_ema=True, ema_momentum=0.9), model)
+    optimizer = built(engine.Adam(0.02, use_ema=True, ema_momentum=0.8), model)
     step = TrainStep(model, optimizer, 0.0)
     losses, averages = [], None
-    for _ in range(25):
+    for t in range(25):
+        decay = min(0.8, t / (t + 3))
         losses.append(step(BATCH))
         new = values(model)
-        averages = new if averages is None else [0.9 * a + 0.1 * w for a, w in zip(averages, new, strict=True)]
+        averages = (
+            new if averages is None else [decay * a + (1 - decay) * w for a, w in zip(averages, new, strict=True)]
+        )
     assert losses[-1] < 0.2 * losses[0]
     found = averaged_arrays(model, optimizer)
     assert list(found) == list(variables_to_arrays(model.trainable_variables))

@@ -44,6 +44,11 @@ def test_constant_after_a_linear_warm_up():
     assert rates(100, 0, 99, warmup_steps=0, decay="constant") == [2.0, 2.0]
 
 
+def test_the_warm_up_is_a_fifth_of_a_short_run():
+    assert rates(20, 0, 1, 3, 4, 19, warmup_steps=400, decay="constant") == [0.5, 1.0, 2.0, 2.0, 2.0]
+    assert rates(4, 0, 3, warmup_steps=400, decay="constant") == [2.0, 2.0]
+
+
 def test_inverse_square_root_after_a_linear_warm_up():
     # The 16th step, at 4 of warm-up: 2 sqrt(4 / 16).
     assert rates(100, 0, 3, 15, 63, warmup_steps=4, decay="inverse_sqrt") == pytest.approx([0.5, 2.0, 1.0, 0.5])
@@ -329,11 +334,12 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
 def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
     one = trainer(ema=0.8)
     expected: list[np.ndarray] = []
-    for _ in range(4):
+    for t in range(4):
         one._step(first_batch(one))
+        decay = min(0.8, t / (t + 3))
         now = [np.asarray(v.value) for v in one.model.trainable_variables]
-        # The first step's weights begin the average; then each step takes a fifth of the new ones.
-        expected = [0.8 * old + 0.2 * new for old, new in zip(expected, now, strict=True)] if expected else now
+        # The first step's weights begin the average; then each step takes its share of the new ones.
+        expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]
     one._validate()
     best = load_arrays(one.directory / "best.npz")
     for name, average in zip(sorted(best), expected, strict=True):

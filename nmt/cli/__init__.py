@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     output any more. Whatever else goes wrong is a bug and keeps its traceback.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
+    warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # no path and no line of our code
     try:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))

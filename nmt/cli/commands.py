@@ -95,6 +95,8 @@ def align(arguments: Namespace) -> None:
     translator, search = _load(arguments)
     reverse = _open(arguments.reverse) if arguments.reverse else None
     directory = Path(arguments.output)
+    if directory.exists() and not directory.is_dir():
+        raise NmtError(f"{directory}: is a file; name a directory to write into")
     directory.mkdir(parents=True, exist_ok=True)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
@@ -219,7 +221,8 @@ def _load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
 
 def _open(directory: str) -> Translator:
     if not Path(directory).is_dir():
-        raise NmtError(f"{directory}: no such run directory; nmt train makes one")
+        what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
+        raise NmtError(f"{directory}: {what}; nmt train makes one")
     with quiet_start():
         from nmt.translator import Translator
 
