@@ -45,7 +45,7 @@ training:
   decrease_factor: 0.99
   epochs: 100
   updates: {last}
-  validation_freq: 1000000
+  validation_freq: {never}
   logging_freq: {every}
   early_stopping_metric: loss
   overwrite: True
@@ -111,7 +111,12 @@ def write_text(directory: Path, source: Path, target: Path, vocabulary: int) -> 
 def joeynmt(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
     """Target tokens a second that JoeyNMT logs between the two updates."""
     settings = JOEYNMT.format(
-        directory=directory, last=updates[1], every=_every(updates), sentences=sentences, seed=seed
+        directory=directory,
+        last=updates[1],
+        every=_every(updates),
+        never=_every(updates) * 1_000_000,  # JoeyNMT wants a multiple
+        sentences=sentences,
+        seed=seed,
     )
     configuration = directory / "joeynmt.yaml"
     configuration.write_text(settings, encoding="utf-8")
