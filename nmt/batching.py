@@ -15,6 +15,9 @@ import numpy as np
 
 from nmt.tokenizer import BOS, EOS, PAD
 
+BLANK = -1
+"""Index of a row that only fills its batch up; such rows stand at a batch's end."""
+
 
 class Batch(NamedTuple):
     """Right-padded ids, int32."""
@@ -97,10 +100,6 @@ def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width:
     )
     blank = len(indices) - len(real)
     return Batch(*(np.pad(rows, ((0, blank), (0, 0)), constant_values=PAD) for rows in batch)) if blank else batch
-
-
-BLANK = -1
-"""Index of a row that only fills its batch up; such rows stand at a batch's end."""
 
 
 def cut(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:

@@ -37,13 +37,11 @@ def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     lengths = lengths[:, None]
     indices = ops.where(positions < lengths, lengths - 1 - positions, positions)[:, :, None]
 
-    def reverse(values: Tensor) -> tuple[Tensor, Any]:
-        # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
-        return ops.take_along_axis(values, indices, axis=1), lambda upstream: ops.take_along_axis(
-            upstream, indices, axis=1
-        )
+    def reverse(values: Tensor) -> Tensor:
+        return ops.take_along_axis(values, indices, axis=1)
 
-    return ops.custom_gradient(reverse)(values)
+    # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
+    return ops.custom_gradient(lambda values: (reverse(values), reverse))(values)
 
 
 @keras.saving.register_keras_serializable("nmt")

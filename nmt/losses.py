@@ -53,9 +53,9 @@ def slices_for(tokens: int, vocabulary: int) -> int:
 def output_loss(
     readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float = 0.0, slices: int = 1
 ) -> Tensor:
-    """Sum of `token_losses` of the logits readout @ kernel^T + bias, without ever holding all logits.
+    """Sum of `token_losses` of the logits readout @ kernel^T + bias, held for one slice of the tokens at a time.
 
-    The tokens are taken a slice at a time, and loss and gradient of a slice together: the gradient by the logits,
+    Loss and gradient of a slice are computed together: the gradient by the logits,
     softmax - smoothed target, goes into the two products it is needed for and is forgotten. Peak memory grows with
     tokens x vocabulary / slices. The products are in the type of `readout`, all else in float32.
 

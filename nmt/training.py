@@ -288,7 +288,7 @@ class Trainer:
         run = self.prepared.run
         self.ticker.say(
             f"{len(self.prepared.train)} training pairs, {len(self.prepared.validation)} validation pairs, "
-            f"{self.model.count_params() / 1e6:.2g} million parameters, {run.config.training.precision}"
+            f"{self.model.count_params():,} parameters, {run.config.training.precision}"
         )
         if self._done():
             return
