@@ -1,20 +1,26 @@
-"""Batches of ids through the compiled search and the compiled forward pass, for validation and translator alike."""
+"""Batches of ids through the compiled search and the compiled forward pass, for validation and translator alike.
+
+Several models together are an ensemble: at each step their distributions are averaged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from nmt import search
-from nmt.batching import Sequences, by_length, cut, make_batch, source_rows
+from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
 from nmt.engine import compile_function
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
-from nmt.tokenizer import BOS, PAD
+from nmt.tokenizer import BOS, EOS, PAD
+
+Averaging = Literal["probability", "log_probability"]
 
 
 class Hypothesis(NamedTuple):
@@ -25,82 +31,188 @@ class Hypothesis(NamedTuple):
     log_probability: float
     """Of all pieces, end of sentence included where it is there, in nats."""
     score: float
-    """Log-probability over length penalty."""
+    """What the search ranked by: log-probability over length penalty, coverage penalty added."""
     weights: np.ndarray
     """Attention, float32 [pieces (and end of sentence), source pieces + end of sentence]."""
     finished: bool
     """Whether the end of sentence was reached."""
+    piece_log_probabilities: np.ndarray
+    """Of each piece (and end of sentence), float32 [pieces (and end of sentence)], in nats."""
 
 
-def next_log_probabilities(logits: Any) -> Any:
-    """Log-probabilities [rows, vocabulary] for the search: neither padding nor a second beginning can come next.
+class Demand(NamedTuple):
+    """What the translation of a sentence must hold, in pieces."""
 
-    Their mass (label smoothing leaves some) is not given to the others: scoring a hypothesis gives what search gave.
-    """
-    pieces = ops.arange(ops.shape(logits)[-1])
-    never = ops.logical_or(pieces == PAD, pieces == BOS)
-    return ops.where(never, search.IMPOSSIBLE, logits - ops.logsumexp(logits, axis=-1, keepdims=True))
+    prefix: Sequence[int] = ()
+    """Its first pieces."""
+    phrases: Sequence[Sequence[int]] = ()
+    """Runs of pieces that appear somewhere, in any order, without overlap."""
+
+
+NO_DEMAND = Demand()
+
+
+class Way(NamedTuple):
+    """What a search is compiled for."""
+
+    config: SearchConfig
+    slots: int
+    nbest: int
+    demanding: bool
+    suppressed: tuple[int, ...]
+
+
+class Question(NamedTuple):
+    """The arrays of a batch that is searched for, int32 where nothing else is said."""
+
+    source: Any
+    """[batch, positions], end of sentence included."""
+    limits: Any
+    """Greatest length of each hypothesis, end of sentence included, [batch]."""
+    steps: Any
+    """[greatest limit, 0]: carries a length that is dynamic on TensorFlow, static on JAX."""
+    least: Any
+    """Least length, the end of sentence not counted, [batch]."""
+    numbers: Any
+    """Of each sentence's draw, uint32 [batch]."""
+    prefix: Any
+    """[batch, longest], PAD behind the end."""
+    phrases: Any
+    """[batch, phrases, longest], PAD behind the end."""
+
+
+def averaged(log_probabilities: Sequence[Any], averaging: Averaging) -> Any:
+    """One distribution [..., vocabulary] out of several models': the mean of their probabilities, or the geometric
+    mean, normalised."""
+    if len(log_probabilities) == 1:
+        return log_probabilities[0]
+    stacked = ops.stack(log_probabilities)
+    if averaging == "probability":
+        return ops.logsumexp(stacked, axis=0) - float(np.log(len(log_probabilities)))
+    return ops.log_softmax(ops.mean(stacked, axis=0), axis=-1)
 
 
 class Inference:
-    """A model's compiled search and scoring.
+    """The compiled search and scoring of a model, or of several.
 
     Args:
-        model: built model; its weights may change between calls.
+        models: built models over the same pieces; their weights may change between calls.
+        averaging: of the models' distributions.
+        joins: which target pieces go on with the word before them, bool [vocabulary]; None: unknown, so none.
     """
 
-    def __init__(self, model: Seq2Seq) -> None:
-        self.model = model
-        self._searches: dict[tuple[int, float], Callable[..., Any]] = {}
+    def __init__(
+        self, *models: Seq2Seq, averaging: Averaging = "probability", joins: Sequence[bool] | None = None
+    ) -> None:
+        self.models, self.averaging = models, averaging
+        size = models[0].target_size
+        self.joins = np.zeros(size, bool) if joins is None else np.asarray(joins, bool)
+        self._searches: dict[Way, Callable[[Question], Any]] = {}
         self._score = compile_function(self._score_batch)
 
     def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
-        """The best hypothesis of each source sentence (pieces without end of sentence), in order.
+        """The best hypothesis of each source sentence (pieces without end of sentence), in order."""
+        return [found[0] for found in self.find(sources, config)]
 
-        Sentences of like length go together, as many as `config.batch_tokens` allows.
+    def find(
+        self,
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        nbest: int = 1,
+        demands: Sequence[Demand] | None = None,
+        suppressed: Sequence[int] = (),
+        numbers: Sequence[int] | np.ndarray | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The `nbest` hypotheses of each source sentence (pieces without end of sentence), best first, in order.
+
+        Sentences of like length go together, as many as `config.batch_tokens` allows. There can be fewer hypotheses
+        than asked for, where no more are possible.
+
+        Args:
+            sources: pieces of each sentence.
+            config: how to search; `config.suppress` is `suppressed` here.
+            nbest: at most the beam size; the number of samples where they are drawn.
+            demands: what each translation must hold.
+            suppressed: pieces that never come.
+            numbers: of the sentences, which their samples depend on; None: from 0 on.
         """
         packed = Sequences.of(sources)
         lengths = packed.lengths + 1
+        slots = nbest if config.method == "sample" else config.beam_size
         order = by_length(lengths, lengths, np.arange(len(packed)))
-        found: list[Hypothesis | None] = [None] * len(packed)
-        for rows in cut(lengths, order, config.batch_tokens // config.beam_size):
-            batch = source_rows(packed, rows)
-            limits = np.ceil(config.max_length_ratio * packed.lengths[rows] + 10).astype(np.int32)
-            # Carries a length that is dynamic on TensorFlow, static on JAX.
-            steps = np.empty((limits.max(), 0), np.int32)
-            result = self._search(config.beam_size, config.length_penalty)(batch, limits, steps)
+        found: list[list[Hypothesis]] = [[]] * len(packed)
+        numbers = np.arange(len(packed)) if numbers is None else np.asarray(numbers)
+        run = self._search(Way(config, slots, nbest, demands is not None, tuple(suppressed)))
+        for rows in cut(lengths, order, config.batch_tokens // slots):
+            asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
+            result = run(_question(packed, rows, config, asked, numbers[rows]))
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
-                found[index] = self._best(arrays, row, int(lengths[index]))
-        return found  # type: ignore[return-value]
+                found[index] = [
+                    _hypothesis(arrays, row, slot, int(lengths[index]))
+                    for slot in range(nbest)
+                    if slot == 0 or arrays.log_probabilities[row, slot] > search.IMPOSSIBLE / 2
+                ]
+        return found
 
-    @staticmethod
-    def _best(found: search.Found, row: int, positions: int) -> Hypothesis:
-        steps, finished = int(found.lengths[row, 0]), bool(found.finished[row, 0])
-        return Hypothesis(
-            ids=found.tokens[row, 0, : steps - finished].tolist(),
-            log_probability=float(found.log_probabilities[row, 0]),
-            score=float(found.scores[row, 0]),
-            weights=found.records[row, 0, :steps, :positions].copy(),
-            finished=finished,
-        )
+    def _search(self, way: Way) -> Callable[[Question], Any]:
+        if way not in self._searches:
 
-    def _search(self, slots: int, alpha: float) -> Callable[..., Any]:
-        if (slots, alpha) not in self._searches:
+            def run(question: Question) -> search.Found:
+                state, step = self._start(question.source, way.slots)
+                longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
+                how = self._how(way, question)
+                found = search.search(step, state, question.limits, longest, positions, how)
+                return search.Found(*(values[:, : way.nbest] for values in found))
 
-            def run(source: Any, limits: Any, steps: Any) -> search.Found:
-                state, encoded = self.model.start(source)
-                encoded = search.repeat_rows(encoded, slots)
+            self._searches[way] = compile_function(run)
+        return self._searches[way]
 
-                def step(tokens: Any, state: Any) -> tuple[Any, Any, Any]:
-                    logits, state = self.model.step(tokens, state, encoded)
-                    return next_log_probabilities(logits), state, state.weights
+    def _start(self, source: Any, slots: int) -> tuple[Any, search.Step]:
+        """First states of the models, and their step."""
+        starts = [model.start(source) for model in self.models]
+        encoded = [search.repeat_rows(read, slots) for _, read in starts]
 
-                longest, positions = ops.shape(steps)[0], ops.shape(source)[1]
-                return search.beam_search(step, state, limits, longest, positions, slots, alpha)
+        def step(tokens: Any, states: Any) -> tuple[Any, Any, Any]:
+            stepped = [
+                model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
+            ]
+            states = tuple(state for _, state in stepped)
+            return self._next([logits for logits, _ in stepped]), states, _mean([state.weights for state in states])
 
-            self._searches[slots, alpha] = compile_function(run)
-        return self._searches[slots, alpha]
+        return tuple(state for state, _ in starts), step
+
+    def _next(self, logits: Sequence[Any]) -> Any:
+        """Log-probabilities of the next piece, [rows, vocabulary]: neither padding nor a second beginning can come.
+
+        Their mass (label smoothing leaves some) is not given to the others: scoring a hypothesis gives what search
+        gave.
+        """
+        each = [values - ops.logsumexp(values, axis=-1, keepdims=True) for values in logits]
+        pieces = ops.arange(logits[0].shape[-1])
+        never = ops.logical_or(pieces == PAD, pieces == BOS)
+        return ops.where(never, search.IMPOSSIBLE, averaged(each, self.averaging))
+
+    def _how(self, way: Way, question: Question) -> search.Search:
+        """The configuration as a search over these tensors."""
+        config, sampling = way.config, way.config.method == "sample"
+        guides: list[search.Guide] = []
+        if way.suppressed:
+            guides.append(search.Suppressed(np.isin(np.arange(len(self.joins)), way.suppressed)))
+        if config.min_length_ratio:
+            guides.append(search.AtLeast(question.least))
+        if config.no_repeat_ngram:
+            guides.append(search.NoRepeatedNgram(config.no_repeat_ngram))
+        choose: search.Choose = partial(search.ranked_continuations, diversity=config.diversity)
+        if way.demanding:
+            constraints = search.Constraints(question.phrases, self.joins, question.limits)
+            guides += [constraints, search.Prefix(question.prefix)]
+            choose = search.BankedContinuations(constraints)
+        if sampling:
+            choose = search.Sampling(question.numbers, config.temperature, config.top_k, config.top_p)
+        words = ops.logical_and(question.source != PAD, question.source != EOS)
+        ranking = search.Ranking(config.length_penalty, config.normalization, config.coverage_penalty, words)
+        return search.Search(way.slots, choose, tuple(guides), ranking, wanted=way.nbest, independent=sampling)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000
@@ -111,18 +223,66 @@ class Inference:
         order = by_length(source.lengths, target.lengths, np.arange(len(costs)))
         scored: list[Hypothesis | None] = [None] * len(costs)
         for rows in cut(costs, order, batch_tokens):
-            losses, weights = map(ops.convert_to_numpy, self._score(*make_batch(source, target, rows)))
+            values, weights = map(ops.convert_to_numpy, self._score(*make_batch(source, target, rows)))
             for row, index in enumerate(rows):
                 steps, positions = int(target.lengths[index]) + 1, int(source.lengths[index]) + 1
-                total = -float(losses[row].sum())
+                total = float(values[row].sum())
+                attention = weights[row, :steps, :positions].copy()
                 scored[index] = Hypothesis(
-                    list(targets[index]), total, total, weights[row, :steps, :positions].copy(), True
+                    list(targets[index]), total, total, attention, True, values[row, :steps].copy()
                 )
         return scored  # type: ignore[return-value]
 
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
-        logits, weights = self.model(source, target_in, training=False)
-        return token_losses(logits, target_out), weights
+        """Log-probabilities of the target's pieces [batch, steps], 0 at padding, and attention."""
+        forced = [model(source, target_in, training=False) for model in self.models]
+        weights = _mean([weights for _, weights in forced])
+        if len(forced) == 1:
+            return -token_losses(forced[0][0], target_out), weights
+        together = averaged([ops.log_softmax(logits, axis=-1) for logits, _ in forced], self.averaging)
+        values = ops.take_along_axis(together, target_out[:, :, None], axis=-1)[:, :, 0]
+        return ops.where(target_out == PAD, 0.0, values), weights
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    return values[0] if len(values) == 1 else ops.mean(ops.stack(values), axis=0)
+
+
+def _question(
+    packed: Sequences, rows: np.ndarray, config: SearchConfig, demands: Sequence[Demand], numbers: np.ndarray
+) -> Question:
+    lengths = packed.lengths[rows]
+    needed = np.array([len(d.prefix) + sum(map(len, d.phrases)) for d in demands], np.int64)
+    limits = (np.ceil(config.max_length_ratio * lengths) + 10 + needed).astype(np.int32)
+    most = max(1, *(len(demand.phrases) for demand in demands))
+    phrases = [phrase for demand in demands for phrase in [*demand.phrases, *[()] * (most - len(demand.phrases))]]
+    return Question(
+        source=source_rows(packed, rows),
+        limits=limits,
+        steps=np.empty((limits.max(), 0), np.int32),
+        least=np.minimum(np.floor(config.min_length_ratio * lengths), limits - 1).astype(np.int32),
+        numbers=(np.uint64(config.seed) * np.uint64(0x9E3779B1) + numbers.astype(np.uint64)).astype(np.uint32),
+        prefix=_padded([demand.prefix for demand in demands]),
+        phrases=_padded(phrases).reshape(len(demands), most, -1),
+    )
+
+
+def _padded(sequences: Sequence[Sequence[int]]) -> np.ndarray:
+    """int32 [sequences, longest, at least 1], PAD behind the end of each."""
+    packed = Sequences.of(sequences)
+    return pad(packed.ids, packed.lengths, width=max(1, int(packed.lengths.max(initial=0))))
+
+
+def _hypothesis(found: search.Found, row: int, slot: int, positions: int) -> Hypothesis:
+    steps, finished = int(found.lengths[row, slot]), bool(found.finished[row, slot])
+    return Hypothesis(
+        ids=found.tokens[row, slot, : steps - finished].tolist(),
+        log_probability=float(found.log_probabilities[row, slot]),
+        score=float(found.scores[row, slot]),
+        weights=found.records[row, slot, :steps, :positions].copy(),
+        finished=finished,
+        piece_log_probabilities=found.piece_log_probabilities[row, slot, :steps].copy(),
+    )
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

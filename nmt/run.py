@@ -135,6 +135,23 @@ class Run:
         for path in self.checkpoints()[: -self.config.training.checkpoints.keep]:
             path.unlink()
 
+    def averaged_checkpoints(self, count: int) -> dict[str, np.ndarray]:
+        """The mean of the weights in the newest `count` checkpoints, trainable ones only.
+
+        Raises:
+            RunError: there are fewer.
+        """
+        paths = self.checkpoints()[-count:]
+        if len(paths) < count:
+            raise RunError(
+                f"{self.directory} keeps {len(paths)} checkpoints, {count} are wanted: "
+                f"train with training.checkpoints.keep {count} or more"
+            )
+        # The number before a variable's path is its place, which in a checkpoint counts other variables too.
+        loaded = [{name.partition("/")[2]: array for name, array in load_arrays(path).items()} for path in paths]
+        names = load_arrays(self.best)
+        return {name: np.mean([arrays[name.partition("/")[2]] for arrays in loaded], axis=0) for name in names}
+
     def read_history(self) -> list[dict[str, str]]:
         """Rows of history.csv, a validation each; none where there is no file."""
         path = self.directory / "history.csv"

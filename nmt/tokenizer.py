@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -150,6 +151,17 @@ class Tokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece writes them, a space as ▁."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
+
+    def index(self, piece: str) -> int | None:
+        """The id of a piece as SentencePiece writes it; None where the vocabulary does not have it."""
+        found = self._processor.piece_to_id(piece)
+        return found if self._processor.id_to_piece(found) == piece else None
+
+    @property
+    def joins(self) -> list[bool]:
+        """Which pieces go on with the word before them: those that begin, without a space, with a letter of a script
+        that has upper and lower case, or with a digit. (Many other scripts write no spaces.)"""
+        return [unicodedata.category(piece[0]) in ("Lu", "Ll", "Nd") for piece in self.pieces(range(self.size))]
 
     def segment(self, sentence: str) -> Words:
         """The pieces of `encode` with the word that each of them comes from.

@@ -1,29 +1,32 @@
-"""Strings through a trained run: translate them, or align given pairs."""
+"""Strings through a trained run, or several: translate them, or score and align given pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from pathlib import Path
 
 import numpy as np
+from keras.ops import convert_to_numpy
 
 from nmt.alignment import WordAlignment, word_alignment
-from nmt.config import SearchConfig
+from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
-from nmt.engine import assign_arrays
-from nmt.inference import Hypothesis, Inference, windows
+from nmt.engine import assign_arrays, decide_precision
+from nmt.errors import NmtError
+from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
 from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
-from nmt.run import Run, load_arrays
-from nmt.tokenizer import Words
+from nmt.run import Run, RunError, load_arrays
+from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words
 
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""
 
 
-EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True)
+EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True, np.zeros(0, np.float32))
 """Of a sentence with nothing to translate."""
 
 
@@ -36,40 +39,86 @@ class Translation:
     log_probability: float
     """Of the target's pieces and its end, in nats."""
     score: float
-    """Log-probability over length penalty; what the search ranked by."""
+    """What the search ranked by; of a given translation its log-probability."""
     alignment: WordAlignment
     truncated: bool = False
     """Whether the source was longer than `search.max_source` pieces and was cut there."""
+    pieces: tuple[str, ...] = ()
+    """The target's pieces as SentencePiece writes them, and `</s>` where the sentence ended by itself."""
+    piece_log_probabilities: tuple[float, ...] = ()
+    """Of each of them, in nats."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What the translation of a sentence must hold."""
+
+    prefix: str = ""
+    """What it begins with, whole words."""
+    phrases: tuple[str, ...] = ()
+    """What appears in it, whole words, in any order."""
 
 
 class Translator:
-    """A trained model with its vocabularies.
+    """A trained model with its vocabularies, or an ensemble of several over the same vocabularies.
 
     Args:
         run: opened run directory.
-        model: its model, with the weights to use.
+        models: its model, with the weights to use, and more models over the same pieces.
+        averaging: of the models' distributions.
     """
 
-    def __init__(self, run: Run, model: Seq2Seq) -> None:
+    def __init__(self, run: Run, *models: Seq2Seq, averaging: Averaging = "probability") -> None:
         self.run, self.config = run, run.config
-        self._inference = Inference(model)
+        self._inference = Inference(*models, averaging=averaging, joins=run.target.joins)
 
     @classmethod
-    def load(cls, directory: str | Path) -> Translator:
-        """The best weights of a run.
+    def load(
+        cls,
+        directory: str | Path,
+        *others: str | Path,
+        averaging: Averaging = "probability",
+        checkpoints: int = 0,
+        precision: Precision = "float32",
+    ) -> Translator:
+        """The best weights of a run, or an ensemble of several runs.
+
+        Args:
+            directory: the run, whose configuration decides the search.
+            others: more runs with the same vocabularies.
+            averaging: of the runs' distributions at each step.
+            checkpoints: not the best weights but the mean of those of this many newest checkpoints; 0: the best.
+            precision: of the matrix products.
 
         Raises:
-            RunError: the directory is not a trained run.
+            RunError: a directory that is not a trained run, vocabularies that differ, or too few checkpoints.
         """
-        run = Run.open(directory)
-        arrays = load_arrays(run.best)
-        # Dropout and its rates do not matter here, and neither does the precision of training.
-        model = Seq2Seq(run.config.model, run.source.size, run.target.size)
-        model.build()
-        assign_arrays(model.trainable_variables, arrays, str(run.best))
-        return cls(run, model)
+        runs = [Run.open(place) for place in (directory, *others)]
+        for other in runs[1:]:
+            if (other.source, other.target) != (runs[0].source, runs[0].target):
+                raise RunError(
+                    f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
+                    "train both on the same text with the same vocabulary settings"
+                )
+        models = [_model(run, checkpoints, decide_precision(precision)) for run in runs]
+        return cls(runs[0], *models, averaging=averaging)
 
-    def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of vocabularies and weights, in hexadecimal: what else than the search decides a translation."""
+        digest = hashlib.sha256((self.run.source.fingerprint + self.run.target.fingerprint).encode())
+        for model in self._inference.models:
+            for variable in model.trainable_variables:
+                digest.update(np.asarray(convert_to_numpy(variable.value)).tobytes())
+        return digest.hexdigest()
+
+    def translate(
+        self,
+        sentences: Iterable[str],
+        search: SearchConfig | None = None,
+        constraints: Iterable[Constraint] | None = None,
+        lexicon: Mapping[str, str] | None = None,
+    ) -> Iterator[Translation]:
         """Translations in the order of the sentences, one for each; a blank sentence's is blank.
 
         The sentences may come from a stream: they are read a window of 500 at a time.
@@ -77,15 +126,76 @@ class Translator:
         Args:
             sentences: source sentences.
             search: how to search; None: as the run's configuration says.
+            constraints: what each translation must hold, one for each sentence.
+            lexicon: with `search.copy_unknown`, what stands for a source word instead of itself.
+        """
+        return (found[0] for found in self.translate_nbest(sentences, search, 1, constraints, lexicon))
+
+    def translate_nbest(
+        self,
+        sentences: Iterable[str],
+        search: SearchConfig | None = None,
+        nbest: int = 5,
+        constraints: Iterable[Constraint] | None = None,
+        lexicon: Mapping[str, str] | None = None,
+        first: int = 0,
+    ) -> Iterator[list[Translation]]:
+        """The best translations of each sentence, best first, or with `search.method` sample so many draws.
+
+        There can be fewer than asked for where no more are possible, and a blank sentence has one, blank.
+
+        Args:
+            nbest: how many; at most the beam size.
+            first: number of the first sentence, which its samples depend on.
+
+        Raises:
+            NmtError: more translations than the beam holds, a constraint that cannot be met, or a suppressed piece
+                that the vocabulary does not have.
         """
         config = search or self.config.search
-        for window in windows(sentences, WINDOW):
-            sources = [self.run.source.segment(sentence) for sentence in window]
-            read = [source.ids[: config.max_source] for source in sources if source.ids]
-            found = iter(self._inference.translate(read, config))
+        if config.method == "beam" and nbest > config.beam_size:
+            raise NmtError(
+                f"{nbest} translations of each sentence from a beam of {config.beam_size}: raise beam_size to {nbest}"
+            )
+        suppressed = [self._piece(piece) for piece in config.suppress]
+        asked = repeat(None) if constraints is None else constraints
+        pairs = zip(sentences, asked, strict=constraints is not None)
+        for number, window in enumerate(windows(pairs, WINDOW)):
+            begin = first + number * WINDOW
+            sources = [self.run.source.segment(sentence) for sentence, _ in window]
+            full = [row for row, source in enumerate(sources) if source.ids]
+            read = [sources[row].ids[: config.max_source] for row in full]
+            demands = None
+            if constraints is not None:
+                demands = [self._demand(window[row][1], begin + row) for row in full]
+            numbers = np.array(full, np.int64) + begin
+            found = iter(self._inference.find(read, config, nbest, demands, suppressed, numbers))
             for source in sources:
-                hypothesis = next(found) if source.ids else EMPTY
-                yield _translation(source, self.run.target.join(hypothesis.ids), hypothesis, config.max_source)
+                hypotheses = next(found) if source.ids else [EMPTY]
+                yield [self._found(source, hypothesis, config, lexicon) for hypothesis in hypotheses]
+
+    def _piece(self, piece: str) -> int:
+        index = self.run.target.index(piece)
+        if index is None or index == EOS:
+            raise NmtError(f"search.suppress: '{piece}' is no piece of the target vocabulary that can be left out")
+        return index
+
+    def _demand(self, constraint: Constraint | None, row: int) -> Demand:
+        texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
+        encoded = self.run.target.encode(texts)
+        for text, ids in zip(texts, encoded, strict=True):
+            if UNK in ids:
+                raise NmtError(f"sentence {row + 1}: '{text}' has characters that the target vocabulary does not have")
+        return Demand(encoded[0], [ids for ids in encoded[1:] if ids])
+
+    def _found(
+        self, source: Words, hypothesis: Hypothesis, config: SearchConfig, lexicon: Mapping[str, str] | None
+    ) -> Translation:
+        target = self.run.target.join(hypothesis.ids)
+        translation = self._translation(source, target, hypothesis, config.max_source)
+        if config.copy_unknown and UNK in hypothesis.ids:
+            return _with_copies(translation, target, lexicon or {})
+        return translation
 
     def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
         """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
@@ -104,7 +214,63 @@ class Translator:
             scored = iter(self._inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
-                yield _translation(source, target, hypothesis, limit)
+                yield self._translation(source, target, hypothesis, limit)
+
+    def _translation(self, source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:
+        """The result for one sentence: soft attention between pieces becomes attention between words."""
+        values = hypothesis.piece_log_probabilities
+        ended = [EOS] * (len(values) - len(hypothesis.ids))
+        return Translation(
+            source=source.text,
+            text=target.text,
+            log_probability=hypothesis.log_probability,
+            score=hypothesis.score,
+            alignment=_alignment(source, target, hypothesis, limit),
+            truncated=len(source.ids) > limit,
+            pieces=tuple(self.run.target.pieces([*hypothesis.ids, *ended])),
+            piece_log_probabilities=tuple(values.tolist()),
+        )
+
+
+def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
+    # Dropout and its rates do not matter here, and neither does the precision of training.
+    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision)
+    model.build()
+    if checkpoints:
+        assign_arrays(model.trainable_variables, run.averaged_checkpoints(checkpoints), str(run.directory))
+    else:
+        assign_arrays(model.trainable_variables, load_arrays(run.best), str(run.best))
+    return model
+
+
+def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> WordAlignment:
+    if hypothesis is EMPTY or not target.words:
+        shape = len(target.words), len(source.words)
+        weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
+        return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
+    read = source._replace(word_of_piece=source.word_of_piece[:limit])
+    return word_alignment(hypothesis.weights[: len(target.ids)], read, target)
+
+
+def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:
+    """Unknown pieces replaced by the source word that their word attends to most, or by its entry in the lexicon
+    (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3)."""
+    alignment, words = translation.alignment, list(translation.alignment.target)
+    unknown = {word for word, index in zip(target.word_of_piece, target.ids, strict=True) if index == UNK}
+    for t in unknown:
+        if alignment.weights[t].any():
+            source = alignment.source[int(alignment.weights[t].argmax())]
+            bare = _bare(source)
+            copy = lexicon.get(source, lexicon.get(bare, bare))
+            head, _, rest = words[t].partition(UNKNOWN_SURFACE)
+            words[t] = head + copy + rest.lstrip(UNKNOWN_SURFACE)
+    return replace(translation, text=" ".join(words), alignment=replace(alignment, target=tuple(words)))
+
+
+def _bare(word: str) -> str:
+    """The word without punctuation around it, which the translation has of its own."""
+    letters = [place for place, character in enumerate(word) if character.isalnum()]
+    return word[letters[0] : letters[-1] + 1] if letters else word
 
 
 def symmetrized(
@@ -123,23 +289,3 @@ def symmetrized(
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
-
-
-def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:
-    """The result for one sentence: soft attention between pieces becomes attention between words."""
-    if hypothesis is EMPTY or not target.words:
-        shape = len(target.words), len(source.words)
-        alignment = WordAlignment(
-            tuple(source.words), tuple(target.words), np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
-        )
-    else:
-        read = source._replace(word_of_piece=source.word_of_piece[:limit])
-        alignment = word_alignment(hypothesis.weights[: len(target.ids)], read, target)
-    return Translation(
-        source=source.text,
-        text=target.text,
-        log_probability=hypothesis.log_probability,
-        score=hypothesis.score,
-        alignment=alignment,
-        truncated=len(source.ids) > limit,
-    )

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,22 +30,49 @@ class Translation:
     score: float
     alignment: WordAlignment
     truncated: bool
+    pieces: tuple[str, ...] = ()
+    piece_log_probabilities: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Constraint:
+    prefix: str = ""
+    phrases: tuple[str, ...] = ()
 
 
 class Translator:
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
     searches: list[SearchConfig | None] = []
 
+    fingerprint = "fake"
+    loaded: list[tuple[tuple[str | Path, ...], dict[str, Any]]] = []
+
     @classmethod
-    def load(cls, directory: str | Path) -> Translator:
+    def load(cls, *directories: str | Path, **how: Any) -> Translator:
+        cls.loaded.append((directories, how))
         return cls()
 
     def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
+        return (found[0] for found in self.translate_nbest(sentences, search, 1))
+
+    def translate_nbest(
+        self,
+        sentences: Iterable[str],
+        search: SearchConfig | None = None,
+        nbest: int = 1,
+        constraints: Iterable[Constraint] | None = None,
+        lexicon: Mapping[str, str] | None = None,
+        first: int = 0,
+    ) -> Iterator[list[Translation]]:
+        """The n-th best has n - 1 exclamation marks behind it, and a constraint's words are in front."""
         self.searches.append(search)
-        rest = iter(sentences)
+        rest = zip(sentences, repeat(Constraint()) if constraints is None else constraints, strict=False)
         while window := list(islice(rest, WINDOW)):
-            for sentence in window:
-                yield self._translate(sentence)
+            for sentence, constraint in window:
+                held = " ".join([constraint.prefix, *constraint.phrases]).strip()
+                best = self._translate(sentence)
+                text = f"{held} {best.text}".strip()
+                yield [replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(nbest)]
 
     def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
         for source, target in zip(sources, targets, strict=True):

@@ -65,7 +65,7 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inferenc
 
 
 def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: Inference) -> None:
-    model = engine.model
+    model = engine.models[0]
     for source, hypothesis in zip(SOURCES[:4], engine.translate(SOURCES[:4], GREEDY), strict=True):
         state, encoded = model.start(np.array([[*source, EOS]]))
         pieces, last = [], BOS
@@ -144,7 +144,7 @@ def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Call
     model.output_bias.assign(np.where(np.arange(12) == EOS, -100.0, 0.0))
     engine = Inference(model)
     for slots, ratio in [(1, 2.0), (2, 0.5), (2, 2.0)]:
-        config = SearchConfig(slots, length_penalty=1.0, max_length_ratio=ratio)
+        config = SearchConfig(beam_size=slots, length_penalty=1.0, max_length_ratio=ratio)
         for source, hypothesis in zip(SOURCES, engine.translate(SOURCES, config), strict=True):
             assert not hypothesis.finished
             assert len(hypothesis.ids) == len(hypothesis.weights) == math.ceil(ratio * len(source) + 10)

@@ -51,14 +51,13 @@ def run(
     width: int | None = None,
 ) -> search.Found:
     """Searches without a compiler; NumPy arrays come back."""
-    found = search.beam_search(
+    found = search.search(
         step,
         ops.convert_to_tensor(table),
         ops.convert_to_tensor(limits, "int32"),
         longest or max(limits),
         width or table.shape[-1],
-        slots,
-        alpha,
+        search.Search(slots, ranking=search.Ranking(alpha)),
     )
     return search.Found(*map(ops.convert_to_numpy, found))
 
@@ -244,7 +243,9 @@ def exhaustive(tiny: Tiny, row: int, limit: int) -> list[Path]:
 @functools.cache
 def compiled(slots: int, longest: int) -> Callable[..., Any]:
     return compile_function(
-        lambda tiny, limits, alpha: search.beam_search(tiny_step, tiny, limits, longest, 3, slots, alpha)
+        lambda tiny, limits, alpha: search.search(
+            tiny_step, tiny, limits, longest, 3, search.Search(slots, ranking=search.Ranking(alpha))
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""The `nmt` command: train, translate, align, evaluate.
+"""The `nmt` command: train, translate, score, align, evaluate.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -48,11 +48,16 @@ def _run(argv: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     parsed, rest = arguments.parse(argv)
-    from nmt.cli import commands
+    from nmt.cli import commands, translation
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.config, rest) else INTERRUPTED
-    {"translate": commands.translate, "align": commands.align, "evaluate": commands.evaluate}[parsed.command](parsed)
+    {
+        "translate": translation.translate,
+        "score": translation.score,
+        "align": commands.align,
+        "evaluate": commands.evaluate,
+    }[parsed.command](parsed)
     return 0
 
 

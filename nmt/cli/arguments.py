@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
+import itertools
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
 import nmt
+from nmt.config import SearchConfig
 from nmt.errors import NmtError
 
 
@@ -37,6 +41,7 @@ def _parser() -> Parser:
     train = commands.add_parser("train", help="train a model into a run directory", add_help=False, allow_abbrev=False)
     train.add_argument("--config")
     _add_translate(_command(commands, "translate", "translate text line by line"))
+    _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
     _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
     return parser
@@ -44,18 +49,71 @@ def _parser() -> Parser:
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:
     parser = commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
-    parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
-    parser.add_argument("--beam-size", type=int, metavar="N", help="hypotheses kept at each step; 1 is greedy search")
     parser.add_argument(
-        "--length-penalty", type=float, metavar="A", help="exponent of the length normalisation; 0: none"
+        "--model",
+        required=True,
+        nargs="+",
+        metavar="DIR",
+        help="run directory written by nmt train; several with the same vocabularies are an ensemble",
+    )
+    parser.add_argument(
+        "--averaging",
+        choices=["probability", "log_probability"],
+        default="probability",
+        help="of an ensemble's distributions (default: probability)",
+    )
+    parser.add_argument(
+        "--checkpoints",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
+        default="float32",
+        help="of the matrix products (default: float32)",
     )
     return parser
+
+
+def _add_search(parser: Parser) -> None:
+    """A flag for each field of the search; what is not given stays as the run has it."""
+    group = parser.add_argument_group("search", "The defaults are those that the model was trained with.")
+    hints = get_type_hints(SearchConfig)
+    for name, text in field_help(SearchConfig).items():
+        flag, kind = "--" + name.replace("_", "-"), hints[name]
+        if kind is bool:
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
+        elif get_origin(kind) is Literal:
+            group.add_argument(flag, choices=get_args(kind), help=text)
+        elif get_origin(kind) is tuple:
+            group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
+        else:
+            group.add_argument(flag, type=kind, metavar="N" if kind is int else "X", help=text)
+
+
+def field_help(kind: type) -> dict[str, str]:
+    """The docstring below each field of a dataclass."""
+    body = cast(ast.ClassDef, ast.parse(inspect.getsource(kind)).body[0]).body
+    return {
+        field.target.id: " ".join(text.value.value.split()).replace("%", "%%")
+        for field, text in itertools.pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 _DESCRIPTIONS = {
     "translate": "Translates text, a sentence a line: as many lines come out as go in, and a blank line stays blank. "
     "Without --input, reads standard input, and prompts where that is a terminal. "
-    "The defaults of the search are those that the model was trained with.",
+    "An interruption keeps what is done when --input and --output are files: --resume goes on there.",
+    "score": "Prints the log-probability (nats) of each pair and its number of pieces, the end of sentence included, a "
+    "tab between them, in the order of the lines; and the perplexity of all of them.",
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
     "0), alignments.jsonl (words, attention weights, links, log-probability) and plots named after the line, 0001.png "
     "and so on. With --target, the attention while that translation is forced; without, that of the model's own.",
@@ -68,6 +126,32 @@ def _add_translate(parser: Parser) -> None:
     parser.add_argument("--input", metavar="FILE", help="sentences to translate (.gz is read too; - is standard input)")
     parser.add_argument("--output", metavar="FILE", default="-", help="translations (default: standard output)")
     parser.add_argument("--alignments", metavar="FILE", help="word alignments of these translations, in Pharaoh format")
+    parser.add_argument("--resume", action="store_true", help="go on where an interrupted translation stopped")
+    parser.add_argument(
+        "--nbest", type=_positive, metavar="N", help="a list of the N best: number ||| text ||| ... ||| score"
+    )
+    parser.add_argument(
+        "--mbr",
+        choices=["bleu", "chrf"],
+        help="of the N best, or of N samples, the one that the others agree with most (minimum Bayes risk)",
+    )
+    parser.add_argument("--prefixes", metavar="FILE", help="what each translation begins with, a line a sentence")
+    parser.add_argument(
+        "--phrases", metavar="FILE", help="phrases that each translation holds, a line a sentence, tabs between phrases"
+    )
+    parser.add_argument(
+        "--lexicon", metavar="FILE", help="for --copy-unknown: a source word, a tab, what to write for it, a line each"
+    )
+    _add_search(parser)
+
+
+def _add_score(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    parser.add_argument("--output", metavar="FILE", default="-", help="the scores (default: standard output)")
+    parser.add_argument(
+        "--format", choices=["tsv", "jsonl"], default="tsv", help="jsonl has each piece's log-probability too"
+    )
 
 
 def _add_align(parser: Parser) -> None:
@@ -86,6 +170,7 @@ def _add_align(parser: Parser) -> None:
     )
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target): prints the AER")
     _add_gold_format(parser)
+    _add_search(parser)
 
 
 def _add_evaluate(parser: Parser) -> None:
@@ -96,6 +181,7 @@ def _add_evaluate(parser: Parser) -> None:
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
     parser.add_argument("--output", metavar="FILE", help="where to write the translations")
     parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+    _add_search(parser)
 
 
 def _add_gold_format(parser: Parser) -> None:
@@ -111,6 +197,13 @@ def _add_gold_format(parser: Parser) -> None:
         choices=[0, 1],
         help="what --gold counts words from (default: 0 for pharaoh, 1 for naacl)",
     )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value}: expected 1 or more")
+    return value
 
 
 def _count(text: str) -> int:

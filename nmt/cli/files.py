@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -71,6 +71,97 @@ def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
         temporary.replace(place)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def can_grow(paths: Sequence[str]) -> bool:
+    """Whether all of these are places for plain files, which `Growing` needs."""
+    return all(path != "-" and not Path(path).is_dir() and not _read_once(Path(path)) for path in paths)
+
+
+class Growing:
+    """Text files that are written line by line, appear under their names when they are complete, and can be gone on
+    with where an interruption left them.
+
+    Until then they are hidden beside their places. After an error that the user can mend nothing is left, unless a
+    block of lines was there.
+
+    Args:
+        paths: the files, which belong together line by line.
+        resume: whether to go on with what an interruption left; False: there must be nothing.
+        block: lines that are only there together.
+
+    Raises:
+        NmtError: no directory to write into, or something to go on with that is not asked for.
+    """
+
+    def __init__(self, paths: Sequence[str], resume: bool, block: int) -> None:
+        self._places = [Path(path).resolve() for path in paths]  # a symbolic link stays one
+        for place in self._places:
+            if not place.parent.is_dir():
+                raise NmtError(f"{place.parent}: no such directory; make it first")
+        self._parts = [place.with_name(f".{place.name}.part") for place in self._places]
+        self._about = self._parts[0].with_name(f".{self._places[0].name}.identity")
+        self._block = block
+        self.done = self._whole_blocks()
+        """Lines that are there already."""
+        if self.done and not resume:
+            raise NmtError(
+                f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
+                f"or delete {self._parts[0]} to begin anew"
+            )
+
+    def _whole_blocks(self) -> int:
+        return min(map(_lines, self._parts)) // self._block * self._block
+
+    @contextmanager
+    def opened(self, identity: str) -> Iterator[list[TextIO]]:
+        """The files, to be written on behind the lines that are there.
+
+        Args:
+            identity: of what makes their contents; only what the same identity left is gone on with.
+
+        Raises:
+            NmtError: what is there is of another identity.
+        """
+        if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
+            raise NmtError(
+                f"{self._places[0]}: what is there was made from another model, input or search: repeat that command, "
+                f"or delete {self._parts[0]} to begin anew"
+            )
+        self._about.write_text(identity, encoding="utf-8")
+        try:
+            with ExitStack() as files:
+                yield [files.enter_context(_opened_behind(part, self.done)) for part in self._parts]
+        except BaseException:
+            if left := self._whole_blocks():
+                print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
+            else:
+                self._clear()
+            raise
+        for part, place in zip(self._parts, self._places, strict=True):
+            part.replace(place)
+        self._clear()
+
+    def _clear(self) -> None:
+        for path in (*self._parts, self._about):
+            path.unlink(missing_ok=True)
+
+
+def _lines(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with open(path, "rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def _opened_behind(path: Path, lines: int) -> TextIO:
+    """The file, cut behind its first lines, open for writing there."""
+    path.touch()
+    with open(path, "rb+") as file:
+        for _ in range(lines):
+            file.readline()
+        file.truncate(file.tell())
+    return open(path, "a", encoding="utf-8")
 
 
 def _read_once(path: Path) -> bool:

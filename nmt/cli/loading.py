@@ -1,0 +1,71 @@
+"""What the commands share: the models and the search that a command line names, progress, messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt.cli.quiet import quiet_start
+from nmt.config import SearchConfig
+from nmt.errors import NmtError
+from nmt.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt.translator import Translation, Translator
+
+
+def search_flags(arguments: Namespace) -> dict[str, Any]:
+    """The fields of the search that the command line gives."""
+    names = (field.name for field in dataclasses.fields(SearchConfig))
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
+    """The model or ensemble, and its own search with what the command line says over it."""
+    given = search_flags(arguments)
+    SearchConfig(**given)  # checked before the seconds that loading takes
+    translator = load_run(
+        *arguments.model,
+        averaging=arguments.averaging,
+        checkpoints=arguments.checkpoints,
+        precision=arguments.precision,
+    )
+    return translator, replace(translator.config.search, **given)
+
+
+def load_run(*directories: str, **how: Any) -> Translator:
+    """The translator of these runs, see `Translator.load`."""
+    for directory in directories:
+        if not Path(directory).is_dir():
+            what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
+            raise NmtError(f"{directory}: {what}; nmt train makes one")
+    with quiet_start():
+        from nmt.translator import Translator
+
+    return Translator.load(*directories, **how)
+
+
+def lines_of(total: int | None) -> Progress:
+    """Progress over lines that come out of a translator."""
+    from nmt.translator import WINDOW
+
+    return Progress(total, window=WINDOW)
+
+
+def watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
+    """The same translations, with progress, and word of each sentence that was cut off."""
+    for translation in progress.over(translations):
+        if translation.truncated:
+            progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
+        yield translation
+
+
+def say(message: str) -> None:
+    """A line of `nmt`'s own on standard error."""
+    print(f"nmt: {message}", file=sys.stderr)

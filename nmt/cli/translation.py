@@ -1,0 +1,217 @@
+"""`nmt translate` and `nmt score`: lines in, as many lines out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import count, islice, repeat
+from typing import TYPE_CHECKING, TextIO
+
+from nmt.cli.files import Growing, can_grow, count_lines, require_same_length, whole_file
+from nmt.cli.loading import lines_of, load, say, watched
+from nmt.config import SearchConfig, to_dict
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
+from nmt.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt.translator import Constraint, Translation, Translator
+
+WINDOW = 500
+"""Lines after which an interrupted translation can be gone on with: the translator's window."""
+SAMPLES = 16
+"""Draws that minimum-Bayes-risk decoding chooses from where nothing else is said."""
+
+
+def translate(arguments: Namespace) -> None:
+    """`nmt translate`: the translations of each line, in order."""
+    path = "-" if arguments.input is None else arguments.input
+    _check(arguments, path)
+    total = count_lines(path)
+    beside = {name: count_lines(name) for name in (arguments.prefixes, arguments.phrases) if name}
+    require_same_length({path: total} | beside)
+    lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else None
+    with ExitStack() as files:
+        names, done = [name for name in (arguments.output, arguments.alignments) if name], 0
+        growing = Growing(names, arguments.resume, WINDOW) if path != "-" and can_grow(names) else None
+        if arguments.resume and growing is None:
+            raise NmtError("--resume goes on with a file: give --input and --output, both files")
+        if growing is None:
+            outputs = [files.enter_context(whole_file(name)) for name in names]
+        translator, search = load(arguments)
+        choose = Choice(translator, search, arguments, lexicon)
+        if growing is not None:
+            outputs, done = files.enter_context(growing.opened(_identity(arguments, translator, search))), growing.done
+        if arguments.input is None and sys.stdin.isatty():
+            _interact(choose, outputs)
+            return
+        progress = lines_of(None if total is None else total - done)
+        _stream(choose, path, done, outputs, progress)
+    place = "standard output" if arguments.output == "-" else arguments.output
+    say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+
+
+def _stream(choose: Choice, path: str, done: int, outputs: Sequence[TextIO], progress: Progress) -> None:
+    """Translates what stands behind the first `done` lines."""
+    if done:
+        say(f"going on behind line {done}")
+    found = choose.of_lines(islice(read_lines(path), done, None), done)
+    for number, translations in enumerate(progress.over(found), start=done + 1):
+        if translations[0].truncated:
+            progress.say(f"line {number} is longer than the model takes; its end was cut off")
+        choose.write(number, translations, outputs)
+        if number % WINDOW == 0:  # what an interruption leaves is whole windows
+            for file in outputs:
+                file.flush()
+
+
+def _interact(choose: Choice, outputs: Sequence[TextIO]) -> None:
+    say("a sentence a line; end with Ctrl-D")
+    for number in count(1):
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            return
+        for translations in choose.of_lines(iter([line.rstrip("\r\n")]), number - 1):
+            if translations[0].truncated:
+                say("the sentence is longer than the model takes; its end was cut off")
+            choose.write(number, translations, outputs)
+        for file in outputs:
+            file.flush()
+
+
+def _check(arguments: Namespace, path: str) -> None:
+    if arguments.alignments in ("-", arguments.output):
+        raise NmtError("--alignments needs a file of its own")
+    if arguments.resume and arguments.nbest and not arguments.mbr:
+        raise NmtError("--resume counts lines, of which an n-best list has more or fewer for each line: leave one out")
+    if (arguments.prefixes or arguments.phrases) and path == "-":
+        raise NmtError("--prefixes and --phrases go line by line with a file: give --input")
+    if arguments.lexicon and not arguments.copy_unknown:
+        raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
+
+
+class Choice:
+    """From a source line to the translations that are written for it.
+
+    Args:
+        translator, search: as loaded.
+        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`.
+        lexicon: see `Translator.translate`.
+    """
+
+    def __init__(
+        self, translator: Translator, search: SearchConfig, arguments: Namespace, lexicon: dict[str, str] | None
+    ) -> None:
+        self.translator, self.search, self.mbr, self.lexicon = translator, search, arguments.mbr, lexicon
+        self.prefixes, self.phrases = arguments.prefixes, arguments.phrases
+        sampling = search.method == "sample"
+        self.nbest = arguments.nbest or ((SAMPLES if sampling else search.beam_size) if self.mbr else 1)
+        self.listed = bool(arguments.nbest) and not self.mbr
+
+    def of_lines(self, lines: Iterator[str], first: int = 0) -> Iterator[list[Translation]]:
+        """The translations to write for each of these lines, the first of which is number `first` of its file."""
+        constraints = self._constraints(first) if self.prefixes or self.phrases else None
+        found = self.translator.translate_nbest(lines, self.search, self.nbest, constraints, self.lexicon, first)
+        return (self._chosen(translations) for translations in found)
+
+    def _chosen(self, translations: list[Translation]) -> list[Translation]:
+        if not self.mbr or len(translations) == 1:
+            return translations
+        from nmt.mbr import expected_utilities
+
+        chances = None if self.search.method == "sample" else [t.log_probability for t in translations]
+        values = expected_utilities([t.text for t in translations], self.mbr, chances)
+        return [translations[values.index(max(values))]]
+
+    def _constraints(self, first: int) -> Iterator[Constraint]:
+        from nmt.translator import Constraint
+
+        prefixes = read_lines(self.prefixes) if self.prefixes else repeat("")
+        phrases = read_lines(self.phrases) if self.phrases else repeat("")
+        for prefix, line in islice(zip(prefixes, phrases, strict=False), first, None):
+            yield Constraint(prefix, tuple(phrase for phrase in line.split("\t") if phrase.strip()))
+
+    def write(self, number: int, translations: Sequence[Translation], outputs: Sequence[TextIO]) -> None:
+        """Writes the translations of line `number` to the first file and their links to the second, if there is one."""
+        for translation in translations:
+            outputs[0].write(self._text(number, translation) + "\n")
+            for links in outputs[1:]:
+                links.write(translation.alignment.pharaoh() + "\n")
+
+    def _text(self, number: int, translation: Translation) -> str:
+        """A translation as a line: bare, or in an n-best list as Moses writes it, sentences counted from 0."""
+        if not self.listed:
+            return translation.text
+        return (
+            f"{number - 1} ||| {translation.text} ||| log_probability= {translation.log_probability:.4f} "
+            f"||| {translation.score:.4f}"
+        )
+
+
+def _read_lexicon(path: str) -> dict[str, str]:
+    """A word and what stands for it in a line, a tab between them.
+
+    Raises:
+        NmtError: a line that is not that.
+    """
+    lexicon: dict[str, str] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        word, tab, copy = line.partition("\t")
+        if not tab or not word.strip() or not copy.strip() or len(copy.split()) > 1:
+            raise NmtError(f"{path}:{number}: expected a source word, a tab, and the one word to write for it")
+        lexicon.setdefault(word.strip(), copy.strip())
+    return lexicon
+
+
+def _identity(arguments: Namespace, translator: Translator, search: SearchConfig) -> str:
+    """What the output depends on: a command may go on only with what the same one left."""
+    names = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
+    contents = [_digest(name) if name else "" for name in names]
+    ways = ("averaging", "precision", "nbest", "mbr")
+    how = {name: getattr(arguments, name) for name in ways} | {"search": to_dict(search)}
+    return hashlib.sha256(json.dumps([translator.fingerprint, contents, how]).encode()).hexdigest()
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def score(arguments: Namespace) -> None:
+    """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
+    summed, pieces, words = 0.0, 0, 0
+    with whole_file(arguments.output) as output:
+        translator, _ = load(arguments)
+        progress = lines_of(total)
+        pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
+        for pair in watched(pairs, progress):
+            output.write(_scored(progress.count, pair, arguments.format) + "\n")
+            summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
+            words += len(pair.text.split())
+    if pieces:
+        say(
+            f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
+            f"{math.exp(-summed / pieces):.3f} a piece, {math.exp(-summed / max(words, 1)):.2f} a word "
+            "(the end of sentence counts as a piece)"
+        )
+    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed})")
+
+
+def _scored(number: int, pair: Translation, form: str) -> str:
+    if form == "tsv":
+        return f"{pair.log_probability:.4f}\t{len(pair.pieces)}"
+    record = {
+        "line": number,
+        "log_probability": round(pair.log_probability, 4),
+        "pieces": list(pair.pieces),
+        "piece_log_probabilities": [round(value, 4) for value in pair.piece_log_probabilities],
+    }
+    return json.dumps(record, ensure_ascii=False)

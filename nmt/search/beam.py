@@ -1,0 +1,283 @@
+"""The one loop of every search: hypotheses grow by a piece a step until none that is live can still win."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from keras import ops, tree
+
+from nmt.attention import Tensor
+from nmt.search.ranking import Ranking
+from nmt.tokenizer import BOS, EOS, PAD
+
+State = Any
+"""A structure of tensors, batch first, that the step function owns; search only reorders it."""
+
+Step = Callable[[Tensor, State], tuple[Tensor, State, Tensor]]
+"""(last pieces [rows], state) -> (log-probabilities of the next piece [rows, vocabulary], state, record).
+
+The record, [rows, width] of any width, is kept for each step of each hypothesis (attention weights, for instance).
+"""
+
+IMPOSSIBLE = -1e30
+"""Log-probability of what cannot be; finite, so that sums of it stay numbers."""
+
+
+class Beam(NamedTuple):
+    """Hypotheses of a batch of sentences while they are searched; slots of a sentence are ordered live, finished."""
+
+    time: Tensor
+    """Steps made, int32 scalar."""
+    tokens: Tensor
+    """Pieces so far, int32 [batch, slots, longest]; PAD behind the end."""
+    piece_log_probabilities: Tensor
+    """Of each of them, float32 [batch, slots, longest]; 0 behind the end."""
+    records: Tensor
+    """What the step function recorded, float32 [batch, slots, longest, width]."""
+    log_probabilities: Tensor
+    """Of the pieces so far, float32 [batch, slots]."""
+    finished: Tensor
+    """Whether the hypothesis has ended, bool [batch, slots]; a finished one keeps its slot and pays no more."""
+    lengths: Tensor
+    """Pieces of the hypothesis, end of sentence included, int32 [batch, slots]."""
+    progress: State
+    """What the constraints remember of each hypothesis, leading axes [batch, slots]; () without constraints."""
+    state: State
+    """The step function's state, rows [batch * slots]."""
+
+
+class Found(NamedTuple):
+    """Hypotheses of each sentence, best first."""
+
+    tokens: Tensor
+    """int32 [batch, slots, longest]: pieces, then end of sentence where the hypothesis has one, then PAD."""
+    piece_log_probabilities: Tensor
+    """float32 [batch, slots, longest], in nats."""
+    records: Tensor
+    """float32 [batch, slots, longest, width]."""
+    log_probabilities: Tensor
+    """float32 [batch, slots], in nats; IMPOSSIBLE for a slot that holds no hypothesis."""
+    scores: Tensor
+    """What the order is by, see `Ranking`; float32 [batch, slots]."""
+    finished: Tensor
+    """Whether the hypothesis ended by itself, bool [batch, slots], or was cut at the greatest length."""
+    lengths: Tensor
+    """int32 [batch, slots]."""
+
+
+Choose = Callable[[Beam, Tensor], tuple[Tensor, Tensor]]
+"""(beam, log-probabilities of the next piece [batch, slots, vocabulary]) -> (parents, pieces), int32 [batch, slots].
+
+The first live-width of them, in order, go on: slot `parents` with `pieces` after it, where that is not `NOTHING`.
+"""
+
+NOTHING = -1
+"""In place of a piece: this slot stays empty."""
+
+
+class Guide:
+    """What may come next, by what a hypothesis holds so far. This one lets everything through; see `restrictions`
+    and `constraints`."""
+
+    def begin(self, batch: Tensor, slots: int) -> State:
+        """What is remembered of empty hypotheses."""
+        return ()
+
+    def forbid(self, beam: Beam, banned: Tensor) -> Tensor:
+        """Adds to the pieces that may not come next, or takes from them: bool [batch, slots, vocabulary]."""
+        return banned
+
+    def advance(self, progress: State, pieces: Tensor) -> State:
+        """What is remembered after these pieces, int32 [batch, slots]."""
+        return progress
+
+
+def best_continuations(beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
+    """Beam search's choice: the most probable continuations of all live hypotheses together."""
+    return ranked_continuations(beam, continuations, 0.0)
+
+
+def ranked_continuations(beam: Beam, continuations: Tensor, diversity: float) -> tuple[Tensor, Tensor]:
+    """The most probable continuations, where the k-th best of one hypothesis pays k times `diversity` in the choice,
+    and in nothing else, so that siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8)."""
+    slots, vocabulary = beam.finished.shape[1], continuations.shape[-1]
+    kept = min(slots, vocabulary)
+    values, pieces = ops.top_k(continuations, kept)  # [batch, slots, kept]: no other can be among the best
+    totals = beam.log_probabilities[:, :, None] + values
+    if diversity:
+        totals = totals - diversity * ops.arange(kept, dtype="float32")
+    totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
+    _, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
+    pieces = ops.take_along_axis(ops.reshape(pieces, (-1, slots * kept)), flat, axis=1)
+    return ops.cast(flat // kept, "int32"), ops.cast(pieces, "int32")
+
+
+@dataclass(frozen=True)
+class Search:
+    """How hypotheses are searched for.
+
+    Args:
+        slots: hypotheses a sentence; with `best_continuations` the beam size, and 1 is greedy search.
+        choose: which continuations go on.
+        guides: what may come next, asked in order.
+        ranking: what the result is ordered by.
+        wanted: how many hypotheses are searched for: a sentence's search ends when no live one can become one of its
+            best `wanted`.
+        independent: whether slots are independent from the first step on (samples), or branch from one hypothesis.
+    """
+
+    slots: int = 1
+    choose: Choose = best_continuations
+    guides: tuple[Guide, ...] = ()
+    ranking: Ranking = field(default_factory=Ranking)
+    wanted: int = 1
+    independent: bool = False
+
+
+def repeat_rows(structure: State, times: int) -> State:
+    """Every row of every tensor `times` times in a row: [batch, ...] -> [batch * times, ...]."""
+    if times == 1:
+        return structure
+    return tree.map_structure(lambda values: ops.repeat(values, times, axis=0), structure)
+
+
+def take_slots(values: Tensor, slots: Tensor) -> Tensor:
+    """values [batch, slots, ...] in the order of slots [batch, chosen] -> [batch, chosen, ...]."""
+    shape = ops.shape(values)
+    rows = ops.arange(shape[0], dtype="int32")[:, None] * shape[1] + slots
+    return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
+
+
+def search(step: Step, state: State, limits: Tensor, longest: Tensor, width: Tensor, how: Search) -> Found:
+    """Searches for the hypotheses that rank highest.
+
+    Args:
+        step: continues a hypothesis by one piece.
+        state: first state, one row a sentence.
+        limits: greatest length of each sentence's hypotheses in pieces, end of sentence included, int32 [batch].
+        longest: the greatest of them, a number (known when the search is compiled, where the backend needs that).
+        width: last axis of what the step records, int32 scalar.
+        how: kind of search.
+
+    Returns:
+        The hypotheses, finished ones before those that were cut, each kind by its score. Slots behind the first
+        `how.wanted` hold what was found until a sentence's search ended.
+    """
+    beam = _start(state, ops.shape(limits)[0], longest, width, how)
+
+    def go_on(*fields: Any) -> Tensor:
+        return ops.any(_can_improve(Beam(*fields), limits, how))
+
+    def body(*fields: Any) -> tuple:
+        before = Beam(*fields)
+        # A sentence that is done waits for its batch mates, so that they do not change its result.
+        return tuple(_extend(before, step, _can_improve(before, limits, how), how))
+
+    beam = Beam(*ops.while_loop(go_on, body, tuple(beam)))
+    scores = how.ranking.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
+    # Finished hypotheses first: a cut one lacks the cost of its ending.
+    rank = ops.where(beam.finished, scores, scores + IMPOSSIBLE)
+    _, order = ops.top_k(rank, how.slots)
+    held = beam._asdict()
+    fields = [scores if name == "scores" else held[name] for name in Found._fields]
+    return Found(*(take_slots(values, order) for values in fields))
+
+
+def _start(state: State, batch: Tensor, longest: Tensor, width: Tensor, how: Search) -> Beam:
+    """Empty hypotheses: one live a sentence, the other slots impossible until it has branched, unless the slots are
+    independent."""
+    others = 0.0 if how.independent else IMPOSSIBLE
+    first = ops.convert_to_tensor([[0.0] + [others] * (how.slots - 1)], "float32")
+    return Beam(
+        time=ops.zeros((), "int32"),
+        tokens=ops.full((batch, how.slots, longest), PAD, "int32"),
+        piece_log_probabilities=ops.zeros((batch, how.slots, longest), "float32"),
+        records=ops.zeros((batch, how.slots, longest, width), "float32"),
+        log_probabilities=ops.tile(first, (batch, 1)),
+        finished=ops.zeros((batch, how.slots), "bool"),
+        lengths=ops.zeros((batch, how.slots), "int32"),
+        progress=tuple(guide.begin(batch, how.slots) for guide in how.guides),
+        state=repeat_rows(state, how.slots),
+    )
+
+
+def _extend(beam: Beam, step: Step, running: Tensor, how: Search) -> Beam:
+    """One step: the live hypotheses of each running sentence are replaced by continuations of theirs.
+
+    With f finished hypotheses, the first (slots - f) chosen continuations go on; those that end take their slot for
+    good.
+    """
+    batch, slots = ops.shape(beam.finished)[0], how.slots
+    continuations, state, record = step(_last_pieces(beam), beam.state)
+    continuations = ops.reshape(continuations, (batch, slots, continuations.shape[-1]))
+    continuations = _allowed(beam, continuations, how.guides)
+    parents, pieces = how.choose(beam, continuations)
+    live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
+    # Slot k continues choice k while k is under the live width; the finished stay where they are, behind.
+    place = ops.arange(slots, dtype="int32")[None, :]
+    continued = ops.logical_and(place < live, running[:, None])
+    empty = ops.logical_and(continued, pieces == NOTHING)
+    parents = ops.where(continued, parents, place)
+    pieces = ops.where(ops.logical_or(empty, ops.logical_not(continued)), PAD, pieces)
+    flat = ops.reshape(continuations, (batch, -1))
+    paid = ops.take_along_axis(flat, parents * continuations.shape[-1] + pieces, axis=1)
+    paid = ops.where(empty, IMPOSSIBLE, ops.where(continued, paid, 0.0))
+    log_probabilities = ops.maximum(take_slots(beam.log_probabilities, parents) + paid, IMPOSSIBLE)
+    # A slot that no hypothesis fills cannot end: it waits for one.
+    ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
+    finished = ops.logical_or(ended, take_slots(beam.finished, parents))
+    # Live hypotheses first, each kind in its order, so that the next step finds them in front.
+    order = ops.argsort(ops.cast(finished, "int32") * slots + place, axis=1)
+    parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
+    now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
+    written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
+    record = take_slots(ops.reshape(record, (batch, slots, ops.shape(record)[-1])), parents)
+    rows = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * slots + parents, (-1,))
+    return Beam(
+        time=beam.time + 1,
+        tokens=ops.where(written, pieces[:, :, None], take_slots(beam.tokens, parents)),
+        piece_log_probabilities=ops.where(written, paid[:, :, None], take_slots(beam.piece_log_probabilities, parents)),
+        records=ops.where(written[..., None], record[:, :, None, :], take_slots(beam.records, parents)),
+        log_probabilities=take_slots(log_probabilities, order),
+        finished=take_slots(finished, order),
+        lengths=take_slots(beam.lengths, parents) + ops.cast(continued, "int32"),
+        progress=_advance(beam, parents, pieces, how.guides),
+        state=tree.map_structure(lambda values: ops.take(values, rows, axis=0), state),
+    )
+
+
+def _last_pieces(beam: Beam) -> Tensor:
+    previous = ops.take(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
+    return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
+
+
+def _allowed(beam: Beam, continuations: Tensor, guides: tuple[Guide, ...]) -> Tensor:
+    """The log-probabilities with those of the pieces that may not come next made impossible."""
+    if not guides:
+        return continuations
+    banned = ops.zeros_like(continuations, dtype="bool")
+    for guide in guides:
+        banned = guide.forbid(beam, banned)
+    return ops.where(banned, IMPOSSIBLE, continuations)
+
+
+def _advance(beam: Beam, parents: Tensor, pieces: Tensor, guides: tuple[Guide, ...]) -> State:
+    return tuple(
+        guide.advance(tree.map_structure(lambda values: take_slots(values, parents), progress), pieces)
+        for guide, progress in zip(guides, beam.progress, strict=True)
+    )
+
+
+def _can_improve(beam: Beam, limits: Tensor, how: Search) -> Tensor:
+    """Whether any live hypothesis of a sentence may still become one of the wanted best, bool [batch].
+
+    A log-probability only falls, and the ranking says what a live hypothesis can reach at best.
+    """
+    scores = how.ranking.scores(beam.log_probabilities, beam.lengths, beam.records)
+    finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), how.wanted)
+    bounds = how.ranking.bounds(beam.log_probabilities, limits[:, None])
+    alive = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
+    alive = alive & (beam.time < limits)[:, None]
+    return ops.any(alive & (bounds > finished[:, -1:]), axis=1)

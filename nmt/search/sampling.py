@@ -1,0 +1,77 @@
+"""Ancestral sampling: each slot is a hypothesis of its own, whose next piece is drawn from the model's distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keras import ops
+
+from nmt.attention import Tensor
+from nmt.search.beam import IMPOSSIBLE, Beam
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draws the next piece of each hypothesis; a `Search.choose` for independent slots.
+
+    The log-probabilities are divided by the temperature, then all but the likeliest are left out. What is drawn for a
+    sentence depends on its own number and on nothing else in the batch.
+
+    Args:
+        numbers: of each sentence's draw, uint32 [batch]; the same numbers give the same samples.
+        temperature: above 1 flatter, below 1 sharper than the model.
+        top_k: only so many of the likeliest pieces; 0: all.
+        top_p: only the likeliest pieces that together have this mass, at least one (nucleus sampling, Holtzman et al.
+            2020); 1: all.
+    """
+
+    numbers: Tensor
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def __call__(self, beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
+        batch, slots, vocabulary = ops.shape(continuations)[0], continuations.shape[1], continuations.shape[2]
+        kept = truncated(continuations / self.temperature, self.top_k, self.top_p)
+        # The argmax of log-probability + Gumbel noise is a draw from the distribution (Maddison et al. 2014).
+        noise = gumbel(self.numbers, beam.time, slots, vocabulary)
+        pieces = ops.argmax(kept + noise, axis=-1)
+        parents = ops.broadcast_to(ops.arange(slots, dtype="int32"), (batch, slots))
+        return parents, ops.cast(pieces, "int32")
+
+
+def truncated(values: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Unnormalized log-probabilities [..., vocabulary] with the unlikely ones made impossible; see `Sampling`."""
+    if top_k:
+        likeliest, _ = ops.top_k(values, min(top_k, values.shape[-1]))
+        values = ops.where(values < likeliest[..., -1:], IMPOSSIBLE, values)
+    if top_p < 1:
+        falling = -ops.sort(-values, axis=-1)
+        mass = ops.softmax(falling, axis=-1)
+        # A piece is kept while those before it have less than the wanted mass.
+        inside = ops.cumsum(mass, axis=-1) - mass < top_p
+        least = ops.min(ops.where(inside, falling, -IMPOSSIBLE), axis=-1, keepdims=True)
+        values = ops.where(values < least, IMPOSSIBLE, values)
+    return values
+
+
+def gumbel(numbers: Tensor, time: Tensor, slots: int, vocabulary: int) -> Tensor:
+    """Standard Gumbel noise, float32 [batch, slots, vocabulary]: a function of the sentence's number, step, slot and
+    piece alone, on every backend; a stateful or batch-shaped generator would make samples depend on batch mates."""
+    rows = _mixed(numbers ^ _mixed(ops.cast(time, "uint32") + 1))  # [batch]
+    cells = _mixed(rows[:, None] + _counted(slots) * 0x9E3779B9)  # [batch, slots]
+    bits = _mixed(cells[:, :, None] + _counted(vocabulary) * 0x85EBCA6B)
+    uniform = (ops.cast(ops.right_shift(bits, 8), "float32") + 0.5) * 2.0**-24  # never 0 or 1
+    return -ops.log(-ops.log(uniform))
+
+
+def _counted(count: int) -> Tensor:
+    return ops.cast(ops.arange(1, count + 1, dtype="int32"), "uint32")
+
+
+def _mixed(bits: Tensor) -> Tensor:
+    """A bijection of 32 bits in which every bit of the input sways every bit of the output: two rounds of
+    multiplication and xor-shift, constants found by Wellons (2018, "Prospecting for hash functions")."""
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        bits = ops.bitwise_xor(bits, ops.right_shift(bits, shift)) * ops.cast(factor, "uint32")
+    return ops.bitwise_xor(bits, ops.right_shift(bits, 16))
