@@ -31,7 +31,7 @@ class Constraints(Guide):
     """Phrases that every finished hypothesis holds, in any order, without overlap.
 
     A hypothesis that leaves a phrase before its end has to begin it anew. The sentence does not end before all are
-    met, and when only as many pieces are left as it takes, nothing else may come. What a phrase needs is allowed
+    met, and where only as many pieces are left as they take, nothing else comes. What a phrase needs is allowed
     whatever other guides say. After a phrase its last word may not be gone on with.
 
     Args:
@@ -100,11 +100,11 @@ class Constraints(Guide):
         end = ops.arange(vocabulary) == EOS
         banned = banned | (end & (missing > 0)) | (self.joins & progress.closed[:, :, None])
         banned = ops.logical_and(banned, ops.logical_not(wanted))
-        # Leaving a phrase costs at most its pieces: from here on that cannot be afforded.
-        left = (self.limits - beam.time)[:, None, None]
-        slack = ops.max(self.lengths, axis=-1)[:, None, None]
-        hurry = (missing > 0) & (left <= missing + 1 + slack)
-        return ops.where(hurry, ops.logical_not(wanted), banned)
+        # What is not wanted loses the phrase at hand, but may begin another; after it there must be room for the rest.
+        begins = among(ops.where(progress.met, PAD, self.phrases[:, None, :, 0]), vocabulary)
+        needed = missing + progress.count[:, :, None] + ops.where(begins, 0, 1) + 1
+        late = (missing > 0) & (needed > (self.limits - beam.time)[:, None, None]) & ops.logical_not(wanted)
+        return ops.logical_or(banned, late)
 
 
 def _progress(beam: Beam) -> Progress:
