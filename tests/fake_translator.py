@@ -45,6 +45,7 @@ class Translator:
     searches: list[SearchConfig | None] = []
 
     fingerprint = "fake"
+    interrupts = True
     loaded: list[tuple[tuple[str | Path, ...], dict[str, Any]]] = []
 
     @classmethod
@@ -79,7 +80,7 @@ class Translator:
             yield _pair(source, target, truncated=False)
 
     def _translate(self, sentence: str) -> Translation:
-        if sentence == "interrupt":
+        if sentence == "interrupt" and self.interrupts:
             raise KeyboardInterrupt
         if sentence == "mendable":
             raise NmtError("a sentence\nthat can be mended")
@@ -94,7 +95,8 @@ def _pair(source: str, target: str, truncated: bool) -> Translation:
     sides = (tuple(source.split()), tuple(target.split())) if source.split() and target.split() else ((), ())
     weights = np.eye(len(sides[1]), len(sides[0]), dtype=np.float32)
     alignment = WordAlignment(*sides, weights, 1 - weights.sum(axis=1))
-    return Translation(source, target, -1.5, -1.0, alignment, truncated)
+    pieces = (*target.split(), "</s>")
+    return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, (-1.5 / len(pieces),) * len(pieces))
 
 
 if __name__ == "__main__":

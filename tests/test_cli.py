@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pty
@@ -13,15 +14,16 @@ from pathlib import Path
 
 import fake_translator
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nmt
-from nmt.cli import main
+from nmt.cli import arguments, main, translation
 from nmt.cli.configuration import load_config
 from nmt.cli.files import whole_file
-from nmt.config import RunConfig
+from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
+from nmt.mbr import expected_utilities
 
 REPOSITORY = Path(__file__).parent.parent
 HEAVY = {"jax", "jsonargparse", "keras", "matplotlib", "numpy", "sacrebleu", "sentencepiece", "tensorflow"}
@@ -170,6 +172,7 @@ def test_interrupt(model, write, capsys, tmp_path):
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8"), max_size=30), max_size=12)
 
 
+@settings(deadline=None)
 @given(lines=LINES)
 def test_as_many_lines_out_as_in(lines, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -224,6 +227,134 @@ def test_input_may_be_the_output(model, write):
     path = write("text", "a b", "c")
     assert main(["translate", "--model", model, "--input", path, "--output", path]) == 0
     assert Path(path).read_text() == "A B\nC\n"
+
+
+@pytest.fixture
+def windows_of_four(monkeypatch):
+    monkeypatch.setattr(translation, "WINDOW", fake_translator.WINDOW)
+
+
+LONG = [f"word {number}" for number in range(10)]
+
+
+def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
+    """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
+    output, links = tmp_path / "out", tmp_path / "links"
+    files = ["--output", str(output), "--alignments", str(links)]
+    source = write("in", *LONG[:8], "interrupt", LONG[9])
+    command = ["translate", "--model", model, "--input", source, *files]
+    assert main(command) == 130
+    assert "nmt: 8 lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert not output.exists()
+    assert main(command) == 2  # not overwritten by mistake
+    assert "8 lines of an interrupted translation are there: go on with --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 130
+    assert "going on behind line 8" in capsys.readouterr().err
+    assert main([*command, "--resume", "--beam-size", "7"]) == 2
+    assert "made from another model, input or search" in capsys.readouterr().err
+    fake_translator.Translator.interrupts = False
+    try:
+        assert main([*command, "--resume"]) == 0
+    finally:
+        fake_translator.Translator.interrupts = True
+    assert output.read_text() == "".join(f"{line.upper()}\n" for line in [*LONG[:8], "interrupt", LONG[9]])
+    assert len(links.read_text().splitlines()) == 10
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
+
+
+def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, windows_of_four):
+    """What a killed process left behind its last whole window is cut off."""
+    source, output = write("in", *LONG), tmp_path / "out"
+    command = ["translate", "--model", model, "--input", source, "--output", str(output)]
+    assert main([*command[:4], write("bad", *LONG[:8], "interrupt"), *command[5:]]) == 130
+    (tmp_path / ".out.part").write_text("".join(f"{line.upper()}\n" for line in LONG[:5]) + "WOR")
+    assert main([*command, "--resume"]) == 2  # the input is another one
+    (tmp_path / ".out.part").unlink()
+    assert main(command) == 0
+    assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
+
+
+def test_the_window_is_the_translator_s():
+    from nmt.translator import WINDOW
+
+    assert translation.WINDOW == WINDOW
+
+
+def test_nbest_lists(model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "a", "b"), "--nbest", "2"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "0 ||| A ||| log_probability= -1.5000 ||| -1.0000",
+        "0 ||| A! ||| log_probability= -2.5000 ||| -1.0000",
+        "1 ||| B ||| log_probability= -1.5000 ||| -1.0000",
+        "1 ||| B! ||| log_probability= -2.5000 ||| -1.0000",
+    ]
+
+
+def test_minimum_bayes_risk_chooses_what_the_others_agree_with(model, write, capsys):
+    """A list of the best counts by probability, samples count alike."""
+    command = ["translate", "--model", model, "--input", write("in", "word"), "--mbr", "chrf", "--nbest", "3"]
+    assert main(command) == 0
+    assert main([*command, "--method", "sample"]) == 0
+    candidates = ["WORD", "WORD!", "WORD!!"]
+    expected = []
+    for chances in ([-1.5, -2.5, -3.5], None):
+        values = expected_utilities(candidates, "chrf", chances)
+        expected.append(candidates[values.index(max(values))])
+    assert capsys.readouterr().out.splitlines() == expected
+    assert expected[0] != expected[1]
+
+
+def test_prefixes_and_phrases_go_line_by_line(model, write, capsys):
+    files = ["--prefixes", write("p", "Da", ""), "--phrases", write("w", "rot\tgrün", "")]
+    assert main(["translate", "--model", model, "--input", write("in", "a", "b"), *files]) == 0
+    assert capsys.readouterr().out == "Da rot grün A\nB\n"
+    assert main(["translate", "--model", model, "--input", write("in", "a"), *files]) == 2
+    assert "differ in lines" in capsys.readouterr().err
+
+
+def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, capsys):
+    command = ["translate", "--model", model, "--input", write("in", "a"), "--lexicon"]
+    assert main([*command, write("l", "Wien\tVienna", "Rom"), "--copy-unknown"]) == 2
+    assert "l:2: expected a source word, a tab" in capsys.readouterr().err
+    assert main([*command, write("l", "Wien\tVienna")]) == 2
+    assert "give --copy-unknown too" in capsys.readouterr().err
+
+
+def test_several_models_are_an_ensemble(model, write):
+    fake_translator.Translator.loaded.clear()
+    command = ["translate", "--model", model, model, "--averaging", "log_probability", "--checkpoints", "2"]
+    assert main([*command, "--input", write("in", "a")]) == 0
+    how = {"averaging": "log_probability", "checkpoints": 2, "precision": "float32"}
+    assert fake_translator.Translator.loaded == [((model, model), how)]
+
+
+def test_every_field_of_the_search_is_a_flag_with_its_help(model, write):
+    """And what a flag says arrives."""
+    for field in dataclasses.fields(SearchConfig):
+        assert arguments.field_help(SearchConfig)[field.name]
+    flags = "--method sample --temperature 0.5 --suppress <unk> x --no-repeat-ngram 3 --copy-unknown --top-p 0.9"
+    assert main(["translate", "--model", model, "--input", write("in", "a"), *flags.split()]) == 0
+    (search,) = fake_translator.Translator.searches
+    assert (search.method, search.temperature, search.suppress) == ("sample", 0.5, ("<unk>", "x"))
+    assert (search.no_repeat_ngram, search.copy_unknown, search.top_p) == (3, True, 0.9)
+    assert search.length_penalty == 0.5  # the run's own
+
+
+def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys):
+    files = ["--source", write("s", "a b", "", "c"), "--target", write("t", "x y", "z", "w")]
+    assert main(["score", "--model", model, *files]) == 0
+    output = capsys.readouterr()
+    assert output.out == "-1.5000\t3\n-1.5000\t2\n-1.5000\t2\n"
+    # exp(4.5 / 7) and exp(4.5 / 4).
+    assert "log-probability -4.50 in 7 pieces and 4 words: perplexity 1.902 a piece, 3.08 a word" in output.err
+    assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first == {
+        "line": 1,
+        "log_probability": -1.5,
+        "pieces": ["x", "y", "</s>"],
+        "piece_log_probabilities": [-0.5, -0.5, -0.5],
+    }
 
 
 def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, capsys):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import keras
@@ -16,7 +17,7 @@ from nmt import inference
 from nmt.batching import Sequences, make_batch
 from nmt.config import SearchConfig
 from nmt.engine import TrainStep
-from nmt.inference import Hypothesis, Inference, windows
+from nmt.inference import Demand, Hypothesis, Inference, windows
 from nmt.tokenizer import BOS, EOS, PAD
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
@@ -60,6 +61,8 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inferenc
         np.testing.assert_allclose(one.weights.sum(axis=1), 1.0, atol=1e-5)
         penalty = ((5 + steps) / 6) ** config.length_penalty
         np.testing.assert_allclose(one.score, one.log_probability / penalty, rtol=1e-5)
+        np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities[:steps], atol=1e-4)
+        np.testing.assert_allclose(one.piece_log_probabilities.sum(), one.log_probability, atol=1e-4)
         if one.finished:
             np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
 
@@ -103,6 +106,91 @@ def test_order_and_company_change_nothing(engine: Inference, config: SearchConfi
     for others in (backwards, alone, narrow):
         for one, two in zip(together, others, strict=True):
             close(one, two)
+
+
+WAYS = {
+    "sample": SearchConfig(method="sample", temperature=1.3, top_k=9, top_p=0.95),
+    "no repeats": replace(BEAM, no_repeat_ngram=2, min_length_ratio=1.0, coverage_penalty=0.3),
+    "power, diverse": replace(BEAM, normalization="power", diversity=0.5),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_of_searching_depends_on_order_or_company(engine: Inference, way: str) -> None:
+    """Three hypotheses of each sentence, what is asked of some of them included; samples go by a sentence's number."""
+    config, numbers = WAYS[way], np.arange(len(SOURCES)) + 40
+    demands = [Demand(), Demand((5,), [[6, 7]]), Demand((), [[4], [8, 9]]), Demand(), Demand((9,)), Demand()]
+
+    def found(rows: Sequence[int], config: SearchConfig) -> list[list[Hypothesis]]:
+        chosen = [SOURCES[row] for row in rows], config, 3, [demands[row] for row in rows]
+        return engine.find(*chosen, suppressed=[10], numbers=numbers[list(rows)])
+
+    together = found(range(6), config)
+    backwards = found(range(5, -1, -1), config)[::-1]
+    narrow = found(range(6), replace(config, batch_tokens=12))
+    for row, hypotheses in enumerate(together):
+        for others in (backwards[row], narrow[row]):
+            assert len(others) == len(hypotheses)
+            for one, two in zip(hypotheses, others, strict=True):
+                close(one, two)
+        for hypothesis in hypotheses:
+            assert 10 not in hypothesis.ids
+            assert tuple(hypothesis.ids[: len(demands[row].prefix)]) == tuple(demands[row].prefix)
+            text = ",".join(map(str, hypothesis.ids)) + ","
+            for phrase in demands[row].phrases if hypothesis.finished else ():
+                assert ",".join(map(str, phrase)) + "," in text
+
+
+def test_rescoring_what_was_demanded_or_drawn_gives_its_log_probability(engine: Inference) -> None:
+    """What may not come, and what must, is no reason to think it likelier than the model does."""
+    demands = [Demand((5,), [[6, 7]])] * len(SOURCES)
+    for config in WAYS.values():
+        found = [h[0] for h in engine.find(SOURCES, config, demands=demands)]
+        forced = engine.score(SOURCES, [h.ids for h in found])
+        for one, two in zip(found, forced, strict=True):
+            steps = len(one.piece_log_probabilities)
+            np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities[:steps], atol=1e-4)
+
+
+def test_another_seed_draws_other_samples_and_the_same_seed_the_same(engine: Inference) -> None:
+    def drawn(seed: int) -> list[list[int]]:
+        return [h.ids for h in engine.translate(SOURCES * 3, replace(WAYS["sample"], seed=seed))]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+def test_nbest_hypotheses_differ_and_fall(engine: Inference) -> None:
+    for hypotheses in engine.find(SOURCES, BEAM, nbest=4):
+        assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses) > 1
+        scores = [h.score for h in hypotheses if h.finished]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("averaging", ["probability", "log_probability"])
+def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str) -> None:
+    """The search's numbers are those of the averages, piece by piece, in NumPy."""
+    models = [make_model(seed=seed) for seed in (1, 2, 3)]
+    both = Inference(*models, averaging=averaging)
+    found = both.translate(SOURCES, BEAM)
+    scored = both.score(SOURCES, [h.ids for h in found])
+    for source, one, two in zip(SOURCES, found, scored, strict=True):
+        target_in = np.array([[BOS, *one.ids]])
+        each = [np.array(model(np.array([[*source, EOS]]), target_in)[0][0], float) for model in models]
+        each = [logits - np.log(np.exp(logits).sum(-1, keepdims=True)) for logits in each]
+        mean = np.log(np.mean(np.exp(each), axis=0)) if averaging == "probability" else np.mean(each, axis=0)
+        mean -= np.log(np.exp(mean).sum(-1, keepdims=True))
+        expected = mean[np.arange(len(one.ids) + 1), [*one.ids, EOS]]
+        steps = len(one.piece_log_probabilities)
+        np.testing.assert_allclose(one.piece_log_probabilities, expected[:steps], atol=1e-4)
+        np.testing.assert_allclose(two.piece_log_probabilities, expected, atol=1e-4)
+        np.testing.assert_allclose(one.weights, two.weights[:steps], atol=1e-5)
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model(engine: Inference) -> None:
+    twice = Inference(*engine.models, *engine.models)
+    for one, two in zip(engine.translate(SOURCES, BEAM), twice.translate(SOURCES, BEAM), strict=True):
+        close(one, two)
 
 
 def test_scoring_does_not_depend_on_order_or_company(engine: Inference) -> None:

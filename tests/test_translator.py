@@ -14,8 +14,10 @@ import nmt
 from nmt import translator as room
 from nmt.alignment import WordAlignment
 from nmt.corpus import CorpusError
-from nmt.run import RunError
-from nmt.translator import Translation, Translator
+from nmt.errors import NmtError
+from nmt.run import Run, RunError, load_arrays
+from nmt.tokenizer import UNK, Words
+from nmt.translator import Constraint, Translation, Translator
 
 SENTENCES = copy_task.sentences(30, seed=5, longest=9)
 
@@ -172,6 +174,114 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
     (tmp_path / "config.json").write_text(config.replace('"attention": 32', '"attention": 16'))
     with pytest.raises(ValueError, match=r"best\.npz: .* has shape \(32, 32\); the model needs \(32, 16\)"):
         Translator.load(tmp_path)
+
+
+def test_constraints_are_in_the_translations(translator):
+    asked = [Constraint(), Constraint("elo"), Constraint(phrases=("iko elo", "omo")), Constraint("abo abo", ("elo",))]
+    found = list(translator.translate(SENTENCES[:4], constraints=asked))
+    for translation, constraint in zip(found, asked, strict=True):
+        assert f"{translation.text} ".startswith(f"{constraint.prefix} ".lstrip())
+        assert all(f" {phrase} " in f" {translation.text} " for phrase in constraint.phrases)
+    assert same(found[0], next(translator.translate(SENTENCES[:1])))
+
+
+def test_what_cannot_be_asked_for_is_refused(translator):
+    with pytest.raises(NmtError, match="sentence 2: 'Ω' has characters that the target vocabulary does not have"):
+        list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
+    with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
+        list(translator.translate(["ba"], replace(translator.config.search, suppress=("nowhere",))))
+    with pytest.raises(NmtError, match="3 translations of each sentence from a beam of 2: raise beam_size to 3"):
+        list(translator.translate_nbest(["ba"], replace(translator.config.search, beam_size=2), 3))
+
+
+def test_suppressed_pieces_do_not_come(translator):
+    (usual,) = translator.translate(["ba ki"])
+    search = replace(translator.config.search, suppress=(usual.pieces[0],))
+    (other,) = translator.translate(["ba ki"], search)
+    assert usual.pieces[0] not in other.pieces
+
+
+def test_nbest_lists_begin_with_the_translation(translator):
+    search = replace(translator.config.search, beam_size=4)
+    for best, listed in zip(
+        translator.translate(SENTENCES[:6], search), translator.translate_nbest(SENTENCES[:6], search, 4), strict=True
+    ):
+        assert same(best, listed[0])
+        assert len({t.pieces for t in listed}) == len(listed) == 4
+
+
+def test_samples_do_not_depend_on_windows(translator, monkeypatch):
+    search = replace(translator.config.search, method="sample", temperature=2.0)
+    whole = [t.text for t in translator.translate(SENTENCES, search)]
+    monkeypatch.setattr(room, "WINDOW", 7)
+    assert [t.text for t in translator.translate(SENTENCES, search)] == whole
+    tail = [found[0].text for found in translator.translate_nbest(SENTENCES[9:], search, 1, first=9)]
+    assert tail == whole[9:]
+
+
+def test_an_ensemble_of_a_run_with_itself_is_that_run(directory, translator):
+    both = Translator.load(directory, directory)
+    assert all(map(same, translator.translate(SENTENCES[:5]), both.translate(SENTENCES[:5])))
+
+
+def test_an_ensemble_needs_one_vocabulary(directory, tmp_path):
+    other = copy_task.config(directory, name="other", directory=str(tmp_path), training={"passes": 1})
+    other = replace(other, vocabulary=replace(other.vocabulary, type="char"))
+    nmt.train(other)
+    with pytest.raises(RunError, match="has other vocabularies than"):
+        Translator.load(directory, tmp_path / "other")
+
+
+def test_the_mean_of_the_newest_checkpoints(directory):
+    """The run keeps one: its mean is itself, and two are too many."""
+    run = Run.open(directory)
+    arrays = load_arrays(run.checkpoints()[-1])
+    translator = Translator.load(directory, checkpoints=1)
+    weights = {v.path: np.array(v.value) for v in translator._inference.models[0].trainable_variables}
+    assert len(weights) > 10
+    for path, value in weights.items():
+        (name,) = [name for name in arrays if name.partition("/")[2] == path]
+        np.testing.assert_array_equal(value, arrays[name])
+    with pytest.raises(RunError, match=r"keeps 1 checkpoints, 2 are wanted: train with training\.checkpoints\.keep 2"):
+        Translator.load(directory, checkpoints=2)
+
+
+@pytest.mark.parametrize(
+    ("word", "source", "lexicon", "expected"),
+    [
+        ("⁇", "Zürich,", {}, "Zürich"),
+        ("⁇,", "Zürich,", {}, "Zürich,"),
+        ("l'⁇⁇", "Rhein", {}, "l'Rhein"),
+        ("⁇", "Wien", {"Wien": "Vienna"}, "Vienna"),
+        ("⁇.", "Wien.", {"Wien": "Vienna"}, "Vienna."),
+        ("⁇", "…", {}, "…"),
+    ],
+)
+def test_unknown_pieces_become_copies(word, source, lexicon, expected):
+    alignment = WordAlignment(("zu", source), ("a", word), [[0.9, 0.1], [0.2, 0.7]], [0.0, 0.1])
+    translation = Translation("zu " + source, f"a {word}", -1.0, -1.0, alignment)
+    pieces = Words(translation.text, ["a", word], [5, UNK], [0, 1])
+    copied = room._with_copies(translation, pieces, lexicon)
+    assert copied.text == f"a {expected}"
+    assert copied.alignment.target == ("a", expected)
+    assert copied.alignment.links == alignment.links
+
+
+def test_copies_in_a_translation(translator):
+    """Made to come out, an unknown piece is replaced by the source word that it attends to."""
+    bias = translator._inference.models[0].output_bias
+    usual = np.array(bias.value)
+    bias.assign(np.where(np.arange(len(usual)) == UNK, 30.0, np.where(np.arange(len(usual)) == 3, 27.0, usual)))
+    try:
+        plain, copied = (
+            next(translator.translate(["ba ki ma"], replace(translator.config.search, copy_unknown=copy)))
+            for copy in (False, True)
+        )
+    finally:
+        bias.assign(usual)
+    assert "⁇" in plain.text
+    assert set(copied.text.split()) <= {"ba", "ki", "ma"}
+    assert copied.alignment.target == tuple(copied.text.split())
 
 
 def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeypatch):

@@ -30,13 +30,18 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     """The model or ensemble, and its own search with what the command line says over it."""
     given = search_flags(arguments)
     SearchConfig(**given)  # checked before the seconds that loading takes
-    translator = load_run(
+    translator = load_models(arguments)
+    return translator, replace(translator.config.search, **given)
+
+
+def load_models(arguments: Namespace) -> Translator:
+    """The model or ensemble that a command line names."""
+    return load_run(
         *arguments.model,
         averaging=arguments.averaging,
         checkpoints=arguments.checkpoints,
         precision=arguments.precision,
     )
-    return translator, replace(translator.config.search, **given)
 
 
 def load_run(*directories: str, **how: Any) -> Translator:

@@ -13,7 +13,7 @@ from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
 from nmt.cli.files import Growing, can_grow, count_lines, require_same_length, whole_file
-from nmt.cli.loading import lines_of, load, say, watched
+from nmt.cli.loading import lines_of, load, load_models, say, watched
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -189,7 +189,7 @@ def score(arguments: Namespace) -> None:
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
     summed, pieces, words = 0.0, 0, 0
     with whole_file(arguments.output) as output:
-        translator, _ = load(arguments)
+        translator = load_models(arguments)
         progress = lines_of(total)
         pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
         for pair in watched(pairs, progress):

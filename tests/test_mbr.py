@@ -1,0 +1,34 @@
+"""Minimum Bayes risk: numbers by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics.chrf import CHRF
+
+from nmt.mbr import expected_utilities
+
+WORDS = st.lists(st.sampled_from(["a b", "a c", "d", "a b c", "x y z"]), min_size=1, max_size=6)
+
+
+def test_a_candidate_is_compared_with_all_of_them_weighted() -> None:
+    """chrF of a sentence with itself is 100, with one that shares nothing 0."""
+    assert expected_utilities(["aaa", "aaa", "zzz"], "chrf") == pytest.approx([200 / 3, 200 / 3, 100 / 3])
+    chances = [math.log(0.2), math.log(0.6)]
+    assert expected_utilities(["aaa", "zzz"], "chrf", chances) == pytest.approx([25, 75])
+
+
+def test_bleu_is_that_of_sentences_with_the_orders_that_they_have() -> None:
+    assert expected_utilities(["a b", "a b"], "bleu") == pytest.approx([100, 100])
+
+
+@given(candidates=WORDS)
+def test_the_plain_double_sum(candidates: list[str]) -> None:
+    metric = CHRF()
+    expected = [
+        sum(metric.sentence_score(one, [other]).score for other in candidates) / len(candidates) for one in candidates
+    ]
+    assert expected_utilities(candidates, "chrf") == pytest.approx(expected)
