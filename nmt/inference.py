@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, source_rows
 from nmt.config import SearchConfig
 from nmt.engine import compile_function
+from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
 from nmt.tokenizer import BOS, PAD
@@ -53,6 +54,7 @@ class Inference:
         self.model = model
         self._searches: dict[tuple[int, float], Callable[..., Any]] = {}
         self._score = compile_function(self._score_batch)
+        self._score_seen = compile_function(self._score_visible)
 
     def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
         """The best hypothesis of each source sentence (pieces without end of sentence), in order.
@@ -123,6 +125,53 @@ class Inference:
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
         logits, weights = self.model(source, target_in, training=False)
         return token_losses(logits, target_out), weights
+
+    def erase(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        erased: Sequence[Sequence[Collection[int]]],
+        way: Way = "word",
+        batch_tokens: int = 4000,
+    ) -> list[np.ndarray]:
+        """Teacher forcing of each pair once for every set of source pieces that is erased from it.
+
+        All of them together are sorted by length and cut into batches, whatever pair they belong to.
+
+        Args:
+            sources, targets: pieces of the pairs, without end of sentence.
+            erased: for each pair the sets of places in its source that are erased, one at a time; the empty set
+                leaves it whole.
+            way: how, see `erasure.Way`.
+
+        Returns:
+            For each pair the log-probabilities of its pieces and its end, float32 [sets, target pieces + 1], in nats.
+        """
+        trials = [(pair, places) for pair, sets in enumerate(erased) for places in sets]
+        gone = [frozenset(places) if way == "word" else frozenset() for _, places in trials]
+        read = [[p for i, p in enumerate(sources[trials[k][0]]) if i not in gone[k]] for k in range(len(trials))]
+        source = Sequences.of(read)
+        target = Sequences.of([targets[pair] for pair, _ in trials])
+        found: list[np.ndarray] = [np.zeros(0, np.float32)] * len(trials)
+        order = by_length(source.lengths, target.lengths, np.arange(len(trials)))
+        for rows in cut(np.maximum(source.lengths, target.lengths) + 1, order, batch_tokens):
+            batch = make_batch(source, target, rows)
+            seen = np.ones(batch.source.shape, bool)
+            if way == "attention":
+                for row, index in enumerate(rows):
+                    seen[row, list(trials[index][1])] = False
+            losses = ops.convert_to_numpy(self._score_seen(batch.source, seen, batch.target_in, batch.target_out))
+            for row, index in enumerate(rows):
+                found[index] = -losses[row, : target.lengths[index] + 1]
+        rest = iter(found)
+        return [np.array([next(rest) for _ in sets]) for sets in erased]
+
+    def _score_visible(self, source: Any, seen: Any, target_in: Any, target_out: Any) -> Any:
+        """Losses where the decoder attends to nothing but what is `seen`, bool [batch, positions]."""
+        memory, final, mask = self.model.encode(source)
+        embedded = self.model.embed(target_in, self.model.target_embedding, training=False)
+        readout, _ = self.model.decoder(embedded, memory, final, ops.logical_and(mask, seen))
+        return token_losses(self.model.logits(readout), target_out)
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

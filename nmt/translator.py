@@ -13,6 +13,7 @@ from nmt.alignment import WordAlignment, word_alignment
 from nmt.config import SearchConfig
 from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays
+from nmt.erasure import Erasure, Way
 from nmt.inference import Hypothesis, Inference, windows
 from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
@@ -22,6 +23,8 @@ from nmt.tokenizer import Words
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""
 
+ERASURE_WINDOW = 50
+"""Sentences that are erased from together."""
 
 EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True)
 """Of a sentence with nothing to translate."""
@@ -40,6 +43,8 @@ class Translation:
     alignment: WordAlignment
     truncated: bool = False
     """Whether the source was longer than `search.max_source` pieces and was cut there."""
+    pieces: int = 0
+    """What `log_probability` is the sum over: the target's pieces, and its end where it has one."""
 
 
 class Translator:
@@ -106,6 +111,54 @@ class Translator:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield _translation(source, target, hypothesis, limit)
 
+    def erase(self, sources: Iterable[str], targets: Iterable[str], way: Way = "word") -> Iterator[Erasure]:
+        """What each target word of given pairs loses when a source word is erased, in order.
+
+        A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The targets are
+        segmented as given ones are, which a search may have done otherwise.
+
+        Args:
+            sources, targets: as in `align`.
+            way: how a word is erased, see `erasure.Way`.
+
+        Raises:
+            CorpusError: one side has more sentences than the other.
+        """
+        limit = self.config.search.max_source
+        for window in windows(zip_longest(sources, targets), ERASURE_WINDOW):
+            if any(None in pair for pair in window):
+                raise CorpusError("one side has more sentences than the other: give as many targets as sources")
+            pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in window]
+            pairs = [(source._replace(ids=source.ids[:limit]), target) for source, target in pairs]
+            scored = self._inference.erase(
+                [source.ids for source, _ in pairs],
+                [target.ids for _, target in pairs],
+                [[(), *_places(source).values()] if source.ids and target.ids else [] for source, target in pairs],
+                way,
+            )
+            yield from (_erasure(*pair, trials, way) for pair, trials in zip(pairs, scored, strict=True))
+
+
+def _places(source: Words) -> dict[int, list[int]]:
+    """For each word that has pieces the places of these."""
+    places: dict[int, list[int]] = {}
+    for place, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
+        places.setdefault(word, []).append(place)
+    return places
+
+
+def _erasure(source: Words, target: Words, trials: np.ndarray, way: Way) -> Erasure:
+    """From log-probabilities [trials, target pieces + 1]: with the whole source, then without each word that has
+    pieces; no trials where there is nothing to erase or to lose."""
+    sums = np.zeros((len(trials), len(target.words)))
+    for piece, word in enumerate(target.word_of_piece):
+        sums[:, word] += trials[:, piece]
+    whole = sums[0] if len(trials) else np.zeros(len(target.words))
+    falls = np.zeros((len(target.words), len(source.words)))
+    for word, without in zip(_places(source), sums[1:], strict=False):
+        falls[:, word] = whole - without
+    return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), way)
+
 
 def symmetrized(
     pairs: Iterable[Translation], reverse: Translator, method: Symmetrization = "grow-diag-final-and"
@@ -142,4 +195,5 @@ def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: in
         score=hypothesis.score,
         alignment=alignment,
         truncated=len(source.ids) > limit,
+        pieces=len(hypothesis.weights),
     )
