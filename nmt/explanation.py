@@ -9,8 +9,9 @@ for Neural Machine Translation").
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from nmt.alignment import WordAlignment
 
 UNATTENDED = 0.2
 """A source word that receives less attention than this, over all target words together, is hardly attended to."""
-OVERATTENDED = 2.5
+OVERATTENDED = 2.0
 """A source word that receives more than this, in target words, is attended to too often."""
 UNUSUAL = 3.5
 """Score from which a pair is out of the ordinary (Iglewicz and Hoaglin 1993, "How to Detect and Handle Outliers")."""
@@ -75,6 +76,13 @@ class Explanation:
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in asdict(self).items()
         }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Explanation:
+        """Reads back what `to_json` wrote; None becomes NaN."""
+        numbers = {name: math.nan if value is None else value for name, value in values.items()}
+        words = {name: tuple(values[name]) for name in ("unattended", "overattended")}
+        return cls(**numbers | words | {"repeats": tuple((begin, end) for begin, end in values["repeats"])})
 
 
 class Measure(NamedTuple):
@@ -153,17 +161,25 @@ def repeats(words: Sequence[str]) -> tuple[Span, ...]:
     return tuple((run[0], run[-1] + 1) for run in runs)
 
 
-class Ranking(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Ranking:
     """The pairs of a corpus by how much they are out of the ordinary there."""
 
-    order: NDArray[np.int64]
-    """Indices of the pairs, the worst first; equals in their order, pairs blank on both sides last."""
-    scores: NDArray[np.float64]
-    """[pairs]: modified z-score of the pair's worst measure; infinite where one side is blank, NaN where both are."""
-    worst: NDArray[np.int64]
-    """[pairs]: which of `MEASURES` that is."""
+    z: NDArray[np.float64]
+    """[pairs, measures]: modified z-scores, positive where bad; infinite where one side is blank, NaN where there is
+    nothing to measure."""
     typical: NDArray[np.float64]
-    """[measures]: medians over the corpus."""
+    """[measures]: medians over the corpus, NaN where no pair has the measure."""
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """[pairs]: of the worst measure; NaN where both sides are blank."""
+        return np.fmax.reduce(self.z, axis=1)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Indices of the pairs, the worst first; equals in their order, pairs with nothing to measure last."""
+        return np.argsort(-self.scores, kind="stable")
 
 
 def rank(numbers: ArrayLike) -> Ranking:
@@ -178,60 +194,60 @@ def rank(numbers: ArrayLike) -> Ranking:
         numbers: [pairs, measures], of `Explanation.numbers`.
     """
     values = np.asarray(numbers, float).reshape(-1, len(MEASURES))
-    finite = np.where(np.isfinite(values), values, np.nan)
-    known = np.isfinite(values).any(axis=0)
-    typical = np.full(len(MEASURES), np.nan)
-    typical[known] = np.nanmedian(finite[:, known], axis=0)
-    z = np.column_stack([_bad(values[:, k], typical[k], m.worse) for k, m in enumerate(MEASURES)])
-    scores = z.max(axis=1)
-    scores[scores == -np.inf] = np.nan
-    return Ranking(np.argsort(-scores, kind="stable"), scores, z.argmax(axis=1), typical)
+    columns = [_outlying(values[:, place], measure.worse) for place, measure in enumerate(MEASURES)]
+    return Ranking(np.column_stack([z for z, _ in columns]), np.array([median for _, median in columns]))
 
 
-def _bad(values: NDArray[np.float64], median: float, worse: int) -> NDArray[np.float64]:
-    """Modified z-scores, positive where bad; -inf where there is no value."""
-    away = values - (median if math.isfinite(median) else 0.0)
-    sizes = np.abs(away[np.isfinite(away)])
-    spread = (np.median(sizes) / 0.6745 or 1.253314 * sizes.mean()) if len(sizes) else 0.0
-    # Where all are equal nothing stands out, but a blank side still does.
-    z = away / spread if spread > 0 else np.where(np.isfinite(away), 0.0, away)
-    z = np.abs(z) if worse == 0 else worse * z
-    return np.where(np.isnan(z), -np.inf, z)
+def _outlying(values: NDArray[np.float64], worse: int) -> tuple[NDArray[np.float64], float]:
+    """Modified z-scores, positive where bad, and the median of the finite values."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return np.abs(values), math.nan
+    median = float(np.median(finite))
+    sizes = np.abs(finite - median)
+    # Where all are equal nothing stands out but a blank side.
+    spread = np.median(sizes) / 0.6745 or 1.253314 * sizes.mean() or math.inf
+    z = np.where(np.isfinite(values), (values - median) / spread, values)
+    return (np.abs(z) if worse == 0 else worse * z), median
 
 
 def reason(
-    found: Explanation, measure: int, typical: float, score: float, source: Sequence[str], target: Sequence[str]
+    found: Explanation, z: ArrayLike, typical: Sequence[float], source: Sequence[str], target: Sequence[str]
 ) -> str:
-    """What is wrong with a pair, in words.
+    """What is wrong with a pair, in words: each measure that is out of the ordinary, the worst first.
 
     Args:
         found: its measures.
-        measure: the worst, one of `MEASURES` by number.
-        typical: the median of that measure in the corpus.
-        score: of the pair.
+        z: their modified z-scores, a row of `Ranking.z`.
+        typical: `Ranking.typical`.
         source, target: its words.
     """
-    if math.isinf(score):
-        return "the target is blank" if source else "the source is blank"
-    if not score >= UNUSUAL:
-        return "nothing unusual" if source or target else "both sides are blank"
-    name, value = MEASURES[measure].name, found.numbers()[measure]
+    if not source or not target:
+        return (
+            "both sides are blank" if not source and not target else f"the {'target' if source else 'source'} is blank"
+        )
+    row = np.asarray(z, float)
+    unusual = [place for place in np.argsort(-row, kind="stable") if row[place] >= UNUSUAL]
+    said = (_in_words(MEASURES[place].name, found, float(typical[place]), source, target) for place in unusual)
+    return "; ".join(said) or "nothing unusual"
+
+
+def _in_words(name: str, found: Explanation, typical: float, source: Sequence[str], target: Sequence[str]) -> str:
+    if name == "log_probability":
+        return f"unlikely: {found.log_probability:.2f} nats a piece, usually {typical:.2f}"
+    if name == "entropy":
+        return f"attention is spread out: {found.entropy:.2f} nats, usually {typical:.2f}"
+    if name == "end_of_sentence":
+        return f"attention is on the end of sentence: {found.end_of_sentence:.2f} of it, usually {typical:.2f}"
     if name == "unattended":
         return f"hardly attended to, perhaps dropped: {_quoted(source[s] for s in found.unattended)}"
     if name == "overattended":
         return f"attended to too often, perhaps repeated: {_quoted(source[s] for s in found.overattended)}"
     if name == "repeated":
         return f"says again: {_quoted(' '.join(target[begin:end]) for begin, end in found.repeats)}"
-    if name == "length_ratio":
-        kind = "short" if value < typical else "long"
-        return f"{kind}: {len(target)} words for {len(source)}, usually {len(source) * math.exp(typical):.0f}"
-    what = {
-        "log_probability": "unlikely: {:.2f} nats a piece, usually {:.2f}",
-        "entropy": "attention spread out: entropy {:.2f} nats, usually {:.2f}",
-        "end_of_sentence": "attention on the end of sentence, not on words: {:.2f} of it, usually {:.2f}",
-    }
-    return what[name].format(value, typical)
+    kind = "short" if found.length_ratio < math.exp(typical) else "long"
+    return f"{kind}: {len(target)} words for {len(source)}, usually {len(source) * math.exp(typical):.0f}"
 
 
-def _quoted(texts: Any) -> str:
+def _quoted(texts: Iterable[str]) -> str:
     return ", ".join(f"'{text}'" for text in texts)

@@ -111,32 +111,28 @@ class Translator:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield _translation(source, target, hypothesis, limit)
 
-    def erase(self, sources: Iterable[str], targets: Iterable[str], way: Way = "word") -> Iterator[Erasure]:
-        """What each target word of given pairs loses when a source word is erased, in order.
+    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+        """Each pair with what its target words lose when a source word is erased, in order.
 
-        A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The targets are
-        segmented as given ones are, which a search may have done otherwise.
+        A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The text of a
+        translation is segmented as that of a given target is; a search may have found it in other pieces.
 
         Args:
-            sources, targets: as in `align`.
+            pairs: translations or aligned pairs of this model; may be a stream.
             way: how a word is erased, see `erasure.Way`.
-
-        Raises:
-            CorpusError: one side has more sentences than the other.
         """
         limit = self.config.search.max_source
-        for window in windows(zip_longest(sources, targets), ERASURE_WINDOW):
-            if any(None in pair for pair in window):
-                raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in window]
-            pairs = [(source._replace(ids=source.ids[:limit]), target) for source, target in pairs]
-            scored = self._inference.erase(
-                [source.ids for source, _ in pairs],
-                [target.ids for _, target in pairs],
-                [[(), *_places(source).values()] if source.ids and target.ids else [] for source, target in pairs],
-                way,
-            )
-            yield from (_erasure(*pair, trials, way) for pair, trials in zip(pairs, scored, strict=True))
+        for window in windows(pairs, ERASURE_WINDOW):
+            sources = [self.run.source.segment(pair.source) for pair in window]
+            sources = [source._replace(ids=source.ids[:limit]) for source in sources]
+            targets = [self.run.target.segment(pair.text) for pair in window]
+            erased = [
+                [(), *_places(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
+            ]
+            ids = [s.ids for s in sources], [t.ids for t in targets]
+            scored = self._inference.erase(*ids, erased, way)
+            for pair, source, target, trials in zip(window, sources, targets, scored, strict=True):
+                yield pair, _erasure(source, target, trials, way)
 
 
 def _places(source: Words) -> dict[int, list[int]]:

@@ -1,4 +1,4 @@
-"""The `nmt` command: train, translate, align, evaluate.
+"""The `nmt` command: train, translate, align, evaluate, explain.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -52,7 +52,13 @@ def _run(argv: list[str]) -> int:
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.config, rest) else INTERRUPTED
-    {"translate": commands.translate, "align": commands.align, "evaluate": commands.evaluate}[parsed.command](parsed)
+    handlers = {
+        "translate": commands.translate,
+        "align": commands.align,
+        "evaluate": commands.evaluate,
+        "explain": commands.explain,
+    }
+    handlers[parsed.command](parsed)
     return 0
 
 

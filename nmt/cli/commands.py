@@ -19,6 +19,7 @@ from nmt.errors import NmtError
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
+    from nmt.erasure import Erasure
     from nmt.links import Gold, Links
     from nmt.translator import Translation, Translator
 
@@ -86,18 +87,14 @@ def align(arguments: Namespace) -> None:
     """`nmt align`: Pharaoh links, all numbers as JSON, and plots of the first pairs."""
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
-    if arguments.target and (arguments.beam_size, arguments.length_penalty) != (None, None):
-        raise NmtError("--beam-size and --length-penalty are for a search: with --target nothing is searched for")
+    _refuse_search_flags(arguments)
     if arguments.symmetrize and not arguments.reverse:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     translator, search = _load(arguments)
     reverse = _open(arguments.reverse) if arguments.reverse else None
-    directory = Path(arguments.output)
-    if directory.exists() and not directory.is_dir():
-        raise NmtError(f"{directory}: is a file; name a directory to write into")
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = _output_directory(arguments.output)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
@@ -110,6 +107,19 @@ def align(arguments: Namespace) -> None:
     if gold is not None:
         _score_links(links, gold)
     _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _refuse_search_flags(arguments: Namespace) -> None:
+    if arguments.target and (arguments.beam_size, arguments.length_penalty) != (None, None):
+        raise NmtError("--beam-size and --length-penalty are for a search: with --target nothing is searched for")
+
+
+def _output_directory(path: str) -> Path:
+    directory = Path(path)
+    if directory.exists() and not directory.is_dir():
+        raise NmtError(f"{directory}: is a file; name a directory to write into")
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
 
 
 def _export(
@@ -196,6 +206,37 @@ def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, 
     return score._asdict()
 
 
+def explain(arguments: Namespace) -> None:
+    """`nmt explain`: the numbers of every pair, the worst first, and where asked what erasing a source word changes."""
+    from nmt.cli.report import write_report
+
+    _refuse_search_flags(arguments)
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
+    translator, search = _load(arguments)
+    directory = _output_directory(arguments.output)
+    source = read_lines(arguments.source)
+    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
+    pairs = pairs or translator.translate(source, search)
+    progress = _progress(total)
+    if arguments.erase:
+        from nmt.translator import ERASURE_WINDOW
+
+        progress.window = ERASURE_WINDOW
+        explained = _erased(translator.erase(pairs, arguments.erase), progress)
+    else:
+        explained = ((pair, None) for pair in _watched(pairs, progress))
+    write_report(explained, directory, arguments.worst)
+    _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _erased(
+    pairs: Iterable[tuple[Translation, Erasure]], progress: Progress
+) -> Iterator[tuple[Translation, Erasure | None]]:
+    for pair, erasure in progress.over(pairs):
+        _say_if_cut(pair, progress)
+        yield pair, erasure
+
+
 def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
     """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
     from nmt.links import read_gold
@@ -238,9 +279,13 @@ def _progress(total: int | None) -> Progress:
 def _watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
     """The same translations, with progress, and word of each sentence that was cut off."""
     for translation in progress.over(translations):
-        if translation.truncated:
-            progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
+        _say_if_cut(translation, progress)
         yield translation
+
+
+def _say_if_cut(translation: Translation, progress: Progress) -> None:
+    if translation.truncated:
+        progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
 
 
 def _say(message: str) -> None:
