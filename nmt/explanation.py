@@ -27,6 +27,10 @@ OVERATTENDED = 2.0
 UNUSUAL = 3.5
 """Score from which a pair is out of the ordinary (Iglewicz and Hoaglin 1993, "How to Detect and Handle Outliers")."""
 
+LEAST_SPREAD = 0.05
+"""Nats, share of the words, or part of the length: a measure that hardly differs between pairs is taken to differ by
+this, or the few pairs of a large corpus that repeat two words, as some sentences must, would come before all others."""
+
 Span = tuple[int, int]
 """Words from the first number up to but not including the second."""
 
@@ -187,8 +191,9 @@ def rank(numbers: ArrayLike) -> Ranking:
 
     The score of a measure is the modified z-score 0.6745 (x - median) / MAD, where MAD is the median absolute deviation
     from the median (Iglewicz and Hoaglin 1993), signed so that positive is bad. A measure that is the same for more
-    than half of the pairs has no MAD; (x - median) / (1.2533 mean absolute deviation) takes its place. The pair's score
-    is that of its worst measure: they are not added up, as one that is far out is reason enough to look.
+    than half of the pairs has no MAD; (x - median) / (1.2533 mean absolute deviation) takes its place, and no divisor
+    is below `LEAST_SPREAD`. The pair's score is that of its worst measure: they are not added up, as one that is far
+    out is reason enough to look.
 
     Args:
         numbers: [pairs, measures], of `Explanation.numbers`.
@@ -205,8 +210,7 @@ def _outlying(values: NDArray[np.float64], worse: int) -> tuple[NDArray[np.float
         return np.abs(values), math.nan
     median = float(np.median(finite))
     sizes = np.abs(finite - median)
-    # Where all are equal nothing stands out but a blank side.
-    spread = np.median(sizes) / 0.6745 or 1.253314 * sizes.mean() or math.inf
+    spread = max(np.median(sizes) / 0.6745 or 1.253314 * sizes.mean(), LEAST_SPREAD)
     z = np.where(np.isfinite(values), (values - median) / spread, values)
     return (np.abs(z) if worse == 0 else worse * z), median
 

@@ -4,6 +4,7 @@
     nmt explain --model DIR --source test.en --target damaged.fr --output report
     python scripts/corrupt.py measure --damage damaged.fr.tsv --report report/sentences.tsv
 
+With --by a column of the report orders the pairs, the highest first, or with --by=-COLUMN the lowest.
 The damage is listed in damaged.fr.tsv: line, kind. A third each is
 
 * swapped: translations of other damaged lines,
@@ -14,6 +15,7 @@ The damage is listed in damaged.fr.tsv: line, kind. A third each is
 from __future__ import annotations
 
 import argparse
+import csv
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,15 +87,23 @@ def main() -> None:
     meter = commands.add_parser("measure", help="say how many of them a report has first")
     meter.add_argument("--damage", type=Path, required=True)
     meter.add_argument("--report", type=Path, required=True)
+    meter.add_argument("--by", help="column to order by (default: the order of the report)")
     arguments = parser.parse_args()
     if arguments.command == "damage":
-        damaged, kinds = damage(arguments.target.read_text().splitlines(), arguments.share, arguments.seed)
-        arguments.output.write_text("".join(f"{text}\n" for text in damaged))
+        damaged, kinds = damage(
+            arguments.target.read_text(encoding="utf-8").splitlines(), arguments.share, arguments.seed
+        )
+        arguments.output.write_text("".join(f"{text}\n" for text in damaged), encoding="utf-8")
         listed = "".join(f"{line}\t{kind}\n" for line, kind in sorted(kinds.items()))
-        Path(f"{arguments.output}.tsv").write_text(f"line\tkind\n{listed}")
+        Path(f"{arguments.output}.tsv").write_text(f"line\tkind\n{listed}", encoding="utf-8")
         return
-    kinds = dict(row.split("\t") for row in arguments.damage.read_text().splitlines()[1:])
-    ranked = [int(row.split("\t")[0]) for row in arguments.report.read_text().splitlines()[1:]]
+    kinds = dict(row.split("\t") for row in arguments.damage.read_text(encoding="utf-8").splitlines()[1:])
+    with arguments.report.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    if arguments.by:
+        column, sign = arguments.by.removeprefix("-"), -1 if arguments.by.startswith("-") else 1
+        rows.sort(key=lambda row: sign * float(row[column] or "-inf"), reverse=True)
+    ranked = [int(row["line"]) for row in rows]
     print("\n".join(measure(ranked, {int(line): kind for line, kind in kinds.items()})))
 
 
