@@ -164,7 +164,10 @@ class Inference:
             for row, index in enumerate(rows):
                 found[index] = -losses[row, : target.lengths[index] + 1]
         rest = iter(found)
-        return [np.array([next(rest) for _ in sets]) for sets in erased]
+        return [
+            np.array([next(rest) for _ in sets], np.float32).reshape(len(sets), len(targets[pair]) + 1)
+            for pair, sets in enumerate(erased)
+        ]
 
     def _score_visible(self, source: Any, seen: Any, target_in: Any, target_out: Any) -> Any:
         """Losses where the decoder attends to nothing but what is `seen`, bool [batch, positions]."""

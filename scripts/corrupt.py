@@ -4,7 +4,7 @@
     nmt explain --model DIR --source test.en --target damaged.fr --output report
     python scripts/corrupt.py measure --damage damaged.fr.tsv --report report/sentences.tsv
 
-With --by a column of the report orders the pairs, the highest first, or with --by=-COLUMN the lowest.
+With --by a column of the report orders the pairs, the highest first, or with --by=-COLUMN the lowest; equals by line.
 The damage is listed in damaged.fr.tsv: line, kind. A third each is
 
 * swapped: translations of other damaged lines,
@@ -102,7 +102,7 @@ def main() -> None:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     if arguments.by:
         column, sign = arguments.by.removeprefix("-"), -1 if arguments.by.startswith("-") else 1
-        rows.sort(key=lambda row: sign * float(row[column] or "-inf"), reverse=True)
+        rows.sort(key=lambda row: (-sign * float(row[column] or "nan"), int(row["line"])))
     ranked = [int(row["line"]) for row in rows]
     print("\n".join(measure(ranked, {int(line): kind for line, kind in kinds.items()})))
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from nmt.alignment import WordAlignment
 from nmt.config import RunConfig, SearchConfig
+from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 
-WINDOW = 4
+WINDOW, ERASURE_WINDOW = 4, 2
 MOST_WORDS = 5
 
 
@@ -29,6 +30,7 @@ class Translation:
     score: float
     alignment: WordAlignment
     truncated: bool
+    pieces: int
 
 
 class Translator:
@@ -50,6 +52,13 @@ class Translator:
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
 
+    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+        """A word loses two nats without the word that it attends to, and a hundredth without the word before that."""
+        for pair in pairs:
+            words = pair.alignment
+            falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)
+            yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, way)
+
     def _translate(self, sentence: str) -> Translation:
         if sentence == "interrupt":
             raise KeyboardInterrupt
@@ -66,7 +75,7 @@ def _pair(source: str, target: str, truncated: bool) -> Translation:
     sides = (tuple(source.split()), tuple(target.split())) if source.split() and target.split() else ((), ())
     weights = np.eye(len(sides[1]), len(sides[0]), dtype=np.float32)
     alignment = WordAlignment(*sides, weights, 1 - weights.sum(axis=1))
-    return Translation(source, target, -1.5, -1.0, alignment, truncated)
+    return Translation(source, target, -1.5, -1.0, alignment, truncated, len(sides[1]) + 1 if sides[1] else 0)
 
 
 if __name__ == "__main__":

@@ -180,6 +180,7 @@ def _print_means(corpus: _Corpus, ranking: Ranking) -> None:
         correlation, same = corpus.correlation / corpus.compared, corpus.same_first / corpus.compared
         print(
             f"\nrank correlation of attention with erasure: {correlation:.3f} (Spearman, mean over "
-            f"{corpus.compared} target words)\nthe source word attended to most is the one needed most: for {same:.1%} of them\n"
+            f"{corpus.compared} target words)\n"
+            f"the source word attended to most is the one needed most: for {same:.1%} of them\n"
             "Attention shows where the model looked; that is not always the reason for a word."
         )
