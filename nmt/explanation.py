@@ -215,9 +215,7 @@ def _outlying(values: NDArray[np.float64], worse: int) -> tuple[NDArray[np.float
     return (np.abs(z) if worse == 0 else worse * z), median
 
 
-def reason(
-    found: Explanation, z: ArrayLike, typical: Sequence[float], source: Sequence[str], target: Sequence[str]
-) -> str:
+def reason(found: Explanation, z: ArrayLike, typical: ArrayLike, source: Sequence[str], target: Sequence[str]) -> str:
     """What is wrong with a pair, in words: each measure that is out of the ordinary, the worst first.
 
     Args:
@@ -230,9 +228,9 @@ def reason(
         return (
             "both sides are blank" if not source and not target else f"the {'target' if source else 'source'} is blank"
         )
-    row = np.asarray(z, float)
+    row, medians = np.asarray(z, float), np.asarray(typical, float).tolist()
     unusual = [place for place in np.argsort(-row, kind="stable") if row[place] >= UNUSUAL]
-    said = (_in_words(MEASURES[place].name, found, float(typical[place]), source, target) for place in unusual)
+    said = (_in_words(MEASURES[place].name, found, medians[place], source, target) for place in unusual)
     return "; ".join(said) or "nothing unusual"
 
 

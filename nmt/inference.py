@@ -54,7 +54,7 @@ class Inference:
         self.model = model
         self._searches: dict[tuple[int, float], Callable[..., Any]] = {}
         self._score = compile_function(self._score_batch)
-        self._score_seen = compile_function(self._score_visible)
+        self._score_seen = compile_function(self._score_seen_batch)
 
     def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
         """The best hypothesis of each source sentence (pieces without end of sentence), in order.
@@ -169,7 +169,7 @@ class Inference:
             for pair, sets in enumerate(erased)
         ]
 
-    def _score_visible(self, source: Any, seen: Any, target_in: Any, target_out: Any) -> Any:
+    def _score_seen_batch(self, source: Any, seen: Any, target_in: Any, target_out: Any) -> Any:
         """Losses where the decoder attends to nothing but what is `seen`, bool [batch, positions]."""
         memory, final, mask = self.model.encode(source)
         embedded = self.model.embed(target_in, self.model.target_embedding, training=False)

@@ -217,13 +217,13 @@ def explain(arguments: Namespace) -> None:
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
-    progress = _progress(total)
     if arguments.erase:
         from nmt.translator import ERASURE_WINDOW
 
-        progress.window = ERASURE_WINDOW
+        progress = Progress(total, window=ERASURE_WINDOW)
         explained = _erased(translator.erase(pairs, arguments.erase), progress)
     else:
+        progress = _progress(total)
         explained = ((pair, None) for pair in _watched(pairs, progress))
     write_report(explained, directory, arguments.worst)
     _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")

@@ -43,18 +43,16 @@ class _Corpus:
     """Byte at which each pair's record begins."""
     correlations: array[float] = field(default_factory=lambda: array("d"))
     """Mean rank correlation of each pair's target words; NaN where none has one."""
-    correlation = same_first = 0.0
-    compared = 0
-    """Target words whose attention could be compared with an erasure, and two sums over them."""
+    correlation: float = 0.0
+    """Sum of rank correlations over all target words that have one."""
+    same_first: float = 0.0
+    """How many of these attend most to the source word that they lose most without."""
+    compared: int = 0
+    """How many these are."""
 
-    @property
     def matrix(self) -> NDArray[np.float64]:
         """[pairs, measures]."""
-        return (
-            np.frombuffer(self.numbers, float).reshape(-1, len(MEASURES))
-            if self.numbers
-            else np.zeros((0, len(MEASURES)))
-        )
+        return np.array(self.numbers).reshape(-1, len(MEASURES))
 
     def add(self, found: Explanation, place: int) -> None:
         self.numbers.extend(found.numbers())
@@ -90,14 +88,15 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
     ):
         corpus = _collect(explained, records)
         records.flush()
-        ranking = rank(corpus.matrix)
+        numbers = corpus.matrix()
+        ranking = rank(numbers)
         unusual = int((ranking.scores >= UNUSUAL).sum())
         print(f"{len(corpus.places)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)")
         with open(records.name, "rb") as written:
-            first = _write_table(corpus, ranking, written, table, worst)
+            first = _write_table(corpus, numbers, ranking, written, table, worst)
     for record in Progress(len(first)).over(first):
         _plot(record, directory)
-    _print_means(corpus, ranking)
+    _print_means(corpus, numbers)
 
 
 def _collect(explained: Iterable[tuple[Translation, Erasure | None]], records: TextIO) -> _Corpus:
@@ -116,7 +115,12 @@ def _collect(explained: Iterable[tuple[Translation, Erasure | None]], records: T
 
 
 def _write_table(
-    corpus: _Corpus, ranking: Ranking, records: BinaryIO, table: TextIO, worst: int
+    corpus: _Corpus,
+    numbers: NDArray[np.float64],
+    ranking: Ranking,
+    records: BinaryIO,
+    table: TextIO,
+    worst: int,
 ) -> list[dict[str, Any]]:
     """All pairs, the worst first, with their words; the first of them are printed too.
 
@@ -132,15 +136,15 @@ def _write_table(
         why = reason(
             Explanation.from_json(record["measures"]),
             ranking.z[index],
-            ranking.typical.tolist(),
+            ranking.typical,
             record["source"],
             record["target"],
         )
         score = ranking.scores[index]
         measure = MEASURES[np.nanargmax(ranking.z[index])].name if not math.isnan(score) else ""
-        numbers = [*_natural(corpus.matrix[index]), *corpus.correlations[index : index + 1]]
+        values = [*_natural(numbers[index]), *corpus.correlations[index : index + 1]]
         source, target = " ".join(record["source"]), " ".join(record["target"])
-        cells = [_number(score), measure, *map(_number, numbers), why, source, target]
+        cells = [_number(score), measure, *map(_number, values), why, source, target]
         table.write("\t".join([str(record["line"]), *cells]) + "\n")
         if place < worst:
             print(f"\nline {record['line']}, score {score:.1f}: {why}\n  {source}\n  {target}")
@@ -149,8 +153,8 @@ def _write_table(
 
 
 def _natural(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Measures with the length ratio itself in place of its logarithm."""
-    return np.append(numbers[:-1], np.exp(numbers[-1]))
+    """[..., measures] with the length ratio itself in place of its logarithm."""
+    return np.concatenate([numbers[..., :-1], np.exp(numbers[..., -1:])], axis=-1)
 
 
 def _number(value: float) -> str:
@@ -167,10 +171,9 @@ def _plot(record: dict[str, Any], directory: Path) -> None:
         save_heatmap(alignment, directory / f"{record['line']:04d}.png", title=title)
 
 
-def _print_means(corpus: _Corpus, ranking: Ranking) -> None:
+def _print_means(corpus: _Corpus, numbers: NDArray[np.float64]) -> None:
     """A table of means and medians over the pairs, and how far attention agrees with erasure."""
-    values = corpus.matrix.copy()
-    values[:, -1] = np.exp(values[:, -1])
+    values = _natural(numbers)
     print(f"\n{'':44}{'mean':>8}{'median':>8}")
     for place, measure in enumerate(MEASURES):
         known = values[np.isfinite(values[:, place]), place]
