@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import nmt
 from nmt.cli import main
 from nmt.cli.configuration import load_config
 from nmt.cli.files import whole_file
+from nmt.cli.report import write_report
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 
@@ -454,6 +456,23 @@ def test_explain_standard_input_and_no_lines_at_all(model, write, tmp_path, monk
     assert [record["source"] for record in explained(tmp_path / "o")[1]] == [["a", "b"], ["c"]]
     assert main([*command, write("none")]) == 0
     assert explained(tmp_path / "o") == ([], [])
+
+
+def test_explain_keeps_no_pair_in_memory(tmp_path, capsys):
+    alive: weakref.WeakSet[fake_translator.Translation] = weakref.WeakSet()
+    most = 0
+
+    def pairs():
+        nonlocal most
+        for pair, erasure in translator.erase(translator.translate(["a b c"] * 50)):
+            alive.add(pair)
+            most = max(most, len(alive))
+            yield pair, erasure
+
+    translator = fake_translator.Translator()
+    write_report(pairs(), tmp_path, worst=3)
+    assert most <= 3
+    assert len(explained(tmp_path)[0]) == 50
 
 
 def test_explain_says_which_line_was_cut(model, write, tmp_path, capsys):
