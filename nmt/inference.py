@@ -5,7 +5,7 @@ Several models together are an ensemble: at each step their distributions are av
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
 from nmt.engine import compile_function
+from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
 from nmt.tokenizer import BOS, EOS, PAD
@@ -52,7 +53,7 @@ class Demand(NamedTuple):
 NO_DEMAND = Demand()
 
 
-class Way(NamedTuple):
+class Kind(NamedTuple):
     """What a search is compiled for."""
 
     config: SearchConfig
@@ -107,8 +108,9 @@ class Inference:
         self.models, self.averaging = models, averaging
         size = models[0].target_size
         self.joins = np.zeros(size, bool) if joins is None else np.asarray(joins, bool)
-        self._searches: dict[Way, Callable[[Question], Any]] = {}
+        self._searches: dict[Kind, Callable[[Question], Any]] = {}
         self._score = compile_function(self._score_batch)
+        self._score_seen = compile_function(self._score_seen_batch)
 
     def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
         """The best hypothesis of each source sentence (pieces without end of sentence), in order."""
@@ -142,7 +144,7 @@ class Inference:
         order = by_length(lengths, lengths, np.arange(len(packed)))
         found: list[list[Hypothesis]] = [[]] * len(packed)
         numbers = np.arange(len(packed)) if numbers is None else np.asarray(numbers)
-        run = self._search(Way(config, slots, nbest, demands is not None, tuple(suppressed)))
+        run = self._search(Kind(config, slots, nbest, demands is not None, tuple(suppressed)))
         for rows in cut(lengths, order, config.batch_tokens // slots):
             asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
             result = run(_question(packed, rows, config, asked, numbers[rows]))
@@ -155,18 +157,18 @@ class Inference:
                 ]
         return found
 
-    def _search(self, way: Way) -> Callable[[Question], Any]:
-        if way not in self._searches:
+    def _search(self, kind: Kind) -> Callable[[Question], Any]:
+        if kind not in self._searches:
 
             def run(question: Question) -> search.Found:
-                state, step = self._start(question.source, way.slots)
+                state, step = self._start(question.source, kind.slots)
                 longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
-                how = self._how(way, question)
+                how = self._how(kind, question)
                 found = search.search(step, state, question.limits, longest, positions, how)
-                return search.Found(*(values[:, : way.nbest] for values in found))
+                return search.Found(*(values[:, : kind.nbest] for values in found))
 
-            self._searches[way] = compile_function(run)
-        return self._searches[way]
+            self._searches[kind] = compile_function(run)
+        return self._searches[kind]
 
     def _start(self, source: Any, slots: int) -> tuple[Any, search.Step]:
         """First states of the models, and their step."""
@@ -193,18 +195,18 @@ class Inference:
         never = ops.logical_or(pieces == PAD, pieces == BOS)
         return ops.where(never, search.IMPOSSIBLE, averaged(each, self.averaging))
 
-    def _how(self, way: Way, question: Question) -> search.Search:
+    def _how(self, kind: Kind, question: Question) -> search.Search:
         """The configuration as a search over these tensors."""
-        config, sampling = way.config, way.config.method == "sample"
+        config, sampling = kind.config, kind.config.method == "sample"
         guides: list[search.Guide] = []
-        if way.suppressed:
-            guides.append(search.Suppressed(np.isin(np.arange(len(self.joins)), way.suppressed)))
+        if kind.suppressed:
+            guides.append(search.Suppressed(np.isin(np.arange(len(self.joins)), kind.suppressed)))
         if config.min_length_ratio:
             guides.append(search.AtLeast(question.least))
         if config.no_repeat_ngram:
             guides.append(search.NoRepeatedNgram(config.no_repeat_ngram))
         choose: search.Choose = partial(search.ranked_continuations, diversity=config.diversity)
-        if way.demanding:
+        if kind.demanding:
             constraints = search.Constraints(question.phrases, self.joins, question.limits)
             guides += [constraints, search.Prefix(question.prefix)]
             choose = search.BankedContinuations(constraints)
@@ -212,7 +214,7 @@ class Inference:
             choose = search.Sampling(question.numbers, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(question.source != PAD, question.source != EOS)
         ranking = search.Ranking(config.length_penalty, config.normalization, config.coverage_penalty, words)
-        return search.Search(way.slots, choose, tuple(guides), ranking, wanted=way.nbest, independent=sampling)
+        return search.Search(kind.slots, choose, tuple(guides), ranking, wanted=kind.nbest, independent=sampling)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000
@@ -236,12 +238,67 @@ class Inference:
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
         """Log-probabilities of the target's pieces [batch, steps], 0 at padding, and attention."""
         forced = [model(source, target_in, training=False) for model in self.models]
-        weights = _mean([weights for _, weights in forced])
-        if len(forced) == 1:
-            return -token_losses(forced[0][0], target_out), weights
-        together = averaged([ops.log_softmax(logits, axis=-1) for logits, _ in forced], self.averaging)
+        return self._of_targets([logits for logits, _ in forced], target_out), _mean([weights for _, weights in forced])
+
+    def _of_targets(self, logits: Sequence[Any], target_out: Any) -> Any:
+        if len(logits) == 1:
+            return -token_losses(logits[0], target_out)
+        together = averaged([ops.log_softmax(values, axis=-1) for values in logits], self.averaging)
         values = ops.take_along_axis(together, target_out[:, :, None], axis=-1)[:, :, 0]
-        return ops.where(target_out == PAD, 0.0, values), weights
+        return ops.where(target_out == PAD, 0.0, values)
+
+    def erase(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        erased: Sequence[Sequence[Collection[int]]],
+        way: Way = "word",
+        batch_tokens: int = 4000,
+    ) -> list[np.ndarray]:
+        """Teacher forcing of each pair once for every set of source pieces that is erased from it.
+
+        All of them together are sorted by length and cut into batches, whatever pair they belong to.
+
+        Args:
+            sources, targets: pieces of the pairs, without end of sentence.
+            erased: for each pair the sets of places in its source that are erased, one at a time; the empty set
+                leaves it whole.
+            way: how, see `erasure.Way`.
+
+        Returns:
+            For each pair the log-probabilities of its pieces and its end, float32 [sets, target pieces + 1], in nats.
+        """
+        trials = [(pair, places) for pair, sets in enumerate(erased) for places in sets]
+        gone = [frozenset(places) if way == "word" else frozenset() for _, places in trials]
+        read = [[p for i, p in enumerate(sources[trials[k][0]]) if i not in gone[k]] for k in range(len(trials))]
+        source = Sequences.of(read)
+        target = Sequences.of([targets[pair] for pair, _ in trials])
+        found: list[np.ndarray] = [np.zeros(0, np.float32)] * len(trials)
+        order = by_length(source.lengths, target.lengths, np.arange(len(trials)))
+        for rows in cut(np.maximum(source.lengths, target.lengths) + 1, order, batch_tokens):
+            batch = make_batch(source, target, rows)
+            seen = np.ones(batch.source.shape, bool)
+            if way == "attention":
+                for row, index in enumerate(rows):
+                    seen[row, list(trials[index][1])] = False
+            values = ops.convert_to_numpy(self._score_seen(batch.source, seen, batch.target_in, batch.target_out))
+            for row, index in enumerate(rows):
+                found[index] = values[row, : target.lengths[index] + 1]
+        rest = iter(found)
+        return [
+            np.array([next(rest) for _ in sets], np.float32).reshape(len(sets), len(targets[pair]) + 1)
+            for pair, sets in enumerate(erased)
+        ]
+
+    def _score_seen_batch(self, source: Any, seen: Any, target_in: Any, target_out: Any) -> Any:
+        """As `_score_batch` where the decoder attends to nothing but what is `seen`, bool [batch, positions]."""
+        logits = []
+        for model in self.models:
+            memory, final, mask = model.encode(source)
+            embedded = model.embed(target_in, model.target_embedding, training=False)
+            readout, _ = model.decoder(embedded, memory, final, ops.logical_and(mask, seen))
+            logits.append(model.logits(readout))
+        return self._of_targets(logits, target_out)
 
 
 def _mean(values: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from nmt.alignment import WordAlignment, word_alignment
 from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays, decide_precision
+from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
 from nmt.links import Symmetrization, symmetrize
@@ -25,6 +26,8 @@ from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""
 
+ERASURE_WINDOW = 50
+"""Sentences that are erased from together."""
 
 EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True, np.zeros(0, np.float32))
 """Of a sentence with nothing to translate."""
@@ -216,6 +219,29 @@ class Translator:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield self._translation(source, target, hypothesis, limit)
 
+    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+        """Each pair with what its target words lose when a source word is erased, in order.
+
+        A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The text of a
+        translation is segmented as that of a given target is; a search may have found it in other pieces.
+
+        Args:
+            pairs: translations or aligned pairs of this model; may be a stream.
+            way: how a word is erased, see `erasure.Way`.
+        """
+        limit = self.config.search.max_source
+        for window in windows(pairs, ERASURE_WINDOW):
+            sources = [self.run.source.segment(pair.source) for pair in window]
+            sources = [source._replace(ids=source.ids[:limit]) for source in sources]
+            targets = [self.run.target.segment(pair.text) for pair in window]
+            erased = [
+                [(), *_places(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
+            ]
+            ids = [s.ids for s in sources], [t.ids for t in targets]
+            scored = self._inference.erase(*ids, erased, way)
+            for pair, source, target, trials in zip(window, sources, targets, scored, strict=True):
+                yield pair, _erasure(source, target, trials, way)
+
     def _translation(self, source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:
         """The result for one sentence: soft attention between pieces becomes attention between words."""
         values = hypothesis.piece_log_probabilities
@@ -289,3 +315,24 @@ def symmetrized(
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
+
+
+def _places(source: Words) -> dict[int, list[int]]:
+    """For each word that has pieces the places of these."""
+    places: dict[int, list[int]] = {}
+    for place, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
+        places.setdefault(word, []).append(place)
+    return places
+
+
+def _erasure(source: Words, target: Words, trials: np.ndarray, way: Way) -> Erasure:
+    """From log-probabilities [trials, target pieces + 1]: with the whole source, then without each word that has
+    pieces; no trials where there is nothing to erase or to lose."""
+    sums = np.zeros((len(trials), len(target.words)))
+    for piece, word in enumerate(target.word_of_piece):
+        sums[:, word] += trials[:, piece]
+    whole = sums[0] if len(trials) else np.zeros(len(target.words))
+    falls = np.zeros((len(target.words), len(source.words)))
+    for word, without in zip(_places(source), sums[1:], strict=False):
+        falls[:, word] = whole - without
+    return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), way)

@@ -16,9 +16,10 @@ import numpy as np
 
 from nmt.alignment import WordAlignment
 from nmt.config import RunConfig, SearchConfig
+from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 
-WINDOW = 4
+WINDOW, ERASURE_WINDOW = 4, 2
 MOST_WORDS = 5
 
 
@@ -78,6 +79,13 @@ class Translator:
     def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
+
+    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+        """A word loses two nats without the word that it attends to, and a hundredth without the word before that."""
+        for pair in pairs:
+            words = pair.alignment
+            falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)
+            yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, way)
 
     def _translate(self, sentence: str) -> Translation:
         if sentence == "interrupt" and self.interrupts:

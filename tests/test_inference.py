@@ -266,3 +266,101 @@ def test_windows_cut_a_stream_without_reading_ahead(count: int, size: int) -> No
         assert seen == read
         assert len(window) == size or len(seen) == count
     assert seen == list(range(count))
+
+
+# Erasure
+
+ERASED = [[(), (0,), (1, 2)], [()], [(), (3,), (0, 7)], [(), (0, 1)], [(1,), ()], [()]]
+TARGETS = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
+
+
+def test_erasing_words_is_scoring_the_sentence_without_them(engine: Inference) -> None:
+    found = engine.erase(SOURCES, TARGETS, ERASED, "word")
+    for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
+        assert rows.shape == (len(sets), len(target) + 1)
+        for places, row in zip(sets, rows, strict=True):
+            rest = [piece for place, piece in enumerate(source) if place not in places]
+            assert row.sum() == pytest.approx(engine.score([rest], [target])[0].log_probability, abs=1e-4)
+
+
+def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Inference) -> None:
+    """The encoder has read the whole sentence; step by step, the decoder attends to the rest of it."""
+    found = engine.erase(SOURCES, TARGETS, ERASED, "attention")
+    model = engine.model
+    for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
+        for places, row in zip(sets, rows, strict=True):
+            state, encoded = model.start(np.array([[*source, EOS]]))
+            seen = np.array([[place not in places for place in range(len(source) + 1)]])
+            encoded, steps = encoded._replace(mask=seen), []
+            for last, piece in zip([BOS, *target], [*target, EOS], strict=True):
+                logits, state = model.step(np.array([last]), state, encoded)
+                steps.append(float(keras.ops.log_softmax(logits)[0, piece]))
+                assert not np.asarray(state.weights)[~seen].any()
+            np.testing.assert_allclose(row, steps, atol=1e-4)
+
+
+@pytest.mark.parametrize("way", ["word", "attention"])
+def test_erasures_do_not_depend_on_order_company_or_budget(engine: Inference, way: Any) -> None:
+    together = engine.erase(SOURCES, TARGETS, ERASED, way)
+    backwards = engine.erase(SOURCES[::-1], TARGETS[::-1], ERASED[::-1], way)[::-1]
+    narrow = engine.erase(SOURCES, TARGETS, ERASED, way, batch_tokens=1)
+    for ours, theirs, alone in zip(together, backwards, narrow, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        np.testing.assert_allclose(ours, alone, atol=1e-5)
+    assert engine.erase([], [], []) == []
+    assert engine.erase([[4]], [[5]], [[]])[0].shape[0] == 0
+
+
+def test_a_word_that_the_model_ignores_costs_nothing(make_model: Callable) -> None:
+    """Its encoder adds up what the words say, the one word's gate is shut; its decoder reads the sum alone."""
+    model, ignored, units = make_model(seed=3), 7, 4
+    table = np.array(model.source_embedding.embeddings)
+    table[:, 0], table[ignored] = 0, [100, 0, 0, 0, 0, 0]
+    model.source_embedding.embeddings.assign(table)
+    (layer,) = model.encoder.layers
+    for cell in (layer.forward.cell, layer.backward.cell):
+        kernel = np.zeros((6, 4 * units))
+        kernel[0, :units] = -50  # the input gate, shut by the ignored word
+        kernel[1:, 2 * units : 3 * units] = np.random.default_rng(0).normal(size=(5, units))
+        cell.kernel.assign(kernel)
+        cell.recurrent_kernel.assign(np.zeros((units, 4 * units)))
+        cell.bias.assign(np.repeat([0.0, 50.0, 0.0, 1.0], units))  # nothing is forgotten
+    decoder = model.decoder
+    decoder.context_kernel.assign(np.zeros(decoder.context_kernel.shape))
+    readout = np.array(decoder.readout_layer.kernel)
+    readout[8:16] = 0  # the context vector's
+    decoder.readout_layer.kernel.assign(readout)
+    (rows,) = Inference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]])
+    falls = np.abs(rows[0] - rows[1:])
+    assert falls[1].max() < 1e-5
+    assert falls[[0, 2, 3]].max(axis=1).min() > 1e-3
+    (rows,) = Inference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]], "attention")
+    np.testing.assert_allclose(rows, rows[:1].repeat(5, axis=0), atol=1e-5)  # the decoder looks at none of them
+
+
+def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_model: Callable) -> None:
+    """With energies of zero all positions weigh the same, and with a memory that is the same at all of them any of them
+    can stand for the others."""
+    model = make_model(seed=3)
+    model.decoder.attention.energy_kernel.assign(np.zeros(model.decoder.attention.energy_kernel.shape))
+    engine, sets = Inference(model), [[(), (0,), (2,), (0, 1, 2)]]
+    np.testing.assert_allclose(engine.score([[4, 9, 5]], [[6, 8]])[0].weights, 0.25, atol=1e-6)
+    apart = engine.erase([[4, 9, 5]], [[6, 8]], sets, "attention")[0]
+    assert np.abs(apart[1:] - apart[0]).max(axis=1).min() > 1e-3
+    for layer in model.encoder.layers:
+        for cell in (layer.forward.cell, layer.backward.cell):
+            cell.kernel.assign(np.zeros(cell.kernel.shape))
+            cell.recurrent_kernel.assign(np.zeros(cell.recurrent_kernel.shape))
+            cell.bias.assign(np.repeat([9.0, -99.0, 1.0, 9.0], 4))  # only the present counts, and says the same
+    alike = engine.erase([[4, 9, 5]], [[6, 8]], sets, "attention")[0]
+    np.testing.assert_allclose(alike, alike[:1].repeat(4, axis=0), atol=1e-5)
+
+
+@given(places=st.lists(st.sets(st.integers(0, 7), max_size=8), max_size=4))
+def test_rows_are_log_probabilities_of_the_sets_that_were_asked_for(engine: Inference, places: list[set]) -> None:
+    (rows,) = engine.erase([SOURCES[2]], [[5, 6]], [[(), *places]])
+    assert rows.shape == (len(places) + 1, 3)
+    assert (rows <= 0).all()
+    for chosen, row in zip(places, rows[1:], strict=True):
+        if not chosen:
+            np.testing.assert_allclose(row, rows[0], atol=1e-5)

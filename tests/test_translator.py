@@ -308,3 +308,71 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
         assert after.alignment.links == before.alignment.links | {(0, last)}
         np.testing.assert_array_equal(after.alignment.weights, before.alignment.weights)
         assert (after.text, after.log_probability) == (before.text, before.log_probability)
+
+
+# Erasure
+
+
+def test_erasure_of_the_copy_task_is_its_alignment(translator):
+    """Each word comes from one word: without it, its translation loses most; other words lose little."""
+    sources = [sentence for sentence in SENTENCES if 2 <= len(set(sentence.split())) == len(sentence.split()) <= 6]
+    targets = [copy_task.translation(sentence) for sentence in sources]
+    own = total = 0
+    for pair, erasure in translator.erase(translator.align(sources, targets), "attention"):
+        assert (erasure.source, erasure.target) == (pair.alignment.source, pair.alignment.target)
+        assert erasure.falls.shape == pair.alignment.weights.shape
+        own += int((erasure.falls.argmax(axis=1) == np.arange(len(erasure.target))).sum())
+        total += len(erasure.target)
+    assert own >= 0.8 * total
+
+
+@pytest.mark.parametrize("way", ["word", "attention"])
+def test_erasure_does_not_depend_on_order_or_windows(way, translator, monkeypatch):
+    pairs = list(translator.align(SENTENCES, map(copy_task.translation, SENTENCES)))
+    together = list(translator.erase(pairs, way))
+    turned = list(translator.erase(pairs[::-1], way))[::-1]
+    monkeypatch.setattr(room, "ERASURE_WINDOW", 7)
+    windows = list(translator.erase(iter(pairs), way))
+    for ours, theirs, others in zip(together, turned, windows, strict=True):
+        assert ours[0] is theirs[0] is others[0]
+        assert (ours[1].way, ours[1].source) == (way, ours[0].alignment.source)
+        np.testing.assert_allclose(ours[1].falls, theirs[1].falls, atol=1e-4)
+        np.testing.assert_allclose(ours[1].falls, others[1].falls, atol=1e-4)
+
+
+def test_falls_are_differences_of_log_probabilities(translator):
+    """The words' sum and the end of the sentence are what forcing gives, with the word and without it."""
+    (pair,) = translator.align(["ba ki ma"], ["abo iko omo"])
+    ((_, erasure),) = translator.erase([pair])
+    ends = []
+    for rest in ("ba ki ma", "ki ma", "ba ma", "ba ki"):
+        (forced,) = translator.align([rest], ["abo iko omo"])
+        (whole,) = translator._inference.erase(
+            [translator.run.source.segment(rest).ids], [translator.run.target.segment("abo iko omo").ids], [[()]]
+        )
+        ends.append((forced.log_probability, whole[0, -1]))
+    for word in range(3):
+        (before, end), (after, end_after) = ends[0], ends[word + 1]
+        assert erasure.falls[:, word].sum() == pytest.approx(before - end - (after - end_after), abs=1e-3)
+    assert erasure.log_probabilities.sum() == pytest.approx(ends[0][0] - ends[0][1], abs=1e-3)
+
+
+def test_words_that_are_not_read_cost_nothing(translator, monkeypatch):
+    """One without pieces, one behind the longest source, and those of blank sides."""
+    monkeypatch.setattr(
+        translator, "config", replace(translator.config, search=replace(translator.config.search, max_source=2))
+    )
+    pairs = list(translator.align(["ba \u200b ki ma", "", "ba"], ["abo iko", "abo", " "]))
+    (long, blank_source, blank_target) = (erasure for _, erasure in translator.erase(pairs))
+    assert long.source == ("ba", "\u200b", "ki", "ma")
+    assert long.falls[:, [0, 2]].any(axis=0).all()
+    assert not long.falls[:, [1, 3]].any()
+    assert (blank_source.falls.shape, blank_target.falls.shape) == ((1, 0), (0, 1))
+    assert not blank_source.log_probabilities.any()
+
+
+def test_pieces_are_what_the_log_probability_is_over(translator):
+    found, blank = translator.translate(["ba ki ma", " "])
+    assert (len(found.pieces), len(blank.pieces)) == (len(translator.run.target.segment(found.text).ids) + 1, 0)
+    (forced,) = translator.align(["ba"], ["abo iko omo"])
+    assert len(forced.pieces) == len(translator.run.target.segment("abo iko omo").ids) + 1

@@ -1,4 +1,4 @@
-"""The `nmt` command: train, translate, score, align, evaluate.
+"""The `nmt` command: train, translate, score, align, evaluate, explain.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -57,6 +57,7 @@ def _run(argv: list[str]) -> int:
         "score": translation.score,
         "align": commands.align,
         "evaluate": commands.evaluate,
+        "explain": commands.explain,
     }[parsed.command](parsed)
     return 0
 

@@ -44,6 +44,7 @@ def _parser() -> Parser:
     _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
     _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
+    _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     return parser
 
 
@@ -119,6 +120,11 @@ _DESCRIPTIONS = {
     "and so on. With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",
+    "explain": "Writes into a directory sentences.tsv (all pairs, the most unusual first: line, score, measures, what "
+    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input) and a plot "
+    "of each of the worst, and prints these and the corpus's means. With --target the pairs given; without, the "
+    "model's own translations. With --erase, what each target word loses in log-probability when a source word is "
+    "erased, and how far attention agrees with that.",
 }
 
 
@@ -181,6 +187,24 @@ def _add_evaluate(parser: Parser) -> None:
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
     parser.add_argument("--output", metavar="FILE", help="where to write the translations")
     parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+    _add_search(parser)
+
+
+def _add_explain(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", metavar="FILE", help="their translations, line by line (default: the model's own)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
+    parser.add_argument(
+        "--erase",
+        nargs="?",
+        choices=["word", "attention"],
+        const="word",
+        help="erase one source word at a time, from the sentence (word, the default) or from the decoder's sight only "
+        "(attention); costs a forward pass for each source word",
+    )
+    parser.add_argument(
+        "--worst", type=_count, default=10, metavar="N", help="pairs that are printed and plotted (default: 10)"
+    )
     _add_search(parser)
 
 

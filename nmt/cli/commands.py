@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines, require_same_length, whole_file
-from nmt.cli.loading import lines_of, load, load_run, say, search_flags, watched
+from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
 from nmt.cli.quiet import quiet_start
 from nmt.config import to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.progress import Progress
 
 if TYPE_CHECKING:
+    from nmt.erasure import Erasure
     from nmt.links import Gold, Links
     from nmt.translator import Translation
 
@@ -43,19 +45,14 @@ def align(arguments: Namespace) -> None:
     """`nmt align`: Pharaoh links, all numbers as JSON, and plots of the first pairs."""
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
-    if arguments.target and (given := search_flags(arguments)):
-        flag = "--" + next(iter(given)).replace("_", "-")
-        raise NmtError(f"{flag} is for a search: with --target nothing is searched for")
+    _refuse_search_flags(arguments)
     if arguments.symmetrize and not arguments.reverse:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     translator, search = load(arguments)
     reverse = load_run(arguments.reverse) if arguments.reverse else None
-    directory = Path(arguments.output)
-    if directory.exists() and not directory.is_dir():
-        raise NmtError(f"{directory}: is a file; name a directory to write into")
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = _output_directory(arguments.output)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
@@ -68,6 +65,20 @@ def align(arguments: Namespace) -> None:
     if gold is not None:
         _score_links(links, gold)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _refuse_search_flags(arguments: Namespace) -> None:
+    if arguments.target and (given := search_flags(arguments)):
+        flag = "--" + next(iter(given)).replace("_", "-")
+        raise NmtError(f"{flag} is for a search: with --target nothing is searched for")
+
+
+def _output_directory(path: str) -> Path:
+    directory = Path(path)
+    if directory.exists() and not directory.is_dir():
+        raise NmtError(f"{directory}: is a file; name a directory to write into")
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
 
 
 def _export(
@@ -152,6 +163,37 @@ def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, 
     score = alignment_score(predicted, gold)
     print(score)
     return score._asdict()
+
+
+def explain(arguments: Namespace) -> None:
+    """`nmt explain`: the numbers of every pair, the worst first, and where asked what erasing a source word changes."""
+    from nmt.cli.report import write_report
+
+    _refuse_search_flags(arguments)
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
+    translator, search = load(arguments)
+    directory = _output_directory(arguments.output)
+    source = read_lines(arguments.source)
+    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
+    pairs = pairs or translator.translate(source, search)
+    if arguments.erase:
+        from nmt.translator import ERASURE_WINDOW
+
+        progress = Progress(total, window=ERASURE_WINDOW)
+        explained = _erased(translator.erase(pairs, arguments.erase), progress)
+    else:
+        progress = lines_of(total)
+        explained = ((pair, None) for pair in watched(pairs, progress))
+    write_report(explained, directory, arguments.worst)
+    say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _erased(
+    pairs: Iterable[tuple[Translation, Erasure]], progress: Progress
+) -> Iterator[tuple[Translation, Erasure | None]]:
+    for pair, erasure in progress.over(pairs):
+        say_if_cut(pair, progress)
+        yield pair, erasure
 
 
 def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None:

@@ -66,9 +66,14 @@ def lines_of(total: int | None) -> Progress:
 def watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
     """The same translations, with progress, and word of each sentence that was cut off."""
     for translation in progress.over(translations):
-        if translation.truncated:
-            progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
+        say_if_cut(translation, progress)
         yield translation
+
+
+def say_if_cut(translation: Translation, progress: Progress) -> None:
+    """Word of a sentence that was cut off, by the number of its line."""
+    if translation.truncated:
+        progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
 
 
 def say(message: str) -> None:

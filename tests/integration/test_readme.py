@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -16,6 +17,9 @@ def test_the_python_example_runs(tmp_path: Path) -> None:
     result = run(["example.py"], tmp_path)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert len(lines) == 2
-    assert all(re.fullmatch(r"\S.* -\d+\.\d+( \d+-\d+)+", line) for line in lines), lines
+    assert len(lines) == 3
+    assert all(re.fullmatch(r"\S.* -\d+\.\d+( \d+-\d+)+", line) for line in lines[:2]), lines
+    falls = json.loads(lines[2])
+    assert [len(row) for row in falls] == [6] * 6
+    assert any(map(any, falls))
     assert (tmp_path / "saved_models" / "quick" / "best.npz").exists()

@@ -1,0 +1,143 @@
+"""What each target word loses when a source word is erased, and whether attention says the same.
+
+Attention shows where the decoder looked. Whether a word was chosen because of what stood there is another question: it
+is asked by taking a source word away and looking at the log-probability again (Li, Monroe and Jurafsky 2016,
+"Understanding Neural Networks through Representation Erasure"). Jain and Wallace (2019, "Attention is not Explanation")
+found that the order of words by attention often disagrees with their order by such a measure, most where the encoder is
+recurrent; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answer that neither order is the truth, and
+that disagreement alone does not make attention useless. So both are given, and how far they agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nmt.alignment import WordAlignment
+from nmt.errors import NmtError
+
+Way = Literal["word", "attention"]
+"""How a source word is erased.
+
+* `word`: the sentence is read without it, its pieces removed and the rest moved together. What falls is all that the
+  word gave, by whatever way: a recurrent encoder carries a word into the vectors of its neighbours too. The model has
+  been trained on sentences with fewer words, while an unknown piece or a vector of zeros in the word's place would be
+  an input that it has hardly ever seen, whose own strangeness would be measured along with the word's absence.
+* `attention`: the encoder reads the whole sentence, but the decoder cannot attend to the word's positions; the weights
+  of the others grow to sum to one. What falls is what only these positions offered, which is what an attention weight
+  is about. The difference of the two is what the encoder has carried elsewhere.
+"""
+
+
+class ErasureError(NmtError):
+    """Numbers that are no erasure; the message says what was expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Erasure:
+    """What each target word loses when a source word is erased; the target is forced, all of its words stay.
+
+    Raises:
+        ErasureError: shapes that do not fit the words, or numbers that are not finite.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    log_probabilities: NDArray[np.float32]
+    """[target words], in nats, with the whole source: the sum over the word's pieces, 0 where it has none."""
+    falls: NDArray[np.float32]
+    """[target words, source words], in nats: log-probability with the whole source less that without this source word.
+    Below 0 where the word was in the way. A source word that the model does not read, because it has no piece or is
+    behind the longest source, has a column of zeros."""
+    way: Way = "word"
+
+    def __post_init__(self) -> None:
+        shape = len(self.target), len(self.source)
+        for name, expected in (("log_probabilities", shape[:1]), ("falls", shape)):
+            object.__setattr__(self, name, _finite(name, getattr(self, name), expected))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, ready for `json.dumps`; numbers are rounded to 4 decimals."""
+        return {
+            "source": list(self.source),
+            "target": list(self.target),
+            "way": self.way,
+            "log_probabilities": np.round(self.log_probabilities.astype(float), 4).tolist(),
+            "falls": np.round(self.falls.astype(float), 4).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Erasure:
+        """Reads back what `to_json` wrote.
+
+        Raises:
+            ErasureError: something is missing or of the wrong shape.
+        """
+        try:
+            words = tuple(values["source"]), tuple(values["target"])
+            return cls(*words, values["log_probabilities"], values["falls"], values["way"])
+        except KeyError as error:
+            raise ErasureError(f"erasure: '{error.args[0]}' is missing") from None
+
+
+def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """`values` as a read-only float32 array of this shape."""
+    try:
+        array = np.array(values, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ErasureError(f"{name}: expected numbers of shape {list(shape)}") from None
+    if array.size == 0 and 0 in shape:
+        array = array.reshape(shape)  # a list of no rows cannot say how many columns it has
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ErasureError(f"{name} has shape {list(array.shape)}: expected finite numbers of shape {list(shape)}")
+    array.setflags(write=False)
+    return array
+
+
+class Agreement(NamedTuple):
+    """How far attention and erasure say the same of each target word; where that is undefined, NaN."""
+
+    rank_correlations: NDArray[np.float64]
+    """[target words], -1 to 1: Spearman's correlation of the word's attention with its falls, over source words."""
+    same_first: NDArray[np.float64]
+    """[target words], 1 or 0: whether the source word that it attends to most is the one that it loses most without."""
+
+
+def agreement(alignment: WordAlignment, erasure: Erasure) -> Agreement:
+    """Compares attention with erasure, target word by target word.
+
+    Left out are source words that the model does not read (zeros in both matrices), and undefined are target words
+    whose attention or whose falls are the same for all the others; the end of sentence, which is not erased, is not
+    compared. A rank correlation weighs the order of source words that hardly matter like that of those that do, so
+    that it stays low where only a few matter; `same_first` looks at the first alone.
+
+    Raises:
+        ErasureError: the two are not of the same words.
+    """
+    if (alignment.source, alignment.target) != (erasure.source, erasure.target):
+        raise ErasureError("the erasure is of another sentence pair than the alignment")
+    read = alignment.weights.any(axis=0) | erasure.falls.any(axis=0)
+    pairs = list(zip(alignment.weights[:, read], erasure.falls[:, read], strict=True))
+    correlations = np.array([spearman(weights, falls) for weights, falls in pairs], float)
+    first = np.array([weights.argmax() == falls.argmax() if len(weights) else 0 for weights, falls in pairs], float)
+    return Agreement(correlations, np.where(np.isnan(correlations), np.nan, first))
+
+
+def spearman(one: ArrayLike, two: ArrayLike) -> float:
+    """Spearman's rank correlation: Pearson's of the ranks, equal values sharing the mean of theirs.
+
+    Returns:
+        -1 to 1; NaN where either side has fewer than two different values.
+    """
+    ranks = [_ranks(np.asarray(values, float)) for values in (one, two)]
+    first, second = (values - values.mean() if len(values) else values for values in ranks)
+    spread = np.sqrt((first @ first) * (second @ second))
+    return float(first @ second / spread) if spread > 0 else float("nan")
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]

@@ -1,0 +1,60 @@
+"""Damaged pairs come first, and attention is compared with erasure: the real commands on the copy task."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import copy_task
+import numpy as np
+from commands import REPOSITORY, nmt, run, script
+
+
+def test_damaged_pairs_come_first(playground):
+    sources = [sentence for sentence in copy_task.sentences(400, seed=9) if len(sentence.split()) == 6]
+    copy_task.write_lines(playground / "pairs.source", sources)
+    copy_task.write_lines(playground / "pairs.target", [copy_task.translation(sentence) for sentence in sources])
+    script("corrupt", "damage --target pairs.target --output damaged --share 0.3 --seed 2", playground)
+    nmt("explain --model runs/copy --source pairs.source --target damaged --output report --worst 2", playground)
+    said = script("corrupt", "measure --damage damaged.tsv --report report/sentences.tsv", playground).stdout
+    values = [line.split(": ")[1] for line in said.splitlines()]
+    assert float(values[1]) >= 0.9, said  # as many are looked at as are damaged
+    for kind in values[3:]:
+        found, _, of = kind.split()[:3]
+        assert int(found) >= 0.8 * int(of) > 0, said
+    with open(playground / "damaged.tsv", newline="") as file:
+        kinds = {row["line"]: row["kind"] for row in csv.DictReader(file, delimiter="\t")}
+    with open(playground / "report" / "sentences.tsv", newline="") as file:
+        reasons = {row["line"]: row["reason"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    named = {"dropped": "perhaps dropped: ", "repeated": "says again: "}
+    told = [named[kind] in reasons[line] for line, kind in kinds.items() if kind in named]
+    assert sum(told) >= 0.8 * len(told)
+
+
+def test_erasure_of_the_model_s_own_translations(playground):
+    said = nmt("explain --model runs/copy --source validation.source --output erased --erase --worst 1", playground)
+    assert "that is not always the reason for a word" in said.stdout
+    records = [json.loads(line) for line in (playground / "erased" / "explanation.jsonl").read_text().splitlines()]
+    assert [record["source"] for record in records] == [
+        line.split() for line in (playground / "validation.source").read_text().splitlines()
+    ]
+    first = [value for record in records for value in record["erasure"]["same_first"] if value is not None]
+    assert np.mean(first) > 0.5  # each word of this language comes from one word; in six, a sixth would be chance
+    for record in records:
+        assert np.shape(record["erasure"]["falls"]) == np.shape(record["weights"])
+
+
+def test_the_python_example_of_the_documentation(playground):
+    text = (REPOSITORY / "docs" / "explanation.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    example = example.replace("saved_models/demo", "runs/copy").replace("data/demo/test.en", "validation.source")
+    (playground / "example.py").write_text(example, encoding="utf-8")
+    result = run(["example.py"], playground)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    scores = [float(line.split()[0]) for line in lines[:3]]
+    assert scores == sorted(scores, reverse=True)
+    held_out = (playground / "validation.source").read_text().splitlines()
+    words = [len(sentence.split()) for sentence in held_out[:3]]
+    assert all(f", {count}) [" in line for count, line in zip(words, lines[3:6], strict=True)), lines

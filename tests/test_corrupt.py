@@ -1,0 +1,50 @@
+"""The script that damages translations and measures how many of them come first."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+from corrupt import damage, measure
+
+TARGETS = [" ".join(f"{letter}{number}" for letter in "abcdefgh") + " ." for number in range(60)] + ["too short ."] * 40
+
+
+def test_each_kind_is_done_to_a_third_of_the_share():
+    damaged, kinds = damage(TARGETS, 0.3, seed=4)
+    assert Counter(kinds.values()) == {"swapped": 10, "dropped": 10, "repeated": 10}
+    assert damage(TARGETS, 0.3, seed=4) == (damaged, kinds) != damage(TARGETS, 0.3, seed=5)
+    for line, (before, after) in enumerate(zip(TARGETS, damaged, strict=True), start=1):
+        words, said = before.split(), after.split()
+        if line not in kinds:
+            assert after == before
+        elif kinds[line] == "swapped":
+            assert after != before and after in TARGETS
+        elif kinds[line] == "dropped":
+            begin = next(i for i, (a, b) in enumerate(zip(words, said, strict=False)) if a != b)
+            gone = len(words) - len(said)
+            assert 2 <= gone <= 4 and said == words[:begin] + words[begin + gone :]
+        else:
+            twice = [word for word, count in Counter(said).items() if count == 2]
+            begin = said.index(twice[0])
+            assert 2 <= len(twice) <= 4 and said == words[:begin] + twice + words[begin:]
+
+
+def test_precision_by_hand():
+    kinds = {1: "swapped", 2: "dropped", 3: "repeated", 4: "repeated"}
+    report = measure([1, 9, 3, 2, 8, 4], kinds)
+    assert report == [
+        "precision at 2: 0.500",
+        "precision at 4: 0.750",
+        "average precision: 0.771",  # (1/1 + 2/3 + 3/4 + 4/6) / 4
+        "swapped: 1 of 1 among the first 4",
+        "dropped: 1 of 1 among the first 4",
+        "repeated: 1 of 2 among the first 4",
+    ]
+    with pytest.raises(ValueError, match="Sample larger"):
+        damage(TARGETS[60:], 0.5, seed=1)
