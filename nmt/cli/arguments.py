@@ -57,8 +57,10 @@ _DESCRIPTIONS = {
     "Without --input, reads standard input, and prompts where that is a terminal. "
     "The defaults of the search are those that the model was trained with.",
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
-    "0), alignments.jsonl (words, attention weights, links, log-probability) and plots named after the line, 0001.png "
-    "and so on. With --target, the attention while that translation is forced; without, that of the model's own.",
+    "0), alignments.jsonl (words, attention weights, links, log-probability) and, of the first pairs, drawings: "
+    "alignments.html is a page to point at words in, for a browser, without a network; 0001.png and so on are heat maps "
+    "named after the line; alignments.pdf has heat maps, as many on a page as fit. With --gold, its links are drawn too. "
+    "With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",
 }
@@ -74,8 +76,14 @@ def _add_align(parser: Parser) -> None:
     parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
     parser.add_argument("--target", metavar="FILE", help="their translations, line by line (default: the model's own)")
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
-    parser.add_argument("--format", choices=["png", "pdf", "svg"], default="png", help="of the plots (default: png)")
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most plots drawn (default: 20)")
+    parser.add_argument(
+        "--format",
+        choices=["html", "png", "svg", "pdf"],
+        nargs="+",
+        default=["html", "png"],
+        help="of the drawings: html and pdf are one file, png and svg a file a pair (default: html png)",
+    )
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most pairs drawn (default: 20)")
     parser.add_argument(
         "--reverse", metavar="DIR", help="run of the opposite direction: links are made from those of both"
     )

@@ -20,6 +20,7 @@ from nmt.progress import Progress
 
 if TYPE_CHECKING:
     from nmt.links import Gold, Links
+    from nmt.plotting import Picture
     from nmt.translator import Translation, Translator
 
 
@@ -83,7 +84,7 @@ def _write_lines(translation: Translation, output: TextIO, links: TextIO | None)
 
 
 def align(arguments: Namespace) -> None:
-    """`nmt align`: Pharaoh links, all numbers as JSON, and plots of the first pairs."""
+    """`nmt align`: Pharaoh links, all numbers as JSON, and drawings of the first pairs."""
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     if arguments.target and (arguments.beam_size, arguments.length_penalty) != (None, None):
@@ -115,15 +116,16 @@ def align(arguments: Namespace) -> None:
 def _export(
     pairs: Iterator[Translation], directory: Path, arguments: Namespace, gold: Sequence[Gold] | None
 ) -> list[Links]:
-    """Writes the numbers of all pairs and plots of the first that have words on both sides.
+    """Writes the numbers of all pairs, then draws the first that have words on both sides.
 
     Returns:
         The links of all pairs, where there is a gold alignment to measure them by.
     """
     from nmt.links import require_in_range
-    from nmt.plotting import save_heatmap
+    from nmt.plotting import Picture
 
-    kept, plots = [], 0
+    kept: list[Links] = []
+    drawn: dict[int, tuple[Translation, Picture]] = {}
     with ExitStack() as files:
         links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
         numbers = files.enter_context(whole_file(str(directory / "alignments.jsonl")))
@@ -131,15 +133,35 @@ def _export(
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
-            if gold is not None:
+            gold_links = gold[number - 1] if gold is not None else None
+            if gold_links is not None:
                 where = f"{arguments.gold}, sentence {number}"
-                require_in_range(gold[number - 1], pair.alignment.source, pair.alignment.target, where)
+                require_in_range(gold_links, pair.alignment.source, pair.alignment.target, where)
                 kept.append(pair.alignment.links)
-            if plots < arguments.limit and pair.alignment.source and pair.alignment.target:
+            if len(drawn) < arguments.limit and pair.alignment.source and pair.alignment.target:
                 title = f"line {number}, log-probability {pair.log_probability:.2f}"
-                save_heatmap(pair.alignment, directory / f"{number:04d}.{arguments.format}", title=title)
-                plots += 1
+                drawn[number] = pair, Picture(pair.alignment, title, gold_links)
+    _draw(drawn, directory, arguments.format)
     return kept
+
+
+def _draw(drawn: dict[int, tuple[Translation, Picture]], directory: Path, formats: Sequence[str]) -> None:
+    """Draws pairs, named by their lines, in each of the formats."""
+    from nmt import viewer
+    from nmt.plotting import save_heatmap, save_pages
+
+    if not drawn:
+        return
+    if "html" in formats:
+        entries = [viewer.Entry([pair], f"line {number}", picture.gold) for number, (pair, picture) in drawn.items()]
+        viewer.save(entries, directory / "alignments.html")
+    if "pdf" in formats:
+        pictures = [picture for _, picture in drawn.values()]
+        save_pages(pictures, directory / "alignments.pdf", Progress(len(drawn)).over)
+    for suffix in sorted({"png", "svg"}.intersection(formats)):
+        for number, (_, picture) in Progress(len(drawn)).over(drawn.items()):
+            place = directory / f"{number:04d}.{suffix}"
+            save_heatmap(picture.alignment, place, picture.title, picture.gold)
 
 
 def evaluate(arguments: Namespace) -> None:

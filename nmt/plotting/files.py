@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from nmt.alignment import WordAlignment
+from nmt.files import unfinished
 from nmt.links import Gold
 from nmt.plotting.canvas import DPI, PlotError, drawing
 from nmt.plotting.fonts import find_fonts, pdf_font_type
@@ -54,13 +54,22 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     suffix = _check_suffix(path)
     dpi = min(DPI, _MOST_PIXELS / max(figure.get_size_inches()))
-    with _whole(path) as unfinished, _drawing_with(_families(figure)):
-        figure.savefig(unfinished, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+    with unfinished(path, PlotError) as place, _drawing_with(_families(figure)):
+        figure.savefig(place, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
     return path
 
 
-def save_pages(pictures: Iterable[Picture], path: str | os.PathLike[str]) -> Path:
+def save_pages(
+    pictures: Sequence[Picture],
+    path: str | os.PathLike[str],
+    watched: Callable[[Iterable[Picture]], Iterable[Picture]] = iter,
+) -> Path:
     """Draws many pairs into one .pdf file, as many on a page as fit (see `heatmap_pages`).
+
+    Args:
+        pictures: in the order in which they are drawn.
+        path: where to.
+        watched: hands the pictures on as they are drawn, for progress.
 
     Raises:
         PlotError: another suffix, no pictures, a side without words, or a place that cannot be written.
@@ -70,16 +79,15 @@ def save_pages(pictures: Iterable[Picture], path: str | os.PathLike[str]) -> Pat
     path = Path(path)
     if path.suffix.lower() != ".pdf":
         raise PlotError(f"{path}: expected a name that ends in .pdf, which can have several pages")
-    pictures = list(pictures)
     if not pictures:
         raise PlotError(f"{path}: nothing to draw: no sentence pairs")
     fonts = find_fonts(text for picture in pictures for text in written(picture))
     with (
-        _whole(path) as unfinished,
+        unfinished(path, PlotError) as place,
         _drawing_with(fonts),
-        PdfPages(unfinished, metadata=_METADATA[".pdf"]) as pages,
+        PdfPages(place, metadata=_METADATA[".pdf"]) as pages,
     ):
-        for figure in heatmap_pages(pictures):
+        for figure in heatmap_pages(watched(pictures)):
             pages.savefig(figure)
     return path
 
@@ -98,21 +106,6 @@ def _families(figure: Figure) -> set[str]:
     from matplotlib.text import Text
 
     return {family for text in figure.findobj(Text) for family in text.get_fontfamily()}
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A name beside the place; what is written there gets its own name at the end, or is removed."""
-    unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix.lower()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield unfinished
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise PlotError(f"{path} cannot be written: {error.strerror}; choose another place") from None
-    finally:
-        with suppress(OSError):  # the usual case: it has its name by now
-            unfinished.unlink()
 
 
 def _check_suffix(path: Path) -> str:
