@@ -58,8 +58,8 @@ _DESCRIPTIONS = {
     "The defaults of the search are those that the model was trained with.",
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
     "0), alignments.jsonl (words, attention weights, links, log-probability) and, of the first pairs, drawings: "
-    "alignments.html is a page to point at words in, for a browser, without a network; 0001.png and so on are heat maps "
-    "named after the line; alignments.pdf has heat maps, as many on a page as fit. With --gold, its links are drawn too. "
+    "alignments.html, a page for a browser where pointing at a word shows what it comes from; heat maps named after "
+    "the line, 0001.png and so on; or alignments.pdf, as many heat maps on a page as fit. --gold is drawn too. "
     "With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",

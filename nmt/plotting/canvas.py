@@ -83,11 +83,10 @@ def style_bar(bar: Any) -> None:
 def sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
     """[texts, 2]: width and height of each text in inches."""
     figure = new_figure(1, 1)
-    axes = inch_axes(figure, 0, 0, 1, 1)
     for text in texts:
-        write(axes, 0, 0, text, fonts, size=size)
+        figure.text(0, 0, text, fontfamily=fonts, fontsize=size, parse_math=False)
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    extents = [text.get_window_extent(renderer) for text in axes.texts]
+    extents = [text.get_window_extent(renderer) for text in figure.texts]
     return np.array([(extent.width, extent.height) for extent in extents]) / DPI
 
 

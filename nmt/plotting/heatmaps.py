@@ -135,7 +135,7 @@ def _place(maps: Iterable[_LaidOut]) -> Iterator[_Placed]:
         width, height = what.layout.width, what.layout.height
         if left > MARGIN and left + width > PAGE[0] - MARGIN:
             left, top, row = MARGIN, top + row + SPACE, 0.0
-        alone = MARGIN + width > PAGE[0] - MARGIN
+        alone = width > PAGE[0] - 2 * MARGIN or height > PAGE[1] - 2 * MARGIN
         if first or alone or top + height > PAGE[1] - MARGIN:
             left, top, row, first = MARGIN, MARGIN, 0.0, True
         yield _Placed(what, left, top, first)
