@@ -16,7 +16,7 @@ LINE = 0.2  # a line of text
 BAR = 0.11
 KEY = 0.11  # a mark in the legend
 READABLE_CELL = 0.36  # has room for a number
-_SMALLEST_CELL, _LARGEST_CELL, _MATRIX = 0.2, 0.5, 6.5
+_SMALLEST_CELL, _COMPACT_CELL, _LARGEST_CELL, _MATRIX = 0.2, 0.42, 0.5, 6.5
 _WIDEST_FLAT_LABEL = 1.0
 _BAR_HEIGHTS, _BAR_TEXT = (0.9, 2.4), 0.5
 
@@ -83,7 +83,7 @@ def lay_out(text: Text, erasure: bool, compact: bool) -> Layout:
     """
     fonts = text.fonts
     across, down = sizes(text.source, fonts), sizes(text.target, fonts)  # each [words, (width, height)]
-    cell = _cell_size(across, down, READABLE_CELL if compact else _LARGEST_CELL)
+    cell = _cell_size(across, down, _COMPACT_CELL if compact else _LARGEST_CELL)
     widest = float(across[:, 0].max()) + 2 * GAP
     widest_flat = cell if compact else max(cell, _WIDEST_FLAT_LABEL)
     flat = widest <= widest_flat and widest * len(across) <= _MATRIX
