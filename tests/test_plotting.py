@@ -236,6 +236,8 @@ def test_svg_keeps_its_text_and_is_valid_whatever_the_words(tmp_path: Path) -> N
     path = save_heatmap(alignment("<b> & $x_1$ \x01", '"quoted" Straße'), tmp_path / "a.svg")
     written = {"".join(node.itertext()).strip() for node in ElementTree.parse(path).iter() if node.tag.endswith("text")}
     assert {"<b>", "&", "$x_1$", '"quoted"', "Straße", "\N{REPLACEMENT CHARACTER}"} <= written
+    styles = [node.get("style", "") for node in ElementTree.parse(path).iter() if node.tag.endswith("text")]
+    assert styles and all("sans-serif" in style for style in styles)  # for a reader who has no such font
 
 
 def test_pdf_embeds_truetype(tmp_path: Path) -> None:
@@ -319,7 +321,7 @@ def test_a_glyph_that_the_usual_font_lacks_comes_from_another(monkeypatch: pytes
         figure = heatmap(alignment("\u210a a", "dog"))  # a script g, which STIX has and DejaVu Sans has not
         figure.canvas.draw()
     families = {text.get_text(): text.get_fontfamily() for text in texts(figure)}
-    assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral"]
+    assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral", "sans-serif"]
 
 
 def test_the_users_settings_are_as_before() -> None:

@@ -26,7 +26,15 @@ INK, QUIET, FAINT, GRID = "#222222", "#666666", "#999999", "#d9d9d9"
 WORD, SMALL, TITLE = 9.0, 7.5, 10.5  # font sizes in points
 LONGEST_LABEL = 64  # characters
 
-_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "nmt"}
+GENERIC = "sans-serif"
+"""The last family of every text, for readers of SVG files who have none of the others."""
+
+_SETTINGS: dict[Any, Any] = {
+    "font.sans-serif": [FONT],
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "nmt",
+}
 LOCK = threading.RLock()
 
 
@@ -71,7 +79,8 @@ def inch_box(figure: Figure, left: float, top: float, width: float, height: floa
 
 def write(axes: Axes, x: float, y: float, text: str, fonts: list[str], size: float = WORD, **style: Any) -> None:
     """Text at a place in inches; `$` and backslash are letters."""
-    axes.text(x, y, text, fontfamily=fonts, fontsize=size, parse_math=False, **{"color": INK, **style})
+    families = [*fonts, GENERIC]
+    axes.text(x, y, text, fontfamily=families, fontsize=size, parse_math=False, **{"color": INK, **style})
 
 
 def style_bar(bar: Any) -> None:
@@ -84,7 +93,7 @@ def sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
     """[texts, 2]: width and height of each text in inches."""
     figure = new_figure(1, 1)
     for text in texts:
-        figure.text(0, 0, text, fontfamily=fonts, fontsize=size, parse_math=False)
+        figure.text(0, 0, text, fontfamily=[*fonts, GENERIC], fontsize=size, parse_math=False)
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     extents = [text.get_window_extent(renderer) for text in figure.texts]
     return np.array([(extent.width, extent.height) for extent in extents]) / DPI

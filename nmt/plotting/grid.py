@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmt.plotting.canvas import GRID, INK, QUIET, SMALL, WORD, Floats, PlotError, drawing, style_bar
+from nmt.plotting.canvas import GENERIC, GRID, INK, QUIET, SMALL, WORD, Floats, PlotError, drawing, style_bar
 from nmt.plotting.fonts import find_fonts
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _draw(array: Floats, x_label: str, y_label: str, titles: Sequence[str], cmap
     FigureCanvasAgg(figure)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     low, high = min(0.0, array.min()), array.max()
-    style: dict[str, Any] = {"fontfamily": fonts, "parse_math": False, "color": INK, "fontsize": WORD}
+    style: dict[str, Any] = {"fontfamily": [*fonts, GENERIC], "parse_math": False, "color": INK, "fontsize": WORD}
     for (row, column), axes in np.ndenumerate(grid):
         image = axes.imshow(array[row, column], cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
         axes.tick_params(labelsize=SMALL, color=QUIET, labelcolor=QUIET)

@@ -155,9 +155,9 @@ class Entry {
     if (event.key === "Escape") {
       this.hovered = null;
       word.blur();
-    } else if (event.key in next) {
-      event.preventDefault();
-      if (next[event.key]) this.focus(next[event.key]);
+    } else if (next[event.key]) {
+      event.preventDefault(); // of scrolling
+      this.focus(next[event.key]);
     }
   }
 
