@@ -59,7 +59,7 @@ _DESCRIPTIONS = {
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
     "0), alignments.jsonl (words, attention weights, links, log-probability) and, of the first pairs, drawings: "
     "alignments.html, a page for a browser where pointing at a word shows what it comes from; heat maps named after "
-    "the line, 0001.png and so on; or alignments.pdf, as many heat maps on an A3 page as fit. --gold is drawn too. "
+    "the line, 0001.png and so on; or alignments.pdf, as many heat maps on an A2 page as fit. --gold is drawn too. "
     "With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",

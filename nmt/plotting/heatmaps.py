@@ -45,8 +45,8 @@ _OUTLINE = "#d55e00"
 _ATTENTION_TITLE, _ERASURE_TITLE = "attention", "fall of log-probability when a source word is erased"
 _LINK, _SURE, _POSSIBLE = "hard link", "gold link, sure", "gold link, possible"
 
-PAGE = (11.69, 16.54)
-"""Width and height of a page in inches: A3, which keeps small print readable on A4 too."""
+PAGE = (16.54, 23.39)
+"""Width and height of a page in inches: A2, which has room for about six sentences and is readable on A3 too."""
 MARGIN, SPACE = 0.5, 0.3
 """Inches around a page, and between its heat maps."""
 
@@ -95,7 +95,7 @@ def heatmap(
 def heatmap_pages(pictures: Iterable[Picture]) -> Iterator[Figure]:
     """Draws heat maps in their order, as many on each page as fit, left to right and down.
 
-    Pages are A3; one that is larger than that gets a page of its own size.
+    Pages are A2; one that is larger than that gets a page of its own size.
 
     Raises:
         as `heatmap`.
