@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         VocabularyConfig,
     )
     from nmt.errors import NmtError
+    from nmt.plotting import heatmap, save_figure, save_heatmap, show_heatmaps
     from nmt.training import train
     from nmt.translator import Translation, Translator, symmetrized
 
@@ -50,7 +51,11 @@ __all__ = [
     "Translation",
     "Translator",
     "VocabularyConfig",
+    "heatmap",
     "load_config",
+    "save_figure",
+    "save_heatmap",
+    "show_heatmaps",
     "symmetrized",
     "train",
 ]
@@ -59,7 +64,11 @@ _ROOMS = {
     "NmtError": "nmt.errors",
     "Translation": "nmt.translator",
     "Translator": "nmt.translator",
+    "heatmap": "nmt.plotting",
     "load_config": "nmt.cli.configuration",
+    "save_figure": "nmt.plotting",
+    "save_heatmap": "nmt.plotting",
+    "show_heatmaps": "nmt.plotting",
     "symmetrized": "nmt.translator",
     "train": "nmt.training",
 }

@@ -56,11 +56,12 @@ tell_what_is_where() {
     cat << END
 the model:                 $model
 scores and translations:   $model/demo
+a page to point at words:  $model/alignments/alignments.html
 plots of the alignments:   $model/alignments/0001.png ...
 
 Try next:
   .venv/bin/nmt translate --model $model                          type a sentence, see its translation
-  .venv/bin/nmt align --model $model --source FILE --output DIR   plots and numbers for your own sentences
+  .venv/bin/nmt align --model $model --source FILE --output DIR   a page, plots and numbers for your own sentences
   .venv/bin/nmt train --config $data/config.yaml --name second --model.units 128
   .venv/bin/nmt --help
 END

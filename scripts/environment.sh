@@ -1,5 +1,6 @@
-# Sourced by the other scripts: `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or "[test,jax]")
-# into it, when that is missing or what it was made from has changed. PYTHON chooses the interpreter.
+# Sourced by the other scripts: `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or
+# "[test,jax,browser]") into it, when that is missing or what it was made from has changed. PYTHON chooses the
+# interpreter.
 
 prepare_environment() {
     local extras="$1" python="${PYTHON:-python3}"

@@ -414,6 +414,7 @@ def test_align_the_model_s_own_translations(model, write, tmp_path):
     output = tmp_path / "alignments"
     source = write("in", "ein haus", "", "a b c")
     assert main(["align", "--model", model, "--source", source, "--output", str(output), "--format", "svg"]) == 0
+    assert not (output / "alignments.html").exists()
     assert (output / "alignments.pharaoh").read_text() == "0-0 1-1\n\n0-0 1-1 2-2\n"
     records = [json.loads(line) for line in (output / "alignments.jsonl").read_text().splitlines()]
     assert [r["line"] for r in records] == [1, 2, 3]
@@ -423,6 +424,36 @@ def test_align_the_model_s_own_translations(model, write, tmp_path):
     assert records[0]["log_probability"] == -1.5
     assert records[1]["source"] == records[1]["links"] == []
     assert sorted(path.name for path in output.glob("*.svg")) == ["0001.svg", "0003.svg"]
+
+
+def test_by_default_there_are_a_page_and_pictures(model, write, tmp_path):
+    output = tmp_path / "o"
+    source = write("in", "ein haus", "", "<b> c", "d")
+    assert main(["align", "--model", model, "--source", source, "--output", str(output), "--limit", "2"]) == 0
+    names = ["0001.png", "0003.png", "alignments.html", "alignments.jsonl", "alignments.pharaoh"]
+    assert sorted(path.name for path in output.iterdir()) == names
+    page = (output / "alignments.html").read_text()
+    assert '"line 1"' in page and '"line 3"' in page and '"line 4"' not in page
+    assert "EIN" in page and "<b> c" not in page
+
+
+def test_pdf_is_one_file_and_formats_can_be_several(model, write, tmp_path):
+    output = tmp_path / "o"
+    command = ["align", "--model", model, "--source", write("in", "ein haus", "c"), "--output", str(output)]
+    assert main([*command, "--format", "pdf", "svg"]) == 0
+    names = ["0001.svg", "0002.svg", "alignments.jsonl", "alignments.pdf", "alignments.pharaoh"]
+    assert sorted(path.name for path in output.iterdir()) == names
+    assert (output / "alignments.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_gold_links_are_drawn(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b"), "--target", write("out", "x y"), "--gold", write("gold", "0-1 1p1")]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--format", "svg", "html"]
+    assert main(command) == 0
+    assert "AER" in capsys.readouterr().out
+    picture = (tmp_path / "o" / "0001.svg").read_text()
+    assert "gold link, sure" in picture and "gold link, possible" in picture
+    assert '"gold":{"sure":[[0,1]],"possible":[[0,1],[1,1]]}' in (tmp_path / "o" / "alignments.html").read_text()
 
 
 def test_forced_alignment_against_gold(model, write, tmp_path, capsys):

@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,9 +23,22 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from nmt import plotting
+import nmt
 from nmt.alignment import WordAlignment
-from nmt.plotting import PlotError, heatmap, save_figure, save_heatmap, show_heatmaps
+from nmt.links import AlignmentError, Gold
+from nmt.plotting import (
+    Picture,
+    PlotError,
+    fonts,
+    heatmap,
+    heatmap_pages,
+    save_figure,
+    save_heatmap,
+    save_pages,
+    show_heatmaps,
+)
+from nmt.plotting.canvas import sizes
+from nmt.plotting.heatmaps import MARGIN, PAGE, _place
 
 
 def made(source: Any, target: Any, weights: Any, end_of_sentence: Any) -> WordAlignment:
@@ -35,6 +49,10 @@ def alignment(source: str, target: str) -> WordAlignment:
     s, t = tuple(source.split()), tuple(target.split())
     weights = np.random.default_rng(len(s)).dirichlet(np.full(len(s) + 1, 0.3), size=len(t))
     return made(s, t, weights[:, :-1], weights[:, -1])
+
+
+def erasure(pair: WordAlignment) -> np.ndarray:
+    return np.random.default_rng(1).normal(0.5, 1.0, pair.weights.shape)
 
 
 SMALL = alignment("ein kleiner Hund", "a small dog")
@@ -79,7 +97,10 @@ def extent(mesh: QuadMesh) -> Bbox:
 
 
 def check_layout(figure: Figure) -> None:
-    """No text is cut or lies over another, and no label over a cell."""
+    """No text is cut or lies over another, and no label over a cell.
+
+    The figure may have several heat maps, which then do not overlap either.
+    """
     figure.canvas.draw()
     width, height = figure.canvas.get_width_height()
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
@@ -87,8 +108,9 @@ def check_layout(figure: Figure) -> None:
         assert 0 <= box.x0 < box.x1 <= width and 0 <= box.y0 < box.y1 <= height, f"{name} is cut"
     for (one, box), (other, other_box) in itertools.combinations(boxes, 2):
         assert not box.overlaps(other_box), f"{one} overlaps {other}"
-    for mesh in meshes(figure):
-        cells = extent(mesh)
+    all_cells = [extent(mesh) for mesh in figure.findobj(QuadMesh) if mesh.axes.get_label() != "<colorbar>"]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(all_cells, 2))
+    for cells in all_cells:
         for name, box in boxes:
             inside = cells.x0 <= box.x0 and box.x1 <= cells.x1 and cells.y0 <= box.y0 and box.y1 <= cells.y1
             assert inside or not box.overlaps(cells), f"{name} lies over the cells"
@@ -112,16 +134,19 @@ def check_layout(figure: Figure) -> None:
         ("$x_1$ \\alpha_{2} ^", "$ 5$ a_b", "cost $5 and $6"),
     ],
 )
+@pytest.mark.parametrize("more", [False, True])
 @pytest.mark.filterwarnings("ignore:no installed font")
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
-def test_labels_are_neither_cut_nor_overlap(source: str, target: str, title: str) -> None:
-    check_layout(heatmap(alignment(source, target), title))
+def test_labels_are_neither_cut_nor_overlap(source: str, target: str, title: str, more: bool) -> None:
+    pair = alignment(source, target)
+    gold = Gold(frozenset({(0, 0)}), frozenset({(0, 0), (len(pair.source) - 1, len(pair.target) - 1)}))
+    check_layout(heatmap(pair, title, gold, erasure(pair)) if more else heatmap(pair, title))
 
 
 sentences = st.lists(st.text("abcmwIl.,ÄjgQ", min_size=1, max_size=18), min_size=1, max_size=12).map(" ".join)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(sentences, sentences, sentences)
 @example(" ".join(["mm"] * 12), "a", "")
 def test_labels_are_neither_cut_nor_overlap_whatever_the_words(source: str, target: str, title: str) -> None:
@@ -211,6 +236,8 @@ def test_svg_keeps_its_text_and_is_valid_whatever_the_words(tmp_path: Path) -> N
     path = save_heatmap(alignment("<b> & $x_1$ \x01", '"quoted" Straße'), tmp_path / "a.svg")
     written = {"".join(node.itertext()).strip() for node in ElementTree.parse(path).iter() if node.tag.endswith("text")}
     assert {"<b>", "&", "$x_1$", '"quoted"', "Straße", "\N{REPLACEMENT CHARACTER}"} <= written
+    styles = [node.get("style", "") for node in ElementTree.parse(path).iter() if node.tag.endswith("text")]
+    assert styles and all("sans-serif" in style for style in styles)  # for a reader who has no such font
 
 
 def test_pdf_embeds_truetype(tmp_path: Path) -> None:
@@ -257,6 +284,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
 
 def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:
+    monkeypatch.setattr(fonts, "_told", set())
+    monkeypatch.setattr(fonts, "_add_new_fonts", lambda: False)
     bundled = str(Path(matplotlib.get_data_path()))
     listed = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(bundled)]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", [*listed, *more])
@@ -272,6 +301,9 @@ def test_scripts_that_no_font_has_are_named_once(monkeypatch: pytest.MonkeyPatch
         "no installed font can draw Cuneiform, Ethiopic (such as U+1200): install one, for example of the Noto family"
     )
     assert warning.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        heatmap(alignment("\U00012003 cat", "\u1201 Katze"))
 
 
 def test_saving_says_no_more_than_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +321,7 @@ def test_a_glyph_that_the_usual_font_lacks_comes_from_another(monkeypatch: pytes
         figure = heatmap(alignment("\u210a a", "dog"))  # a script g, which STIX has and DejaVu Sans has not
         figure.canvas.draw()
     families = {text.get_text(): text.get_fontfamily() for text in texts(figure)}
-    assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral"]
+    assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral", "sans-serif"]
 
 
 def test_the_users_settings_are_as_before() -> None:
@@ -318,7 +350,163 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
         "p.heatmap(WordAlignment(('a',), ('b',), np.ones((1, 1)), np.zeros(1))); "
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(plotting.__file__).parents[1])
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(nmt.__file__).parents[1])
+
+
+def test_gold_links_are_marked_within_the_cells_and_explained() -> None:
+    linked = made(("a", "b", "c"), ("d", "e"), [[0.9, 0.0, 0.0], [0.1, 0.3, 0.6]], [0.1, 0.0])
+    gold = Gold(frozenset({(2, 1)}), frozenset({(2, 1), (1, 0)}))
+    figure = heatmap(linked, gold=gold)
+    assert outlines(figure) == {(0, 0), (2, 1)}  # the model's own, as without gold
+    assert marks(figure) == ({(2, 1)}, {(1, 0)})
+    assert {"hard link", "gold link, sure", "gold link, possible"} <= set(labels(figure))
+    sure_alone = heatmap(linked, gold=Gold(gold.sure, gold.sure))
+    assert marks(sure_alone) == ({(2, 1)}, set())
+    assert "gold link, possible" not in labels(sure_alone)
+    assert "gold link, sure" not in labels(heatmap(linked))
+
+
+def marks(figure: Figure) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """Column and row of the cells marked as sure and as possible."""
+    grid = corners(meshes(figure)[0])
+    start, size = grid[0, 0], grid[1, 1] - grid[0, 0]
+    found: dict[str, set[tuple[int, int]]] = {"-": set(), "--": set()}
+    for box in figure.axes[0].patches:
+        if (
+            isinstance(box, Rectangle)
+            and 0.12 < box.get_width() < size[0] - 0.01
+            and box.get_edgecolor()[:3] != (1, 1, 1)
+        ):
+            column, row = np.floor((np.array(box.get_xy()) - start) / size)
+            found["-" if box.get_linestyle() in ("-", "solid") else "--"].add((int(column), int(row)))
+    return found["-"], found["--"]
+
+
+def test_a_gold_link_to_a_word_that_is_not_there_is_refused() -> None:
+    with pytest.raises(AlignmentError, match="gold links: link 3-0, counted from 0, is out of range"):
+        heatmap(SMALL, gold=Gold(frozenset(), frozenset({(3, 0)})))
+
+
+def test_erasure_is_drawn_beside_attention_around_zero() -> None:
+    fall = np.array([[2.5, -0.5, 0.0], [0.0, 0.0, 1.0], [-0.25, 0.0, 12.5]])
+    figure = heatmap(SMALL, erasure=fall)
+    words, _, erased = sorted(
+        (mesh for mesh in figure.axes[0].collections if isinstance(mesh, QuadMesh)),
+        key=lambda mesh: corners(mesh)[0, 0, 0],
+    )
+    np.testing.assert_array_equal(np.asarray(words.get_array()), SMALL.weights)
+    np.testing.assert_array_equal(np.asarray(erased.get_array()), fall)
+    assert erased.get_clim() == (-12.5, 12.5)
+    red, green, blue, _ = erased.get_cmap()(0.5)
+    assert min(red, green, blue) > 0.95  # white at 0
+    assert corners(erased)[0, :, 1] == pytest.approx(corners(words)[0, :, 1])
+    shown = labels(figure)
+    assert {"attention", "nats", "2.50", "−0.50", "12.5", "−0.25"} <= set(shown)
+    assert [shown.count(word) for word in SMALL.source] == [2, 2, 2]
+    assert "fall of log-probability" in " ".join(shown)
+
+
+def test_colour_bars_grow_upwards() -> None:
+    bars = heatmap(SMALL, erasure=np.ones((3, 3))).axes[1:]
+    assert [bar.get_ylim() for bar in bars] == [(0, 1), (-1, 1)]
+
+
+@pytest.mark.parametrize("matrix", [np.ones((2, 3)), np.full((3, 3), np.nan)])
+def test_an_erasure_matrix_that_does_not_fit_is_refused(matrix: np.ndarray) -> None:
+    with pytest.raises(PlotError, match=r"erasure has shape \[.*\]: expected finite numbers of shape \[3, 3\]"):
+        heatmap(SMALL, erasure=matrix)
+
+
+def test_nothing_changes_where_nothing_is_erased() -> None:
+    check_layout(heatmap(SMALL, erasure=np.zeros((3, 3))))
+
+
+inches = st.floats(0.5, 25.0)
+
+
+@given(st.lists(st.tuples(inches, inches), min_size=1, max_size=30))
+def test_pages_have_every_map_once_in_order_and_apart(sizes: list[tuple[float, float]]) -> None:
+    maps: list[Any] = [SimpleNamespace(layout=SimpleNamespace(width=width, height=height)) for width, height in sizes]
+    placed = list(_place(maps))
+    assert [where.what for where in placed] == maps
+    assert placed[0].first
+    pages: list[list[Bbox]] = []
+    for where in placed:
+        if where.first:
+            pages.append([])
+        pages[-1].append(Bbox.from_bounds(where.left, where.top, where.what.layout.width, where.what.layout.height))
+    for page in pages:
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(page, 2))
+        assert all(box.x0 >= MARGIN and box.y0 >= MARGIN for box in page)
+        # Only one that is too large for a page may go beyond its margins.
+        assert len(page) == 1 or all(box.x1 <= PAGE[0] - MARGIN and box.y1 <= PAGE[1] - MARGIN for box in page)
+
+
+def test_a_pair_too_large_for_a_page_makes_its_own_larger() -> None:
+    sizes_of = [tuple(page.get_size_inches()) for page in heatmap_pages([Picture(alignment("a " * 90, "b"))] * 2)]
+    assert len(sizes_of) == 2
+    assert all(width > PAGE[0] and height == PAGE[1] for width, height in sizes_of)
+
+
+def test_a_page_has_many_small_pairs_and_nothing_is_cut() -> None:
+    (page,) = heatmap_pages([Picture(SMALL, f"pair {i}", None, erasure(SMALL)) for i in range(4)])
+    check_layout(page)
+
+
+def test_pages_are_one_pdf_with_the_same_bytes(tmp_path: Path) -> None:
+    pictures = [Picture(alignment("a " * 90, "b"), f"pair {i}") for i in range(3)]
+    seen: list[Picture] = []
+    path = save_pages(pictures, tmp_path / "new" / "a.pdf", lambda some: (seen.append(p) or p for p in some))
+    assert seen == pictures
+    assert path.read_bytes().count(b"/Type /Page\n") + path.read_bytes().count(b"/Type /Page ") == 3
+    assert save_pages(pictures, tmp_path / "b.pdf").read_bytes() == path.read_bytes()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_pages_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlotError, match=r"a.png: expected a name that ends in .pdf"):
+        save_pages([Picture(SMALL)], tmp_path / "a.png")
+    with pytest.raises(PlotError, match="nothing to draw: no sentence pairs"):
+        save_pages([], tmp_path / "a.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fonts_with_postscript_outlines_are_embedded_as_drawings(tmp_path: Path) -> None:
+    (tmp_path / "a.otf").write_bytes(b"OTTO" + bytes(20))
+    (tmp_path / "b.ttc").write_bytes(b"ttcf" + bytes(8) + (16).to_bytes(4, "big") + b"OTTO")
+    (tmp_path / "c.ttc").write_bytes(b"ttcf" + bytes(8) + (16).to_bytes(4, "big") + b"\0\1\0\0")
+    found = [fonts._is_postscript(str(tmp_path / name)) for name in ("a.otf", "b.ttc", "c.ttc", "none.ttf")]
+    assert found == [True, True, False, False]
+    assert fonts.pdf_font_type(["DejaVu Sans"]) == 42
+
+
+def test_a_font_installed_after_matplotlib_made_its_list_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundled = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    listed = [f for f in font_manager.fontManager.ttflist if Path(f.fname).name == "DejaVuSans.ttf"]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", listed)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [str(bundled / "STIXGeneral.ttf")])
+    fonts._add_new_fonts.cache_clear()
+    assert fonts.find_fonts(["\u210a"]) == ["DejaVu Sans", "STIXGeneral"]
+    fonts._add_new_fonts.cache_clear()
+
+
+def test_chinese_characters_have_the_form_of_their_language() -> None:
+    assert [fonts._han_region(text) for text in ("漢字 と かな", "漢字 한글", "漢字", "word")] == [
+        "JP",
+        "KR",
+        "SC",
+        "SC",
+    ]
+
+
+def test_arabic_letters_are_joined_and_run_from_right_to_left() -> None:
+    def width(word: str) -> float:
+        return float(sizes([word], ["DejaVu Sans"])[0, 0])
+
+    joined, apart = width("ببب"), width("ب\u200cب\u200cب")  # the same letters kept apart by joiners that forbid it
+    assert joined < 0.8 * apart
+    # Lam before alef melt into one sign, which is not so for the letters in the order they would have if turned around.
+    assert width("لا") < 0.8 * (width("ل") + width("ا"))
 
 
 def test_many_words_give_a_picture_of_bounded_size(tmp_path: Path) -> None:
@@ -347,6 +535,17 @@ def test_show_heatmaps_shows_negative_values_and_another_colour_map() -> None:
     image = show_heatmaps(MATRICES - 0.5, "Keys", "Queries", cmap="Reds").axes[0].images[0]
     assert image.get_clim() == (MATRICES.min() - 0.5, MATRICES.max() - 0.5)
     assert image.get_cmap().name == "Reds"
+
+
+def test_show_heatmaps_refuses_what_it_cannot_colour() -> None:
+    with pytest.raises(PlotError, match="^matplotlib has no colour map 'blue'"):
+        show_heatmaps(MATRICES, "Keys", "Queries", cmap="blue")
+    with pytest.raises(PlotError, match="^matrices: expected finite numbers"):
+        show_heatmaps(np.full((1, 1, 2, 2), np.inf), "Keys", "Queries")
+
+
+def test_drawing_functions_are_public() -> None:
+    assert (nmt.heatmap, nmt.save_heatmap, nmt.show_heatmaps) == (heatmap, save_heatmap, show_heatmaps)
 
 
 @pytest.mark.parametrize("matrices", [np.ones((2, 2)), np.ones((1, 1, 0, 3))])

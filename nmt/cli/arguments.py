@@ -116,13 +116,15 @@ _DESCRIPTIONS = {
     "score": "Prints the log-probability (nats) of each pair and its number of pieces, the end of sentence included, a "
     "tab between them, in the order of the lines; and the perplexity of all of them.",
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
-    "0), alignments.jsonl (words, attention weights, links, log-probability) and plots named after the line, 0001.png "
-    "and so on. With --target, the attention while that translation is forced; without, that of the model's own.",
+    "0), alignments.jsonl (words, attention weights, links, log-probability) and, of the first pairs, drawings: "
+    "alignments.html, a page for a browser where pointing at a word shows what it comes from; heat maps named after "
+    "the line, 0001.png and so on; or alignments.pdf, as many heat maps on an A2 page as fit. --gold is drawn too. "
+    "With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",
     "explain": "Writes into a directory sentences.tsv (all pairs, the most unusual first: line, score, measures, what "
-    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input) and a plot "
-    "of each of the worst, and prints these and the corpus's means. With --target the pairs given; without, the "
+    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input), a plot "
+    "of each of the worst and a page of them, explanation.html, and prints these and the corpus's means. With --target the pairs given; without, the "
     "model's own translations. With --erase, what each target word loses in log-probability when a source word is "
     "erased, and how far attention agrees with that.",
 }
@@ -164,8 +166,21 @@ def _add_align(parser: Parser) -> None:
     parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
     parser.add_argument("--target", metavar="FILE", help="their translations, line by line (default: the model's own)")
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
-    parser.add_argument("--format", choices=["png", "pdf", "svg"], default="png", help="of the plots (default: png)")
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most plots drawn (default: 20)")
+    parser.add_argument(
+        "--format",
+        choices=["html", "png", "svg", "pdf"],
+        nargs="+",
+        default=["html", "png"],
+        help="of the drawings: html and pdf are one file, png and svg a file a pair (default: html png)",
+    )
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most pairs drawn (default: 20)")
+    parser.add_argument(
+        "--nbest",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="the page shows the N best translations side by side (default: 1)",
+    )
     parser.add_argument(
         "--reverse", metavar="DIR", help="run of the opposite direction: links are made from those of both"
     )

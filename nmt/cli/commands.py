@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.cli.files import count_lines, require_same_length, whole_file
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
 from nmt.cli.quiet import quiet_start
-from nmt.config import to_dict
+from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.progress import Progress
@@ -20,7 +20,8 @@ from nmt.progress import Progress
 if TYPE_CHECKING:
     from nmt.erasure import Erasure
     from nmt.links import Gold, Links
-    from nmt.translator import Translation
+    from nmt.plotting import Picture
+    from nmt.translator import Translation, Translator
 
 
 def train(config: str | None, flags: Sequence[str]) -> bool:
@@ -42,29 +43,43 @@ def train(config: str | None, flags: Sequence[str]) -> bool:
 
 
 def align(arguments: Namespace) -> None:
-    """`nmt align`: Pharaoh links, all numbers as JSON, and plots of the first pairs."""
+    """`nmt align`: Pharaoh links, all numbers as JSON, and drawings of the first pairs."""
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     _refuse_search_flags(arguments)
     if arguments.symmetrize and not arguments.reverse:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
+    if arguments.nbest > 1 and (arguments.target or arguments.reverse):
+        raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     translator, search = load(arguments)
     reverse = load_run(arguments.reverse) if arguments.reverse else None
     directory = _output_directory(arguments.output)
-    source = read_lines(arguments.source)
-    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
-    pairs = pairs or translator.translate(source, search)
-    if reverse is not None:
-        from nmt.translator import symmetrized
-
-        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
     progress = lines_of(total)
-    links = _export(watched(pairs, progress), directory, arguments, gold)
+    found = _pairs(arguments, translator, reverse, search)
+    links = _export(progress.over(found), directory, arguments, gold, progress)
     if gold is not None:
         _score_links(links, gold)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _pairs(
+    arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig
+) -> Iterator[list[Translation]]:
+    """For each line the given pair, or the model's translations, best first."""
+    from nmt.translator import symmetrized
+
+    source = read_lines(arguments.source)
+    if not arguments.target and reverse is None:
+        yield from translator.translate_nbest(source, search, arguments.nbest)
+        return
+    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
+    pairs = pairs or translator.translate(source, search)
+    if reverse is not None:
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
+    for pair in pairs:
+        yield [pair]
 
 
 def _refuse_search_flags(arguments: Namespace) -> None:
@@ -82,33 +97,60 @@ def _output_directory(path: str) -> Path:
 
 
 def _export(
-    pairs: Iterator[Translation], directory: Path, arguments: Namespace, gold: Sequence[Gold] | None
+    pairs: Iterator[list[Translation]],
+    directory: Path,
+    arguments: Namespace,
+    gold: Sequence[Gold] | None,
+    progress: Progress,
 ) -> list[Links]:
-    """Writes the numbers of all pairs and plots of the first that have words on both sides.
+    """Writes the numbers of all pairs, then draws the first that have words on both sides.
 
     Returns:
         The links of all pairs, where there is a gold alignment to measure them by.
     """
     from nmt.links import require_in_range
-    from nmt.plotting import save_heatmap
+    from nmt.plotting import Picture
 
-    kept, plots = [], 0
+    kept: list[Links] = []
+    drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with ExitStack() as files:
         links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
         numbers = files.enter_context(whole_file(str(directory / "alignments.jsonl")))
-        for number, pair in enumerate(pairs, start=1):
+        for number, found in enumerate(pairs, start=1):
+            pair = found[0]
+            say_if_cut(pair, progress)
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
-            if gold is not None:
+            gold_links = gold[number - 1] if gold is not None else None
+            if gold_links is not None:
                 where = f"{arguments.gold}, sentence {number}"
-                require_in_range(gold[number - 1], pair.alignment.source, pair.alignment.target, where)
+                require_in_range(gold_links, pair.alignment.source, pair.alignment.target, where)
                 kept.append(pair.alignment.links)
-            if plots < arguments.limit and pair.alignment.source and pair.alignment.target:
+            if len(drawn) < arguments.limit and pair.alignment.source and pair.alignment.target:
                 title = f"line {number}, log-probability {pair.log_probability:.2f}"
-                save_heatmap(pair.alignment, directory / f"{number:04d}.{arguments.format}", title=title)
-                plots += 1
+                drawn[number] = found, Picture(pair.alignment, title, gold_links)
+    _draw(drawn, directory, arguments.format)
     return kept
+
+
+def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
+    """Draws pairs, named by their lines, in each of the formats."""
+    from nmt import viewer
+    from nmt.plotting import save_heatmap, save_pages
+
+    if not drawn:
+        return
+    if "html" in formats:
+        entries = [viewer.Entry(found, f"line {number}", picture.gold) for number, (found, picture) in drawn.items()]
+        viewer.save(entries, directory / "alignments.html")
+    if "pdf" in formats:
+        pictures = [picture for _, picture in drawn.values()]
+        save_pages(pictures, directory / "alignments.pdf", Progress(len(drawn)).over)
+    for suffix in sorted({"png", "svg"}.intersection(formats)):
+        for number, (_, picture) in Progress(len(drawn)).over(drawn.items()):
+            place = directory / f"{number:04d}.{suffix}"
+            save_heatmap(picture.alignment, place, picture.title, picture.gold)
 
 
 def evaluate(arguments: Namespace) -> None:

@@ -94,8 +94,7 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
         print(f"{len(corpus.places)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)")
         with open(records.name, "rb") as written:
             first = _write_table(corpus, numbers, ranking, written, table, worst)
-    for record in Progress(len(first)).over(first):
-        _plot(record, directory)
+    _draw(Progress(len(first)).over(first), directory)
     _print_means(corpus, numbers)
 
 
@@ -162,13 +161,31 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4g}"
 
 
-def _plot(record: dict[str, Any], directory: Path) -> None:
+@dataclass(frozen=True)
+class _Shown:
+    """A recorded pair as the page shows it."""
+
+    text: str
+    log_probability: float
+    alignment: WordAlignment
+
+
+def _draw(records: Iterable[dict[str, Any]], directory: Path) -> None:
+    """A plot of each pair, erasure beside attention where there is one, and a page of all of them."""
+    from nmt import viewer
     from nmt.plotting import save_heatmap
 
-    alignment = WordAlignment.from_json(record)
-    if alignment.source and alignment.target:
-        title = f"line {record['line']}, log-probability {record['log_probability']:.2f}"
-        save_heatmap(alignment, directory / f"{record['line']:04d}.png", title=title)
+    entries = []
+    for record in records:
+        alignment, line = WordAlignment.from_json(record), record["line"]
+        erasure = Erasure.from_json(record["erasure"]).falls if "erasure" in record else None
+        if alignment.source and alignment.target:
+            title = f"line {line}, log-probability {record['log_probability']:.2f}"
+            save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
+            shown = _Shown(" ".join(alignment.target), record["log_probability"], alignment)
+            entries.append(viewer.Entry([shown], f"line {line}", erasure=erasure))
+    if entries:
+        viewer.save(entries, directory / "explanation.html", "The most unusual pairs")
 
 
 def _print_means(corpus: _Corpus, numbers: NDArray[np.float64]) -> None:

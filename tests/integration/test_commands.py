@@ -82,7 +82,7 @@ def test_align_own_translations(playground):
     nmt("align --model runs/copy --source three --output own", playground)
     assert (playground / "own" / "alignments.pharaoh").read_text() == "0-0 1-1 2-2\n\n0-0 1-1\n"
     assert sorted(contents(playground / "own")) == [
-        "0001.png", "0003.png", "alignments.jsonl", "alignments.pharaoh",
+        "0001.png", "0003.png", "alignments.html", "alignments.jsonl", "alignments.pharaoh",
     ]  # fmt: skip
     assert contents(playground / "own")["0001.png"].startswith(b"\x89PNG")
 

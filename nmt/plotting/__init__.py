@@ -1,0 +1,22 @@
+"""Heat maps of attention, drawn by matplotlib's Agg canvas: no window, no pyplot, no state between two figures.
+
+matplotlib is imported by the functions that need it. It is not thread-safe and is styled through global settings, so
+everything here draws under one lock, with matplotlib's own defaults in place of the user's settings. Text in any script
+is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading order, Arabic letters joined.
+"""
+
+from nmt.plotting.canvas import PlotError
+from nmt.plotting.files import save_figure, save_heatmap, save_pages
+from nmt.plotting.grid import show_heatmaps
+from nmt.plotting.heatmaps import Picture, heatmap, heatmap_pages
+
+__all__ = [
+    "Picture",
+    "PlotError",
+    "heatmap",
+    "heatmap_pages",
+    "save_figure",
+    "save_heatmap",
+    "save_pages",
+    "show_heatmaps",
+]

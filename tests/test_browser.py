@@ -1,0 +1,316 @@
+"""The viewer's page in a real browser: Chromium without a window, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt import viewer
+from nmt.alignment import WordAlignment
+from nmt.links import Gold
+from nmt.viewer import Entry
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass(frozen=True)
+class Translated:
+    text: str
+    log_probability: float
+    alignment: WordAlignment
+
+
+def translated(source: str, target: str, weights: Any, log_probability: float = -1.5) -> Translated:
+    rows = np.asarray(weights, np.float32)
+    return Translated(
+        target, log_probability, WordAlignment(tuple(source.split()), tuple(target.split()), rows[:, :-1], rows[:, -1])
+    )
+
+
+CAT = translated("le chat noir", "the black cat", [[0.8, 0.1, 0.0, 0.1], [0, 0.2, 0.75, 0.05], [0, 0.9, 0.1, 0]], -1)
+CAT_TOO = translated("le chat noir", "a cat", [[0.6, 0.1, 0.1, 0.2], [0.1, 0.7, 0.2, 0]], -2)
+GOLD = Gold(frozenset({(1, 2)}), frozenset({(1, 2), (0, 2)}))
+ERASURE = [[2.0, 0.0, -0.5], [0.0, 0.1, 4.0], [0.0, 3.0, -1.0]]
+ARABIC = translated("الكتاب الجديد", "new book", [[0.1, 0.9, 0], [0.9, 0.1, 0]])
+JAPANESE = translated("黒い 猫", "black cat", [[0.9, 0.1, 0], [0.1, 0.9, 0]])
+EVIL = translated('<script>alert(1)</script> & "x"', "<img/src=x/onerror=alert(2)> </script> y", np.full((3, 4), 0.25))
+
+
+@dataclass
+class Opened:
+    """A page, and what it did besides."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def word(self, text: str, entry: int = 0) -> Any:
+        found = self.page.locator("article").nth(entry).locator(".word")
+        return found.filter(has=self.page.locator(f'.text:text-is("{text}")')).first
+
+    def lit(self, entry: int = 0) -> dict[str, str]:
+        """The words that show a value, and the value."""
+        shown = self.page.locator("article").nth(entry).locator(".word:has(.value:not(:empty))").all()
+        return {word.locator(".text").inner_text(): word.locator(".value").inner_text() for word in shown}
+
+    def classes(self, text: str) -> set[str]:
+        return set(self.word(text).get_attribute("class").split())
+
+    def focused(self) -> str:
+        return str(self.page.evaluate("document.activeElement.querySelector('.text')?.textContent"))
+
+    @property
+    def status(self) -> str:
+        """The line at the bottom without its invisible marks of direction."""
+        text: str = self.page.locator("#status").inner_text()
+        return text.replace("\u2068", "").replace("\u2069", "")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+    """Opens a page of entries; at the end nothing went wrong in it and nothing but it was loaded."""
+    made: list[tuple[Opened, str]] = []
+
+    def open_page(*entries: Entry, **settings: Any) -> Opened:
+        path = viewer.save(entries, tmp_path / "page.html", "a title")
+        opened = Opened(browser.new_context(**settings).new_page())
+        opened.page.set_default_timeout(10_000)
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.on("console", lambda message: opened.problems.append(message.text))
+        opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+        opened.page.on("dialog", lambda dialog: (opened.problems.append(dialog.message), dialog.dismiss()))
+        opened.page.goto(path.as_uri())
+        made.append((opened, path.as_uri()))
+        return opened
+
+    yield open_page
+    for opened, address in made:
+        assert opened.problems == []
+        assert opened.requests == [address]
+        opened.page.context.close()
+
+
+def test_pointing_at_a_target_word_lights_its_sources(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT], "line 1"))
+    assert opened.lit() == {}
+    opened.word("black").hover()
+    assert opened.lit() == {"chat": "0.20", "noir": "0.75", "end of sentence": "0.05"}
+    assert "link" in opened.classes("noir") and "link" not in opened.classes("chat")
+    assert opened.status == "black ← noir 0.75, chat 0.20, end of sentence 0.05"
+    shades = [float(opened.word(w).evaluate("e => e.style.getPropertyValue('--share')")) for w in ("chat", "noir")]
+    assert shades == pytest.approx([0.2, 0.75])
+    opened.page.mouse.move(0, 0)
+    assert opened.lit() == {} and opened.status == ""
+
+
+def test_pointing_at_a_source_word_lights_its_targets_in_every_translation(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    headings = opened.page.locator("h3").all_inner_texts()
+    assert headings == ["translation 1 of 2, log-probability −1.00", "translation 2 of 2, log-probability −2.00"]
+    first, second = (section.bounding_box() for section in opened.page.locator(".translation").all())
+    assert first["y"] == second["y"] and first["x"] + first["width"] <= second["x"]  # side by side
+    opened.word("chat").hover()
+    values = [row.locator(".value").all_inner_texts() for row in opened.page.locator(".translation").all()]
+    assert values == [["0.10", "0.20", "0.90"], ["0.10", "0.70"]]
+    assert opened.status == (
+        "chat → cat 0.90, black 0.20, the 0.10 (translation 1); chat → cat 0.70, a 0.10 (translation 2)"
+    )
+    opened.word("end of sentence").hover()
+    assert opened.lit() == {"the": "0.10", "black": "0.05", "a": "0.20"}
+
+
+def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    press = opened.page.keyboard.press
+    press("Tab")
+    assert opened.focused() == "le"
+    assert opened.lit() == {"the": "0.80", "a": "0.60", "cat": "0.10"}  # the second "cat" is what is read last
+    ring = opened.word("le").evaluate("e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]")
+    assert ring == ["solid", "3px"]
+    press("ArrowRight")
+    assert opened.focused() == "chat"
+    press("ArrowDown")  # to the word that it has most to do with
+    assert opened.focused() == "cat"
+    assert opened.lit() == {"chat": "0.90", "noir": "0.10"}
+    press("Home")
+    assert opened.focused() == "the"
+    press("ArrowLeft")
+    assert opened.focused() == "the"  # there is none before it
+    press("End")
+    assert opened.focused() == "cat"
+    press("ArrowUp")
+    assert opened.focused() == "chat"
+    press("Tab")  # the row of the first translation, at the word that was visited last
+    assert opened.focused() == "cat"
+    press("Tab")
+    press("Tab")
+    assert opened.focused() == "a"
+    press("Escape")
+    assert opened.lit() == {}
+
+
+def test_names_and_roles_say_what_is_seen(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    page = opened.page
+    assert page.get_by_role("article", name="line 1").count() == 1
+    assert page.get_by_role("group", name="source").get_by_role("button").all_inner_texts()[0].strip() == "le"
+    assert page.get_by_role("group", name="translation 2 of 2").get_by_role("button").count() == 2
+    assert page.get_by_role("status").count() == 1
+    assert page.title() == "a title"
+
+
+def test_gold_links_are_outlines(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT], "line 1", GOLD))
+    legend = opened.page.locator("#legend").inner_text()
+    assert "gold link, sure" in legend and "gold link, possible" in legend
+    opened.word("cat").hover()
+    styles = {w: opened.word(w).evaluate("e => getComputedStyle(e).borderTopStyle") for w in ("le", "chat")}
+    assert styles == {"le": "dashed", "chat": "solid"}
+    assert {"sure", "possible"}.isdisjoint(opened.classes("noir"))
+    assert "gold" not in show(Entry([CAT])).page.locator("#legend").inner_text()
+
+
+def test_erasure_is_another_view(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT, CAT_TOO], "line 1", None, ERASURE), Entry([JAPANESE], "line 2"))
+    assert "not always the reason" in opened.page.locator("#views").inner_text()
+    opened.page.get_by_label("erasure").check()
+    opened.word("cat").hover()
+    assert opened.lit() == {"chat": "3.00", "noir": "−1.00"}
+    assert "fall" in opened.classes("chat") and "rise" in opened.classes("noir")
+    assert opened.status == "cat ← chat 3.00, noir −1.00"
+    assert not opened.word("end of sentence").is_visible()
+    assert opened.page.get_by_text("Erasure was not measured here.").locator("visible=true").count() == 1
+    opened.word("猫", entry=1).hover()
+    assert opened.lit(1) == {}
+    opened.page.get_by_label("attention").check()
+    opened.word("cat").hover()
+    assert opened.lit() == {"chat": "0.90", "noir": "0.10"}
+    assert show(Entry([CAT])).page.locator("#views").inner_text() == ""
+
+
+def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT], "line 1", GOLD, ERASURE))
+    assert opened.page.locator("table").count() == 0  # not made before it is wanted
+    opened.page.get_by_text("table", exact=True).click()
+    assert opened.page.locator("thead th").all_inner_texts() == ["le", "chat", "noir", "end of sentence"]
+    rows = [row.locator("th, td").all_inner_texts() for row in opened.page.locator("tbody tr").all()]
+    assert rows[1] == ["black", "", "0.20", "0.75", "0.05"]
+    assert opened.page.locator("tbody td.sure").all_inner_texts() == ["0.90"]
+    opened.page.get_by_label("erasure").check()
+    rows = [row.locator("th, td").all_inner_texts() for row in opened.page.locator("tbody tr").all()]
+    assert rows[2] == ["cat", "", "3.00", "−1.00"]
+
+
+def test_right_to_left_words_run_from_right_to_left(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([ARABIC], "line 1"), Entry([JAPANESE], "line 2"))
+    first, second = (opened.word(word).bounding_box()["x"] for word in ARABIC.alignment.source)
+    assert first > second
+    opened.word("الكتاب").focus()
+    opened.page.keyboard.press("ArrowLeft")
+    assert opened.focused() == "الجديد"
+    first, second = (opened.word(word, entry=1).bounding_box()["x"] for word in JAPANESE.alignment.source)
+    assert first < second
+
+
+def test_words_that_look_like_markup_are_words(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([EVIL], "<b>line</b>", None, np.ones((3, 3))))
+    assert [opened.page.locator(".word .text").nth(i).inner_text() for i in range(3)] == list(EVIL.alignment.source)
+    opened.page.locator(".word").first.hover()
+    opened.page.get_by_text("table", exact=True).click()
+    assert opened.page.locator("tbody th").all_inner_texts() == list(EVIL.alignment.target)
+    assert opened.page.locator("h2").inner_text() == "<b>line</b>"
+    assert opened.page.locator("img, b").count() == 0
+    assert opened.page.locator("script").count() == 2
+
+
+def test_the_browser_runs_no_script_but_the_page_s_own(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT]))
+    opened.page.evaluate("""() => {
+        const added = document.createElement("script");
+        added.textContent = "window.ran = true";
+        document.body.append(added);
+    }""")
+    assert opened.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in problem for problem in opened.problems)
+    opened.problems.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_are_readable_on_every_shade(show: Callable[..., Opened], scheme: str) -> None:
+    strong = translated("a b c", "d", [[1.0, 0.0, 0.0, 0.0]])
+    opened = show(Entry([strong], "", None, [[1.0, -1.0, 0.5]]), color_scheme=scheme)
+    for view in ("attention", "erasure"):
+        opened.page.get_by_label(view).check()
+        opened.word("d").hover()
+        for word in ("a", "b", "c"):
+            assert contrast(opened.word(word)) >= 4.5
+    assert contrast(opened.page.locator("h3").first) >= 4.5
+
+
+def contrast(element: Any) -> float:
+    """Of an element's text and what is under it, as the Web Content Accessibility Guidelines 2.2 compute it."""
+    ink, *layers = element.evaluate("""e => {
+        const colours = [getComputedStyle(e).color];
+        for (let at = e; at; at = at.parentElement) colours.push(getComputedStyle(at).backgroundColor);
+        const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+        return colours.map(colour => {
+            pixel.clearRect(0, 0, 1, 1);
+            pixel.fillStyle = colour;
+            pixel.fillRect(0, 0, 1, 1);
+            return Array.from(pixel.getImageData(0, 0, 1, 1).data);
+        });
+    }""")
+    under = np.zeros(3)
+    for *colour, alpha in reversed(layers):
+        under = under * (1 - alpha / 255) + np.array(colour) * alpha / 255
+    light, dark = sorted((luminance(np.array(ink[:3])), luminance(under)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: np.ndarray) -> float:
+    channels = colour / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_a_narrow_window_needs_no_scrolling_sideways(show: Callable[..., Opened]) -> None:
+    url = translated("https://" + "a" * 200, "b", [[1.0, 0.0]])
+    opened = show(Entry([CAT, CAT_TOO]), Entry([url]), viewport={"width": 320, "height": 600})
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_two_hundred_sentences_are_all_there_and_drawn_as_they_come_near(show: Callable[..., Opened]) -> None:
+    long = translated("a " * 15, "b " * 15, np.full((15, 16), 1 / 16))
+    opened = show(*[Entry([long], f"line {i}") for i in range(200)])
+    assert opened.page.locator("article").count() == 200
+    last = opened.page.locator("article").last
+    assert not last.locator(".word").first.evaluate("e => e.checkVisibility({contentVisibilityAuto: true})")
+    last.scroll_into_view_if_needed()
+    last.locator(".word").first.hover()
+    assert opened.lit(199) == {"b": "0.06"} and opened.status.startswith("a → b 0.06")
