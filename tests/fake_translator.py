@@ -103,8 +103,9 @@ def _pair(source: str, target: str, truncated: bool) -> Translation:
     sides = (tuple(source.split()), tuple(target.split())) if source.split() and target.split() else ((), ())
     weights = np.eye(len(sides[1]), len(sides[0]), dtype=np.float32)
     alignment = WordAlignment(*sides, weights, 1 - weights.sum(axis=1))
-    pieces = (*target.split(), "</s>")
-    return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, (-1.5 / len(pieces),) * len(pieces))
+    pieces = (*sides[1], "</s>") if sides[1] else ()
+    shares = (-1.5 / max(len(pieces), 1),) * len(pieces)
+    return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, shares)
 
 
 if __name__ == "__main__":

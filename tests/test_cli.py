@@ -354,9 +354,9 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
     files = ["--source", write("s", "a b", "", "c"), "--target", write("t", "x y", "z", "w")]
     assert main(["score", "--model", model, *files]) == 0
     output = capsys.readouterr()
-    assert output.out == "-1.5000\t3\n-1.5000\t2\n-1.5000\t2\n"
-    # exp(4.5 / 7) and exp(4.5 / 4).
-    assert "log-probability -4.50 in 7 pieces and 4 words: perplexity 1.902 a piece, 3.08 a word" in output.err
+    assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
+    # exp(4.5 / 5) and exp(4.5 / 4).
+    assert "log-probability -4.50 in 5 pieces and 4 words: perplexity 2.460 a piece, 3.08 a word" in output.err
     assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert first == {
@@ -548,7 +548,7 @@ def explained(directory: Path) -> tuple[list[dict[str, str]], list[dict]]:
     """Rows of sentences.tsv and records of explanation.jsonl."""
     with open(directory / "sentences.tsv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return rows, [json.loads(line) for line in (directory / "explanation.jsonl").read_text().splitlines()]
+    return rows, [json.loads(line) for line in (directory / "explanation.html", "explanation.jsonl").read_text().splitlines()]
 
 
 PAIRS = [("a b c d", "s t u v"), ("a b c", "s t u"), ("a b c d", "s t"), ("a b c d", "s s t t"), ("a b", "t u")]
@@ -576,7 +576,7 @@ def test_explain_given_pairs(model, write, tmp_path, capsys):
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
         "0003.png",
         "0004.png",
-        "explanation.jsonl",
+        "explanation.html", "explanation.jsonl",
         "sentences.tsv",
     ]
     printed = capsys.readouterr()

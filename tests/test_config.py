@@ -69,7 +69,10 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
         (SearchConfig, {name: 0}, f"{name} is 0: expected more than 0")
         for name in ("beam_size", "max_length_ratio", "max_source", "batch_tokens")
     ),
-    (SearchConfig, {"length_penalty": -0.5}, "length_penalty: expected 0 or more"),
+    (SearchConfig, {"top_p": 0.0}, "top_p is 0.0: expected a number above 0, at most 1"),
+    (SearchConfig, {"min_length_ratio": 3.0}, "min_length_ratio is 3.0, above max_length_ratio, 2.0: lower it"),
+    (SearchConfig, {"seed": -1}, "seed is -1: expected a number from 0"),
+    (SearchConfig, {"length_penalty": -0.5}, "length_penalty is -0.5: expected 0 or more"),
     (RunConfig, {"name": ""}, "name is '': expected a plain folder name"),
     (RunConfig, {"name": "a/b"}, "name is 'a/b': expected a plain folder name"),
     (RunConfig, {"vocabulary": VocabularyConfig(shared=False)}, "model.tie is 'all' but the vocabularies are separate"),

@@ -123,10 +123,10 @@ _DESCRIPTIONS = {
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",
     "explain": "Writes into a directory sentences.tsv (all pairs, the most unusual first: line, score, measures, what "
-    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input), a plot "
-    "of each of the worst and a page of them, explanation.html, and prints these and the corpus's means. With --target the pairs given; without, the "
-    "model's own translations. With --erase, what each target word loses in log-probability when a source word is "
-    "erased, and how far attention agrees with that.",
+    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input), "
+    "explanation.html and a plot of each of the worst, and prints these and the corpus's means. With --target the "
+    "pairs given; without, the model's own translations. With --erase, what each target word loses in "
+    "log-probability when a source word is erased, and how far attention agrees with that.",
 }
 
 

@@ -68,8 +68,6 @@ def _pairs(
     arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig
 ) -> Iterator[list[Translation]]:
     """For each line the given pair, or the model's translations, best first."""
-    from nmt.translator import symmetrized
-
     source = read_lines(arguments.source)
     if not arguments.target and reverse is None:
         yield from translator.translate_nbest(source, search, arguments.nbest)
@@ -77,6 +75,8 @@ def _pairs(
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
     if reverse is not None:
+        from nmt.translator import symmetrized
+
         pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
     for pair in pairs:
         yield [pair]
