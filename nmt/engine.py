@@ -38,6 +38,11 @@ def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
 
 
+def dynamic_shapes() -> bool:
+    """Whether a compiled program takes tensors whose shape depends on values."""
+    return bool(keras.backend.backend() == "tensorflow")
+
+
 def set_determinism(seed: int, deterministic: bool) -> None:
     """Seeds Keras, NumPy and Python; `deterministic` asks TensorFlow for operations that repeat to the bit."""
     keras.utils.set_random_seed(seed)

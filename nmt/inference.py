@@ -15,7 +15,7 @@ from keras import ops
 from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.engine import compile_function
+from nmt.engine import compile_function, dynamic_shapes
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
@@ -161,39 +161,36 @@ class Inference:
         if kind not in self._searches:
 
             def run(question: Question) -> search.Found:
-                state, step = self._start(question.source, kind.slots)
+                starts = [model.start(question.source) for model in self.models]
                 longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
-                how = self._how(kind, question)
-                found = search.search(step, state, question.limits, longest, positions, how)
+                found = search.search(
+                    self._step,
+                    tuple(state for state, _ in starts),
+                    question.limits,
+                    longest,
+                    positions,
+                    self._how(kind, question),
+                    fixed=tuple(encoded for _, encoded in starts),
+                )
                 return search.Found(*(values[:, : kind.nbest] for values in found))
 
             self._searches[kind] = compile_function(run)
         return self._searches[kind]
 
-    def _start(self, source: Any, slots: int) -> tuple[Any, search.Step]:
-        """First states of the models, and their step."""
-        starts = [model.start(source) for model in self.models]
-        encoded = [search.repeat_rows(read, slots) for _, read in starts]
+    def _step(self, tokens: Any, states: Any, *encoded: Any) -> tuple[Any, Any, Any]:
+        """One step of all models: log-probabilities of the next piece, states, attention.
 
-        def step(tokens: Any, states: Any) -> tuple[Any, Any, Any]:
-            stepped = [
-                model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
-            ]
-            states = tuple(state for _, state in stepped)
-            return self._next([logits for logits, _ in stepped]), states, _mean([state.weights for state in states])
-
-        return tuple(state for state, _ in starts), step
-
-    def _next(self, logits: Sequence[Any]) -> Any:
-        """Log-probabilities of the next piece, [rows, vocabulary]: neither padding nor a second beginning can come.
-
-        Their mass (label smoothing leaves some) is not given to the others: scoring a hypothesis gives what search
-        gave.
+        Neither padding nor a second beginning can come. Their mass (label smoothing leaves some) is not given to the
+        others: scoring a hypothesis gives what search gave.
         """
-        each = [values - ops.logsumexp(values, axis=-1, keepdims=True) for values in logits]
-        pieces = ops.arange(logits[0].shape[-1])
-        never = ops.logical_or(pieces == PAD, pieces == BOS)
-        return ops.where(never, search.IMPOSSIBLE, averaged(each, self.averaging))
+        stepped = [
+            model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
+        ]
+        states = tuple(state for _, state in stepped)
+        together = averaged([ops.log_softmax(logits, axis=-1) for logits, _ in stepped], self.averaging)
+        never = np.isin(np.arange(len(self.joins)), (PAD, BOS))
+        never = np.where(never, search.IMPOSSIBLE, 0.0).astype(np.float32)
+        return together + never, states, _mean([state.weights for state in states])
 
     def _how(self, kind: Kind, question: Question) -> search.Search:
         """The configuration as a search over these tensors."""
@@ -214,7 +211,7 @@ class Inference:
             choose = search.Sampling(question.numbers, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(question.source != PAD, question.source != EOS)
         ranking = search.Ranking(config.length_penalty, config.normalization, config.coverage_penalty, words)
-        return search.Search(kind.slots, choose, tuple(guides), ranking, wanted=kind.nbest, independent=sampling)
+        return search.Search(kind.slots, choose, tuple(guides), ranking, kind.nbest, sampling, compact=dynamic_shapes())
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000

@@ -548,7 +548,7 @@ def explained(directory: Path) -> tuple[list[dict[str, str]], list[dict]]:
     """Rows of sentences.tsv and records of explanation.jsonl."""
     with open(directory / "sentences.tsv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return rows, [json.loads(line) for line in (directory / "explanation.html", "explanation.jsonl").read_text().splitlines()]
+    return rows, [json.loads(line) for line in (directory / "explanation.jsonl").read_text().splitlines()]
 
 
 PAIRS = [("a b c d", "s t u v"), ("a b c", "s t u"), ("a b c d", "s t"), ("a b c d", "s s t t"), ("a b", "t u")]
@@ -576,7 +576,8 @@ def test_explain_given_pairs(model, write, tmp_path, capsys):
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
         "0003.png",
         "0004.png",
-        "explanation.html", "explanation.jsonl",
+        "explanation.html",
+        "explanation.jsonl",
         "sentences.tsv",
     ]
     printed = capsys.readouterr()

@@ -15,10 +15,11 @@ from nmt.tokenizer import BOS, EOS, PAD
 State = Any
 """A structure of tensors, batch first, that the step function owns; search only reorders it."""
 
-Step = Callable[[Tensor, State], tuple[Tensor, State, Tensor]]
-"""(last pieces [rows], state) -> (log-probabilities of the next piece [rows, vocabulary], state, record).
+Step = Callable[..., tuple[Tensor, State, Tensor]]
+"""(last pieces [rows], state, *fixed) -> (log-probabilities of the next piece [rows, vocabulary], state, record).
 
-The record, [rows, width] of any width, is kept for each step of each hypothesis (attention weights, for instance).
+What is fixed, [rows, ...], is the same at every step of a sentence. The record, [rows, width] of any width, is kept for
+each step of each hypothesis (attention weights, for instance).
 """
 
 IMPOSSIBLE = -1e30
@@ -126,6 +127,8 @@ class Search:
         wanted: how many hypotheses are searched for: a sentence's search ends when no live one can become one of its
             best `wanted`.
         independent: whether slots are independent from the first step on (samples), or branch from one hypothesis.
+        compact: whether the step function is asked about live hypotheses alone, a number of rows that changes from
+            step to step; else about all slots, as a compiler wants that fixes shapes.
     """
 
     slots: int = 1
@@ -134,6 +137,7 @@ class Search:
     ranking: Ranking = field(default_factory=Ranking)
     wanted: int = 1
     independent: bool = False
+    compact: bool = False
 
 
 def repeat_rows(structure: State, times: int) -> State:
@@ -150,7 +154,9 @@ def take_slots(values: Tensor, slots: Tensor) -> Tensor:
     return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
 
 
-def search(step: Step, state: State, limits: Tensor, longest: Tensor, width: Tensor, how: Search) -> Found:
+def search(
+    step: Step, state: State, limits: Tensor, longest: Tensor, width: Tensor, how: Search, fixed: tuple[State, ...] = ()
+) -> Found:
     """Searches for the hypotheses that rank highest.
 
     Args:
@@ -160,6 +166,7 @@ def search(step: Step, state: State, limits: Tensor, longest: Tensor, width: Ten
         longest: the greatest of them, a number (known when the search is compiled, where the backend needs that).
         width: last axis of what the step records, int32 scalar.
         how: kind of search.
+        fixed: structures that the step function reads, one row a sentence.
 
     Returns:
         The hypotheses, finished ones before those that were cut, each kind by its score. Slots behind the first
@@ -173,7 +180,7 @@ def search(step: Step, state: State, limits: Tensor, longest: Tensor, width: Ten
     def body(*fields: Any) -> tuple:
         before = Beam(*fields)
         # A sentence that is done waits for its batch mates, so that they do not change its result.
-        return tuple(_extend(before, step, _can_improve(before, limits, how), how))
+        return tuple(_extend(before, step, fixed, _can_improve(before, limits, how), how))
 
     beam = Beam(*ops.while_loop(go_on, body, tuple(beam)))
     scores = how.ranking.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
@@ -203,14 +210,16 @@ def _start(state: State, batch: Tensor, longest: Tensor, width: Tensor, how: Sea
     )
 
 
-def _extend(beam: Beam, step: Step, running: Tensor, how: Search) -> Beam:
+def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, how: Search) -> Beam:
     """One step: the live hypotheses of each running sentence are replaced by continuations of theirs.
 
     With f finished hypotheses, the first (slots - f) chosen continuations go on; those that end take their slot for
     good.
     """
     batch, slots = ops.shape(beam.finished)[0], how.slots
-    continuations, state, record = step(_last_pieces(beam), beam.state)
+    stepped, row_of_slot = _step_live(beam, step, fixed, running, how)
+    continuations, state, record = stepped
+    continuations = ops.take(continuations, row_of_slot, axis=0) if how.compact else continuations
     continuations = ops.reshape(continuations, (batch, slots, continuations.shape[-1]))
     continuations = _allowed(beam, continuations, how.guides)
     parents, pieces = how.choose(beam, continuations)
@@ -233,8 +242,9 @@ def _extend(beam: Beam, step: Step, running: Tensor, how: Search) -> Beam:
     parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
-    record = take_slots(ops.reshape(record, (batch, slots, ops.shape(record)[-1])), parents)
     rows = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * slots + parents, (-1,))
+    rows = ops.take(row_of_slot, rows, axis=0)
+    record = ops.reshape(ops.take(record, rows, axis=0), (batch, slots, ops.shape(record)[-1]))
     return Beam(
         time=beam.time + 1,
         tokens=ops.where(written, pieces[:, :, None], take_slots(beam.tokens, parents)),
@@ -246,6 +256,23 @@ def _extend(beam: Beam, step: Step, running: Tensor, how: Search) -> Beam:
         progress=_advance(beam, parents, pieces, how.guides),
         state=tree.map_structure(lambda values: ops.take(values, rows, axis=0), state),
     )
+
+
+def _step_live(
+    beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, how: Search
+) -> tuple[tuple[Tensor, State, Tensor], Tensor]:
+    """What the step function gives, and for each slot the row of it that is the slot's, int32 [batch * slots]; where a
+    slot is not live it is some row, and what is there goes nowhere."""
+    slots = ops.arange(ops.shape(beam.tokens)[0] * how.slots, dtype="int32")
+    if not how.compact:
+        return step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots)), slots
+    live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
+    live = ops.reshape(live, (-1,))
+    rows = ops.cast(ops.nonzero(live)[0], "int32")
+    state = tree.map_structure(lambda values: ops.take(values, rows, axis=0), beam.state)
+    read = tree.map_structure(lambda values: ops.take(values, rows // how.slots, axis=0), fixed)
+    row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
+    return step(ops.take(_last_pieces(beam), rows, axis=0), state, *read), row_of_slot
 
 
 def _last_pieces(beam: Beam) -> Tensor:
