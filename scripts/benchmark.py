@@ -124,8 +124,7 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
                 runs[case.name] = lambda repeat, job=job: measured(job)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
-        peers.write_text(text, arguments.source, arguments.target, arguments.vocabulary)
-    threads = len(os.sched_getaffinity(0))
+        peers.write_text(text, arguments.source, arguments.target, corpus.parent / "shared.model")
     for count in arguments.sentences:
         if arguments.joeynmt:
             runs[f"JoeyNMT, float32, {count} sentences"] = lambda repeat, count=count: peers.joeynmt(
@@ -133,7 +132,7 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
             )
         if arguments.marian:
             runs[f"Marian, float32, {count} sentences"] = lambda repeat, count=count: peers.marian(
-                arguments.marian, text, updates, count, repeat + 1, threads
+                arguments.marian, text, updates, count, repeat + 1
             )
     return runs
 
