@@ -42,7 +42,9 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     sentences, references = (read(path)[: arguments.limit] for path in (arguments.test, arguments.reference))
     found: dict[str, Any] = {
-        "machine": machine.describe() | {"command": " ".join(["python", *sys.argv]), "sentences": len(sentences)},
+        "machine": machine.describe() | {"command": " ".join(["python", *sys.argv])},
+        "sentences": len(sentences),
+        "alone": arguments.alone,
         "results": measure(arguments, output, sentences),
     }
     vocabulary = next(arguments.models.glob("ours-*/shared.model"))

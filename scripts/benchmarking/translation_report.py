@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarking.report import headline, in_range, spread
 from nmt.evaluation import bleu
 from nmt.tokenizer import Tokenizer
 
+Results = dict[str, dict[str, Any]]
+"""By system and search ("JoeyNMT, beam 5"): lists of what the repeats of each measurement gave."""
 
-def quality(results: dict[str, dict[str, Any]], references: list[str], vocabulary: Path) -> dict[str, dict[str, float]]:
+
+def quality(results: Results, references: list[str], vocabulary: Path) -> dict[str, dict[str, float]]:
     """BLEU, words and pieces a sentence of each system's commands, and words and pieces of the references.
 
     Args:
@@ -34,64 +38,66 @@ def quality(results: dict[str, dict[str, Any]], references: list[str], vocabular
 
 
 def tables(found: dict[str, Any]) -> str:
-    """Markdown: the machine, speeds, latencies, quality, ratios and commands."""
-    about, results, measured = found["machine"], found["results"], found["quality"]
-    count = about["sentences"]
-    packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    """Markdown: the machine, speeds, latencies, lengths, ratios and commands."""
+    results, measured = found["results"], found["quality"]
+    commands = [f"* {name}: `{repeats['whole'][-1]['command']}`" for name, repeats in results.items()]
     lines = [
-        f"{about['processor']}, {about['cores']} cores, {about['memory_gib']} GiB, {about['date']}, "
-        f"Python {about['python']}, {packages}.",
-        f"Command: {about['command']}",
+        headline(found["machine"]),
+        f"All {found['sentences']} sentences, median (range); tokens are pieces of the translation and its end.",
         "",
-        f"All {count} sentences, median (range); tokens are pieces of the translation and its end.",
+        *_speeds(results, measured, found["sentences"]),
         "",
-        "| system | sentences/s inside | tokens/s inside | command, s | sentences/s | peak memory |",
+        f"{found['alone']} sentences one at a time, their percentiles in milliseconds; and seconds to load, of the "
+        "first sentence after that, and of the whole command on one line.",
+        "",
+        *_latencies(results),
+        "",
+        f"Lengths a sentence; the references have {measured['reference']['words']:.1f} words and "
+        f"{measured['reference']['pieces']:.1f} pieces. The last column: lines that the command and the process "
+        "translate differently.",
+        "",
+        *_lengths(results, measured),
+    ]
+    return "\n".join([*lines, *ratios(results), "", *commands])
+
+
+def _speeds(results: Results, measured: dict[str, dict[str, float]], count: int) -> list[str]:
+    lines = [
+        "| system | inside, sentences/s | tokens/s | command, s | sentences/s | peak memory |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, repeats in results.items():
         inside, whole = spread(repeats["inside"], "batch_s"), spread(repeats["whole"], "seconds")
-        tokens = measured[name]["pieces"] * count
-        lines.append(
-            f"| {name} | {_rate(count, inside)} | {_rate(tokens, inside)} | {_range(whole, 1)} | {_rate(count, whole)} "
-            f"| {spread(repeats['whole'], 'peak_mib')[0]:,.0f} MiB |"
-        )
-    lines += [
-        "",
-        "One sentence at a time, in milliseconds; seconds to load, and from the start of the command to its one line.",
-        "",
-        "| system | p50, ms | p95, ms | load, s | first sentence, s | command for one line, s |",
+        cells = [_rate(count, inside), _rate(measured[name]["pieces"] * count, inside)]
+        cells += [in_range(whole, 1), _rate(count, whole), f"{spread(repeats['whole'], 'peak_mib')[1]:,.0f} MiB"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def _latencies(results: Results) -> list[str]:
+    lines = [
+        "| system | p50, ms | p95, ms | load, s | first sentence, s | command, s |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, repeats in results.items():
         inside = repeats["inside"]
-        cells = [_range([1e3 * seconds for seconds in spread(inside, key)], 0) for key in ("p50_s", "p95_s")]
-        cells += [_range(spread(inside, key), 2) for key in ("loaded_s", "first_s")]
-        cells.append(_range(spread(repeats["one_line"], "seconds"), 1) if repeats["one_line"] else "")
+        cells = [in_range([1e3 * seconds for seconds in spread(inside, field)], 0) for field in ("p50_s", "p95_s")]
+        cells += [in_range(spread(inside, field), 2) for field in ("loaded_s", "first_s")]
+        cells.append(in_range(spread(repeats["one_line"], "seconds"), 1) if repeats["one_line"] else "")
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += [
-        "",
-        f"Lengths a sentence; the references have {measured['reference']['words']:.1f} words and "
-        f"{measured['reference']['pieces']:.1f} pieces.",
-        "",
-        "| system | BLEU | words | pieces | lines that command and process translate differently |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [
-        f"| {name} | {measured[name]['bleu']:.1f} | {measured[name]['words']:.1f} | {measured[name]['pieces']:.1f} "
-        f"| {measured[name]['differing']} |"
+    return lines
+
+
+def _lengths(results: Results, measured: dict[str, dict[str, float]]) -> list[str]:
+    head = ["| system | BLEU | words | pieces | differing |", "| --- | ---: | ---: | ---: | ---: |"]
+    fields = ("bleu", "words", "pieces")
+    return head + [
+        f"| {name} | {' | '.join(f'{measured[name][field]:.1f}' for field in fields)} | {measured[name]['differing']} |"
         for name in results
     ]
-    commands = [f"* {name}: `{repeats['whole'][-1]['command']}`" for name, repeats in results.items()]
-    return "\n".join([*lines, *ratios(results), "", *commands])
 
 
-def spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, float]:
-    """Median, smallest and largest of a field."""
-    values = [repeat[field] for repeat in repeats]
-    return statistics.median(values), min(values), max(values)
-
-
-def ratios(results: dict[str, dict[str, Any]]) -> list[str]:
+def ratios(results: Results) -> list[str]:
     """How many times a peer's speed ours is, at the peer's sizes and with the same search."""
     lines = []
     for theirs, slow in results.items():
@@ -100,7 +106,7 @@ def ratios(results: dict[str, dict[str, Any]]) -> list[str]:
         if fast is None or peer == "nmt":
             continue
         times = (
-            f"{spread(slow[kind], field)[0] / spread(fast[kind], field)[0]:.1f} times {what}"
+            f"{spread(slow[kind], field)[1] / spread(fast[kind], field)[1]:.1f} times {what}"
             for kind, field, what in (
                 ("inside", "batch_s", "inside"),
                 ("whole", "seconds", "the command"),
@@ -113,10 +119,4 @@ def ratios(results: dict[str, dict[str, Any]]) -> list[str]:
 
 def _rate(count: float, seconds: Sequence[float]) -> str:
     """Things a second: median (range)."""
-    middle, low, high = (count / value for value in seconds)
-    return f"{middle:,.0f} ({high:,.0f} to {low:,.0f})"
-
-
-def _range(values: Sequence[float], digits: int) -> str:
-    middle, low, high = (f"{value:,.{digits}f}" for value in values)
-    return f"{middle} ({low} to {high})"
+    return in_range(sorted(count / value for value in seconds), 0)
