@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarking.machine import peak_memory
 from benchmarking.report import in_range, spread
 
 DEMO = Path("data/demo")
@@ -80,12 +81,6 @@ def start_training(arguments: list[str]) -> dict[str, float]:
     if "peak_mib" not in found:
         raise SystemExit(f"nmt train ended before its first step:\n{''.join(said)}")
     return found
-
-
-def peak_memory(process: int) -> float:
-    """Largest resident memory of a running process so far, in MiB (Linux)."""
-    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def table(found: list[dict[str, Any]]) -> str:

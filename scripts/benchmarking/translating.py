@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
+import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +16,13 @@ from typing import Any
 import numpy as np
 import yaml
 
+from benchmarking.machine import peak_memory
+
 WORKER = Path(__file__).with_name("worker.py")
 REPOSITORY = WORKER.parent.parent.parent
+
+GLANCE = 0.05
+"""Seconds between two looks at a process's memory."""
 
 SENTENCES = 64
 """Of a peer's batch; ours are cut by `search.batch_tokens` of the run."""
@@ -91,50 +99,44 @@ def run_command(system: System, beam: int, text: Path) -> dict[str, Any]:
         Its seconds, peak memory in MiB, the lines that it wrote, and the command line.
     """
     output = system.directory / "output.txt"
-    output.unlink(missing_ok=True)
     command, piped = system.command(beam, text, output)
-    with open(system.directory / "command.log", "wb") as log, open(text, "rb") as source:
-        begin = time.perf_counter()
-        if piped:
-            with open(output, "wb") as sink:
-                process = subprocess.Popen(command, stdin=source, stdout=sink, stderr=log, env=environment())
-        else:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment())
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: see {system.directory}/command.log")
+    with open(text if piped else os.devnull, "rb") as source, open(output if piped else os.devnull, "wb") as sink:
+        found = _run(system, command, stdin=source, stdout=sink)
     lines = output.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    return {"seconds": seconds, "peak_mib": used.ru_maxrss / 1024, "lines": lines, "command": " ".join(command)}
+    return found | {"lines": lines, "command": " ".join(command)}
 
 
 def run_worker(system: System, beam: int, sentences: list[str], alone: int) -> dict[str, Any]:
     """The translator in a process: loaded, first sentence, so many one at a time, then all at once.
 
     Returns:
-        Seconds of each stage, of the process up to the first translation, p50 and p95 of one sentence at a time, the
-        translations, and the process's peak memory in MiB.
+        What `worker.py` gives, p50 and p95 of the seconds of one sentence at a time, and peak memory in MiB.
     """
-    job = system.job(beam) | {"sentences": sentences, "warm": 5, "alone": alone, "batch": True}
-    command = [system.python, str(WORKER), json.dumps(job)]
-    found: dict[str, Any] = {}
-    with open(system.directory / "worker.log", "wb") as log:
-        begin = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment())
-        assert process.stdout is not None
-        for line in process.stdout:
-            stage = json.loads(line) if line.startswith("{") else {}
-            if "first" in stage:
-                found["start_to_first_s"] = time.perf_counter() - begin
-            found |= stage
-    if process.wait() or "found" not in found:
-        raise SystemExit(f"{system.name} ended with {process.returncode}: see {system.directory}/worker.log")
-    found["p50_s"], found["p95_s"] = np.percentile(found["alone_s"], [50, 95]).tolist()
-    return found
+    job = system.job(beam) | {"sentences": sentences, "warm": 5, "alone": alone}
+    with tempfile.TemporaryFile() as output:
+        used = _run(system, [system.python, str(WORKER), json.dumps(job)], stdin=subprocess.DEVNULL, stdout=output)
+        output.seek(0)
+        found = json.loads(output.read().splitlines()[-1])
+    p50, p95 = np.percentile(found["alone_s"], [50, 95]).tolist()
+    return found | {"p50_s": p50, "p95_s": p95, "peak_mib": used["peak_mib"]}
 
 
-def environment() -> dict[str, str]:
-    """Of the processes: our code on the path, TensorFlow quiet."""
+def _run(system: System, command: list[str], **files: Any) -> dict[str, float]:
+    """Seconds and peak memory of a process, our code on its path; stops where it fails."""
     path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    variables = os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    peak, log = 0.0, system.directory / f"{system.kind}.log"
+    with open(log, "wb") as errors:
+        begin = time.perf_counter()
+        process = subprocess.Popen(command, stderr=errors, env=variables, **files)
+        ended = threading.Event()
+        watch = threading.Thread(target=lambda: (process.wait(), ended.set()))
+        watch.start()
+        while not ended.wait(GLANCE):
+            with contextlib.suppress(OSError, StopIteration):  # it has just ended
+                peak = max(peak, peak_memory(process.pid))
+        seconds = time.perf_counter() - begin
+        watch.join()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)[:300]} ended with {process.returncode}: see {log}")
+    return {"seconds": seconds, "peak_mib": peak}

@@ -68,8 +68,8 @@ def _speeds(results: Results, measured: dict[str, dict[str, float]], count: int)
     ]
     for name, repeats in results.items():
         inside, whole = spread(repeats["inside"], "batch_s"), spread(repeats["whole"], "seconds")
-        cells = [_rate(count, inside), _rate(measured[name]["pieces"] * count, inside)]
-        cells += [in_range(whole, 1), _rate(count, whole), f"{spread(repeats['whole'], 'peak_mib')[1]:,.0f} MiB"]
+        cells = [_rate(count, inside, 1), _rate(measured[name]["pieces"] * count, inside, 0)]
+        cells += [in_range(whole, 1), _rate(count, whole, 1), f"{spread(repeats['whole'], 'peak_mib')[1]:,.0f} MiB"]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
@@ -117,6 +117,6 @@ def ratios(results: Results) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _rate(count: float, seconds: Sequence[float]) -> str:
+def _rate(count: float, seconds: Sequence[float], digits: int) -> str:
     """Things a second: median (range)."""
-    return in_range(sorted(count / value for value in seconds), 0)
+    return in_range(sorted(count / value for value in seconds), digits)

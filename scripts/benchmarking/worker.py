@@ -2,17 +2,17 @@
 
     python worker.py JOB
 
-JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, `warm` and `alone` (how
-many of the sentences are translated one by one: untimed, timed), `batch` (whether all are translated at once). A line
-of JSON comes out for each stage, so that whoever started the process can time the start too.
+JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, and `warm` and `alone`
+(how many of them are translated one by one: untimed, timed) before all are translated at once. The last line that comes
+out is JSON: seconds of each stage and the translations.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 
@@ -90,28 +90,22 @@ class Marian:
 def main() -> None:
     job = json.loads(sys.argv[1])
     sentences = job["sentences"]
-    begin = time.perf_counter()
-    system = {"nmt": Nmt, "joeynmt": JoeyNMT, "marian": Marian}[job["kind"]](**job)
-    tell(loaded_s=time.perf_counter() - begin)
-    begin = time.perf_counter()
-    tell(first=system.translate(sentences[:1]), first_s=time.perf_counter() - begin)
+    systems: dict[str, Any] = {"nmt": Nmt, "joeynmt": JoeyNMT, "marian": Marian}
+    system, loaded = timed(lambda: systems[job["kind"]](**job))
+    _, first = timed(lambda: system.translate(sentences[:1]))
     for sentence in sentences[: job["warm"]]:
         system.translate([sentence])
-    seconds = []
-    for sentence in sentences[: job["alone"]]:
-        begin = time.perf_counter()
-        system.translate([sentence])
-        seconds.append(time.perf_counter() - begin)
-    tell(alone_s=seconds)
-    if job["batch"]:
-        begin = time.perf_counter()
-        found = system.translate(sentences)
-        tell(batch_s=time.perf_counter() - begin, found=found)
-    tell(peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    alone = [timed(lambda sentence=sentence: system.translate([sentence]))[1] for sentence in sentences[: job["alone"]]]
+    found, batch = timed(lambda: system.translate(sentences))
+    measured = {"loaded_s": loaded, "first_s": first, "alone_s": alone, "batch_s": batch, "found": found}
+    print(json.dumps(measured))
 
 
-def tell(**values: Any) -> None:
-    print(json.dumps(values), flush=True)
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a call, and its seconds."""
+    begin = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - begin
 
 
 if __name__ == "__main__":
