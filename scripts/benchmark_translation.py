@@ -28,8 +28,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 PEERS = {"joeynmt": "joey", "marian": "marian"}
 """Flags, which are also the names of our sizes, and the folders of the models."""
 
-BATCH = 64
-"""Sentences of a peer's training batch."""
+BATCH, EVERY = 64, 50
+"""Sentences of a peer's training batch; updates between two lines of its log."""
 
 
 def main() -> None:
@@ -90,11 +90,11 @@ def read(path: Path) -> list[str]:
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Ours at each peer's sizes, then the peer on the same pieces, as many passes each."""
+    """Ours at each peer's sizes, then the peer on the same pieces, as many passes each (rounded up to `EVERY`)."""
     import nmt
 
     text = arguments.models / "text"
-    updates = -(-len(read(arguments.source)) // BATCH)
+    updates = -(-len(read(arguments.source)) // (BATCH * EVERY)) * EVERY  # JoeyNMT validates where it logs
     for peer, folder in PEERS.items():
         python = getattr(arguments, peer)
         if not python:
@@ -112,9 +112,9 @@ def train(arguments: argparse.Namespace) -> None:
         peers.write_text(text, arguments.source, arguments.target, arguments.models / config.name / "shared.model")
         model = arguments.models / folder
         if peer == "joeynmt" and not (model / "best.ckpt").exists():
-            peers.train_joeynmt(python, text, model, updates * arguments.passes, 50, updates)
+            peers.train_joeynmt(python, text, model, updates * arguments.passes, EVERY, updates)
         elif peer == "marian" and not (model / "model.npz").exists():
-            peers.train_marian(python, text, model, updates * arguments.passes, 50)
+            peers.train_marian(python, text, model, updates * arguments.passes, EVERY)
 
 
 def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -> dict[str, dict[str, Any]]:
