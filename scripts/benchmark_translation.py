@@ -7,7 +7,7 @@
 
 Each measurement is a process of its own, and all systems take turns, so that what else goes on on the machine falls on
 all alike. Of each system, with beam search and greedily: the whole command, process start to end, on all sentences and
-(beam search) on one; and, inside of a process, loading, the first sentence, one sentence at a time, all at once.
+(beam search) on one; and, inside of a process, loading, the first sentence, some one at a time, more at once.
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ def main() -> None:
     sentences, references = (read(path)[: arguments.limit] for path in (arguments.test, arguments.reference))
     found: dict[str, Any] = {
         "machine": machine.describe() | {"command": " ".join(["python", *sys.argv])},
-        "sentences": len(sentences),
-        "alone": arguments.alone,
         "results": measure(arguments, output, sentences),
     }
     vocabulary = next(arguments.models.glob("ours-*/shared.model"))
@@ -62,7 +60,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--test", type=Path, default=data / "test_2016_flickr.en", help="sentences to translate")
     parser.add_argument("--reference", type=Path, default=data / "test_2016_flickr.de", help="their translations")
     parser.add_argument("--limit", type=int, help="so many of the sentences (default: all)")
-    parser.add_argument("--alone", type=int, default=100, help="sentences translated one at a time")
+    parser.add_argument("--inside", type=int, default=300, help="sentences translated at once inside of a process")
+    parser.add_argument("--alone", type=int, default=50, help="sentences translated one at a time")
     parser.add_argument("--beams", nargs="+", type=int, default=[5, 1])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
@@ -131,7 +130,9 @@ def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -
                 found["whole"].append(translating.run_command(system, beam, text))
                 if beam == max(arguments.beams):
                     found["one_line"].append(translating.run_command(system, beam, line))
-                found["inside"].append(translating.run_worker(system, beam, sentences, arguments.alone))
+                found["inside"].append(
+                    translating.run_worker(system, beam, sentences[: arguments.inside], arguments.alone)
+                )
                 print(
                     f"repeat {repeat + 1}/{arguments.repeats}  {name}: command {found['whole'][-1]['seconds']:.1f} s, "
                     f"inside {found['inside'][-1]['batch_s']:.1f} s",

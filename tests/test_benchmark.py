@@ -176,18 +176,24 @@ def test_translation_tables_by_hand(vocabulary, tmp_path):
 
     def measured(seconds: float) -> dict[str, list[dict[str, object]]]:
         stages = ("batch_s", "p50_s", "p95_s", "loaded_s", "first_s")
-        inside = [dict.fromkeys(stages, seconds * way) | {"found": LINES[:2]} for way in (1, 0.5, 2)]
-        whole = [{"seconds": 2 * seconds, "peak_mib": 100.0, "lines": LINES[:2], "command": "translate"}] * 3
-        return {"inside": inside, "whole": whole, "one_line": whole}
+        found = {"found": LINES[:2], "alone_s": [seconds]}
+        whole = {"seconds": 2 * seconds, "peak_mib": 100.0, "lines": LINES[:4], "command": "translate"}
+        return {
+            "inside": [dict.fromkeys(stages, seconds * way) | found for way in (1, 0.5, 2)],
+            "whole": [whole],
+            "one_line": [whole],
+        }
 
     results = {"nmt, joeynmt sizes, beam 5": measured(5.0), "JoeyNMT, beam 5": measured(15.0)}
-    quality = translation_report.quality(results, LINES[:2], tmp_path / "shared.model")
+    results["JoeyNMT, beam 5"]["inside"][-1]["found"] = [LINES[0], "a"]
+    quality = translation_report.quality(results, LINES[:4], tmp_path / "shared.model")
     assert quality["reference"] == {"words": 4, "pieces": 5}
-    assert quality["JoeyNMT, beam 5"] == {"words": 4, "pieces": 5, "bleu": pytest.approx(100), "differing": 0}
+    scores = {"bleu": pytest.approx(100), "tokens_inside": 7, "differing": 1}
+    assert quality["JoeyNMT, beam 5"] == {"words": 4, "pieces": 5, **scores}
     machine = {name: name for name in ("processor", "cores", "memory_gib", "date", "python", "command")}
-    found = {"machine": machine | {"packages": {}}, "sentences": 2, "alone": 1, "results": results, "quality": quality}
+    found = {"machine": machine | {"packages": {}}, "results": results, "quality": quality}
     tables = translation_report.tables(found)
-    row = "| 0.4 (0.2 to 0.8) | 2 (1 to 4) | 10.0 (10.0 to 10.0) | 0.2 (0.2 to 0.2) | 100 MiB |"
+    row = "| 0.4 (0.2 to 0.8) | 2 (1 to 4) | 10.0 (10.0 to 10.0) | 0.4 (0.4 to 0.4) | 100 MiB |"
     assert f"| nmt, joeynmt sizes, beam 5 {row}" in tables
     expected = "3.0 times inside, 3.0 times the command, 3.0 times one at a time"
     assert f"* nmt at JoeyNMT's sizes against JoeyNMT, beam 5, speed: {expected}" in tables

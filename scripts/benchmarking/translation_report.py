@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,37 +17,44 @@ Results = dict[str, dict[str, Any]]
 def quality(results: Results, references: list[str], vocabulary: Path) -> dict[str, dict[str, float]]:
     """BLEU, words and pieces a sentence of each system's commands, and words and pieces of the references.
 
+    Also the tokens of what was translated inside of a process, and how many lines of that the command has otherwise.
+
     Args:
         vocabulary: the SentencePiece model by which pieces are counted, end of sentence included.
     """
     pieces = Tokenizer.load(vocabulary)
 
+    def tokens(lines: list[str]) -> int:
+        return sum(len(ids) + 1 for ids in pieces.encode(lines))
+
     def lengths(lines: list[str]) -> dict[str, float]:
-        return {
-            "words": statistics.mean(len(line.split()) for line in lines),
-            "pieces": statistics.mean(len(ids) + 1 for ids in pieces.encode(lines)),
-        }
+        words = sum(len(line.split()) for line in lines)
+        return {"words": words / len(lines), "pieces": tokens(lines) / len(lines)}
 
     found: dict[str, dict[str, float]] = {"reference": lengths(references)}
     for name, measured in results.items():
-        lines = measured["whole"][-1]["lines"]
-        differing = sum(a != b for a, b in zip(lines, measured["inside"][-1]["found"], strict=True))
-        found[name] = lengths(lines) | {"bleu": bleu(lines, references).value, "differing": differing}
+        whole, inside = measured["whole"][-1]["lines"], measured["inside"][-1]["found"]
+        differing = sum(a != b for a, b in zip(whole, inside, strict=False))
+        scores = {"bleu": bleu(whole, references).value, "tokens_inside": tokens(inside), "differing": differing}
+        found[name] = lengths(whole) | scores
     return found
 
 
 def tables(found: dict[str, Any]) -> str:
     """Markdown: the machine, speeds, latencies, lengths, ratios and commands."""
     results, measured = found["results"], found["quality"]
+    first = next(iter(results.values()))
+    inside, whole = first["inside"][-1], first["whole"][-1]
     commands = [f"* {name}: `{repeats['whole'][-1]['command']}`" for name, repeats in results.items()]
     lines = [
         headline(found["machine"]),
-        f"All {found['sentences']} sentences, median (range); tokens are pieces of the translation and its end.",
+        f"{len(inside['found'])} sentences at once inside of a process, {len(whole['lines'])} by a command: median "
+        f"(range) of {len(first['inside'])} repeats. Tokens are the translations' pieces and their ends.",
         "",
-        *_speeds(results, measured, found["sentences"]),
+        *_speeds(results, measured),
         "",
-        f"{found['alone']} sentences one at a time, their percentiles in milliseconds; and seconds to load, of the "
-        "first sentence after that, and of the whole command on one line.",
+        f"{len(inside['alone_s'])} sentences one at a time, their percentiles in milliseconds; and seconds to load, of "
+        "the first sentence after that, and of the whole command on one line.",
         "",
         *_latencies(results),
         "",
@@ -61,15 +67,20 @@ def tables(found: dict[str, Any]) -> str:
     return "\n".join([*lines, *ratios(results), "", *commands])
 
 
-def _speeds(results: Results, measured: dict[str, dict[str, float]], count: int) -> list[str]:
+def _speeds(results: Results, measured: dict[str, dict[str, float]]) -> list[str]:
     lines = [
         "| system | inside, sentences/s | tokens/s | command, s | sentences/s | peak memory |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, repeats in results.items():
         inside, whole = spread(repeats["inside"], "batch_s"), spread(repeats["whole"], "seconds")
-        cells = [_rate(count, inside, 1), _rate(measured[name]["pieces"] * count, inside, 0)]
-        cells += [in_range(whole, 1), _rate(count, whole, 1), f"{spread(repeats['whole'], 'peak_mib')[1]:,.0f} MiB"]
+        cells = [
+            _rate(len(repeats["inside"][-1]["found"]), inside, 1),
+            _rate(measured[name]["tokens_inside"], inside, 0),
+            in_range(whole, 1),
+            _rate(len(repeats["whole"][-1]["lines"]), whole, 1),
+            f"{spread(repeats['whole'], 'peak_mib')[1]:,.0f} MiB",
+        ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
