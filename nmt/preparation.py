@@ -115,6 +115,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
 
     reader = PairReader(config.corpus.train, config.corpus)
     validation, pairs = _split(config, reader)
+    say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
     source, target = _vocabularies(config, pairs, report)
     report(reader.report.summary())
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
@@ -146,11 +147,11 @@ def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[T
     """Trains the vocabularies on the training pairs alone."""
     settings = config.vocabulary
     if settings.shared:
-        shared = Tokenizer.train((side for pair in pairs for side in pair[:2]), settings)
+        shared = Tokenizer.train((side for pair in Progress().over(pairs) for side in pair[:2]), settings)
         say(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train((pair.source for pair in pairs), settings)
-    target = Tokenizer.train((pair.target for pair in pairs), settings, settings.target_size)
+    source = Tokenizer.train((pair.source for pair in Progress().over(pairs)), settings)
+    target = Tokenizer.train((pair.target for pair in Progress().over(pairs)), settings, settings.target_size)
     say(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
 

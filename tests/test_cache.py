@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -74,15 +77,33 @@ def test_a_failure_leaves_nothing(error, cache, tmp_path):
     assert not cache.fetch(ORIGIN, Maker(), tmp_path / "run")
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from nmt.cache import Cache
+
+def make(directory):
+    (directory / "corpus").mkdir(parents=True)
+    (directory / "corpus" / "ids").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Cache(Path(sys.argv[1])).fetch({"text": "0123", "settings": {"size": 8}}, make, Path(sys.argv[2]))
+"""
+
+
 def test_what_a_killed_process_left_is_not_used_and_goes_after_a_day(cache, tmp_path):
-    Maker("half")(cache.directory / "0123-0123.part")
+    command = [sys.executable, "-c", KILLED, str(cache.directory), str(tmp_path / "killed")]
+    assert subprocess.run(command, cwd=Path(__file__).parent.parent).returncode == -signal.SIGKILL
+    (left,) = entries(cache)
+    assert not (tmp_path / "killed").exists()
     assert not cache.fetch(ORIGIN, Maker("whole"), tmp_path / "run")
     assert (tmp_path / "run" / "corpus" / "ids").read_text() == "whole"
-    assert len(entries(cache)) == 2
+    assert left.exists()
     long_ago = time.time() - ABANDONED - 60
-    os.utime(cache.directory / "0123-0123.part", (long_ago, long_ago))
+    os.utime(left, (long_ago, long_ago))
     cache.fetch(ORIGIN | {"more": 1}, Maker(), tmp_path / "other")
-    assert not list(cache.directory.glob("*.part"))
+    assert not left.exists()
+    assert len(entries(cache)) == 2
 
 
 def damage_file(entry: Path) -> None:
