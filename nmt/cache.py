@@ -57,7 +57,8 @@ class Cache:
         """
         entry = self.directory / hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:32]
         if _copy(entry, destination):
-            os.utime(entry)
+            with contextlib.suppress(FileNotFoundError):  # deleted since
+                os.utime(entry)
             return True
         part = self._part(entry.name)
         try:
@@ -72,7 +73,8 @@ class Cache:
                 os.rename(part, entry)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-        self._shrink()
+        with contextlib.suppress(FileNotFoundError):  # somebody else is clearing up
+            self._shrink()
         return False
 
     def _part(self, name: str) -> Path:
@@ -87,7 +89,7 @@ class Cache:
 
     def _shrink(self) -> None:
         """Deletes what processes that were killed have left, and the entries used longest ago beyond the limit."""
-        used = {path: when for path in self.directory.iterdir() if (when := _last_use(path))}
+        used = {path: path.stat().st_mtime for path in self.directory.iterdir()}
         entries = sorted((path for path in used if path.suffix != ".part"), key=used.__getitem__, reverse=True)
         total = 0
         for number, entry in enumerate(entries):
@@ -130,11 +132,3 @@ def _copy(entry: Path, destination: Path) -> bool:
 
 def _files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.rglob("*") if path.is_file())
-
-
-def _last_use(path: Path) -> float:
-    """Seconds since the epoch; 0 where another process has deleted it meanwhile."""
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
