@@ -28,6 +28,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 PEERS = {"joeynmt": "joey", "marian": "marian"}
 """Flags, which are also the names of our sizes, and the folders of the models."""
 
+PACKAGES = {"joeynmt": ["joeynmt", "torch"], "marian": ["pymarian"]}
+"""Whose versions are told."""
+
 BATCH, EVERY = 64, 50
 """Sentences of a peer's training batch; updates between two lines of its log."""
 
@@ -42,7 +45,7 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     sentences, references = (read(path)[: arguments.limit] for path in (arguments.test, arguments.reference))
     found: dict[str, Any] = {
-        "machine": machine.describe() | {"command": " ".join(["python", *sys.argv])},
+        "machine": about(arguments),
         "results": measure(arguments, output, sentences),
     }
     vocabulary = next(arguments.models.glob("ours-*/shared.model"))
@@ -114,6 +117,15 @@ def train(arguments: argparse.Namespace) -> None:
             peers.train_joeynmt(python, text, model, updates * arguments.passes, EVERY, updates)
         elif peer == "marian" and not (model / "model.npz").exists():
             peers.train_marian(python, text, model, updates * arguments.passes, EVERY)
+
+
+def about(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Machine, versions of ours and of the peers, command."""
+    described = machine.describe() | {"command": " ".join(["python", *sys.argv])}
+    for peer, packages in PACKAGES.items():
+        if python := getattr(arguments, peer):
+            described["packages"] |= translating.versions(python, packages)
+    return described
 
 
 def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -> dict[str, dict[str, Any]]:

@@ -150,6 +150,12 @@ def test_peers_search_as_they_are_told(tmp_path):
     assert command[-4:] == ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
 
 
+def test_versions_are_those_of_the_other_python():
+    import numpy
+
+    assert translating.versions(sys.executable, ["numpy"]) == {"numpy": numpy.__version__}
+
+
 def test_translation_is_measured_as_a_command_and_inside(run, tmp_path):
     """And both translate alike; the process's memory is its own."""
     system = translating.System("nmt", "nmt", sys.executable, run, tmp_path)

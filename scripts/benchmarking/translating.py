@@ -92,6 +92,12 @@ class System:
         return path
 
 
+def versions(python: str, packages: list[str]) -> dict[str, str]:
+    """Versions of the packages in another Python's environment."""
+    program = "import importlib.metadata as m, json, sys; print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
+    return json.loads(subprocess.run([python, "-c", program, *packages], capture_output=True, check=True).stdout)
+
+
 def run_command(system: System, beam: int, text: Path) -> dict[str, Any]:
     """The whole command on a file, from the start of its process to the end.
 

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+del sys.path[0]  # this folder, whose profile.py is not the standard library's
+
 
 class Nmt:
     """Ours.
