@@ -21,10 +21,15 @@ from itertools import zip_longest
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nmt.config import CorpusConfig, PairsConfig
+from nmt.cache import digest
+from nmt.config import CorpusConfig, PairsConfig, to_dict
 from nmt.errors import NmtError
 
+_FILES = ("source", "target", "tsv", "alignment")
+"""Fields of `PairsConfig` that name a file."""
+
 _EXAMPLES_SHOWN = 3
+_ONCE = "standard input (-) can be read only once, the pairs are needed again: use files"
 _PROBE_SECONDS = 5.0
 _PROBED_HOSTS = 3
 
@@ -87,14 +92,14 @@ class PairReader:
         """Of the last complete iteration."""
         self._pairs = pairs
         self._corpus = corpus or CorpusConfig()
-        self._standard_inputs = [pairs.source, pairs.target, pairs.tsv, pairs.alignment].count("-")
+        self._standard_inputs = [getattr(pairs, field) for field in _FILES].count("-")
         self._started = False
         if self._standard_inputs > 1:
             raise CorpusError("standard input (-) is given more than once: put all but one into files")
 
     def __iter__(self) -> Iterator[Pair]:
         if self._standard_inputs and self._started:
-            raise CorpusError("standard input (-) can be read only once, the pairs are needed again: use files")
+            raise CorpusError(_ONCE)
         self._started = True
         report = CorpusReport()
         streams = _streams(self._pairs)
@@ -106,6 +111,22 @@ class PairReader:
                 report.kept += 1
                 yield pair
         self.report = report
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What the pairs depend on: their settings, with the SHA-256 of its bytes in place of each file's name.
+
+        A TensorFlow dataset is downloaded and prepared first where it is not on disk; the bytes are those of its files.
+
+        Raises:
+            CorpusError: something cannot be read, or only once.
+        """
+        if self._standard_inputs:
+            raise CorpusError(_ONCE)
+        settings = to_dict(self._pairs)
+        settings |= {field: _digest(settings[field]) for field in _FILES if settings[field]}
+        if self._pairs.tfds:
+            settings |= {"tfds_directory": "", "tfds_files": _tfds_digests(self._pairs)}
+        return settings
 
     def _checked(self, cells: tuple[bytes, ...], columns: list[_Stream], report: CorpusReport) -> Pair | None:
         """The pair, or None where it is dropped and counted."""
@@ -271,6 +292,14 @@ def _raw_lines(path: str) -> Iterator[bytes]:
         raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None
 
 
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return digest(file)
+    except OSError as error:
+        raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None
+
+
 def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
     if path == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
@@ -301,6 +330,18 @@ def _tfds_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
         dataset = dataset.map(lambda example: (example[source], example[target])).batch(1024).prefetch(2)
         for sources, targets in dataset.as_numpy_iterator():
             yield from zip(sources.tolist(), targets.tolist(), strict=True)
+
+
+def _tfds_digests(pairs: PairsConfig) -> dict[str, str]:
+    """SHA-256 of the files of a TensorFlow dataset, all splits, by name."""
+    tfds = _tensorflow_datasets()
+    with _told_by(pairs.tfds):
+        files = sorted(path for path in _prepared(tfds, pairs).data_path.iterdir() if path.is_file())
+        found = {"tensorflow_datasets": tfds.__version__}  # it decides the order of the examples
+        for path in files:
+            with path.open("rb") as file:
+                found[path.name] = digest(file)
+        return found
 
 
 def _tensorflow_datasets() -> Any:

@@ -6,17 +6,30 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import sentencepiece
+
+import nmt
 from nmt.batching import EncodedCorpus
-from nmt.config import CorpusConfig, Precision, RunConfig
-from nmt.corpus import Pair, PairReader, WithoutHeldOut, hold_out
+from nmt.cache import Cache
+from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
+from nmt.corpus import CorpusError, Pair, PairReader, WithoutHeldOut, hold_out
 from nmt.errors import NmtError
 from nmt.inference import windows
-from nmt.run import Run, RunError, require_same, write_whole
+from nmt.progress import Progress
+from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies, write_whole
 from nmt.tokenizer import Tokenizer
 
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
+
+FORMAT = 1
+"""To be raised when the same text and settings give other files than before: what is in caches is then made again."""
+
+VALIDATION = "corpus/validation.jsonl"
+REPORT = "corpus/report.txt"
+"""What was said of the pairs when they were prepared."""
 
 Say = Callable[[str], None]
 
@@ -48,21 +61,14 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     config = replace(config, training=replace(config.training, precision=precision))
-    reader = PairReader(config.corpus.train, config.corpus)
-    validation, pairs = _split(config, reader)
-    source, target = _vocabularies(config, pairs, say)
-    say(reader.report.summary())
-    corpus = directory / "corpus"
-    lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
-    write_whole(corpus / "validation.jsonl", lines.encode())
-    train = _encode(corpus, config.corpus, pairs, source, target, say)
-    if isinstance(pairs, WithoutHeldOut):
-        say(
-            f"{len(validation)} pairs kept aside for validation; "
-            f"{pairs.removed - len(validation)} more share a side with one of them and are not trained on"
-        )
+    cache, origin = Cache(Path(config.directory) / ".cache"), _origin(config)
+    if cache.fetch(origin, lambda part: _make(part, config, origin, say), directory):
+        say(f"this text was prepared before: vocabulary and pieces are taken from {cache.directory}")
+        for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
+            say(line)
     # The configuration is written last: a directory with one is complete.
-    return Prepared(Run.create(directory, config, source, target), train, validation)
+    run = Run.create(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
+    return Prepared(run, EncodedCorpus(directory / "corpus"), _read_validation(directory))
 
 
 def _reopen(directory: Path, config: RunConfig) -> Prepared:
@@ -71,9 +77,59 @@ def _reopen(directory: Path, config: RunConfig) -> Prepared:
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     run = replace(run, config=config)
     run.save_config()
-    text = (directory / "corpus" / "validation.jsonl").read_text(encoding="utf-8")
-    validation = [Pair(*json.loads(line)) for line in text.split("\n") if line]
-    return Prepared(run, EncodedCorpus(directory / "corpus"), validation)
+    return Prepared(run, EncodedCorpus(directory / "corpus"), _read_validation(directory))
+
+
+def _read_validation(directory: Path) -> list[Pair]:
+    text = (directory / VALIDATION).read_text(encoding="utf-8")
+    return [Pair(*json.loads(line)) for line in text.split("\n") if line]
+
+
+def _origin(config: RunConfig) -> dict[str, Any]:
+    """All that the files of `_make` depend on."""
+    corpus = config.corpus
+    sides = {"train": PairReader(corpus.train).fingerprint()}
+    if corpus.validation:
+        sides["validation"] = PairReader(corpus.validation).fingerprint()
+    return {
+        "format": FORMAT,
+        "nmt": nmt.__version__,
+        "sentencepiece": sentencepiece.__version__,
+        "corpus": to_dict(corpus) | sides,
+        "vocabulary": to_dict(config.vocabulary),
+        "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
+    }
+
+
+def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) -> None:
+    """Makes the files that a run is given: vocabularies, encoded training pairs, validation pairs.
+
+    Raises:
+        CorpusError: besides what cannot be read, a file that changed meanwhile.
+    """
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        say(line)
+
+    reader = PairReader(config.corpus.train, config.corpus)
+    validation, pairs = _split(config, reader)
+    say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
+    source, target = _vocabularies(config, pairs, report)
+    report(reader.report.summary())
+    lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
+    write_whole(directory / VALIDATION, lines.encode())
+    save_vocabularies(directory, source, target, config.vocabulary.shared)
+    _encode(directory / "corpus", config.corpus, pairs, source, target, report)
+    if isinstance(pairs, WithoutHeldOut):
+        report(
+            f"{len(validation)} pairs kept aside for validation; "
+            f"{pairs.removed - len(validation)} more share a side with one of them and are not trained on"
+        )
+    write_whole(directory / REPORT, "".join(f"{line}\n" for line in said).encode())
+    if _origin(config) != origin:
+        raise CorpusError("the pairs changed while they were read: start again")
 
 
 def _split(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iterable[Pair]]:
@@ -91,24 +147,24 @@ def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[T
     """Trains the vocabularies on the training pairs alone."""
     settings = config.vocabulary
     if settings.shared:
-        shared = Tokenizer.train((side for pair in pairs for side in pair[:2]), settings)
+        shared = Tokenizer.train((side for pair in Progress().over(pairs) for side in pair[:2]), settings)
         say(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train((pair.source for pair in pairs), settings)
-    target = Tokenizer.train((pair.target for pair in pairs), settings, settings.target_size)
+    source = Tokenizer.train((pair.source for pair in Progress().over(pairs)), settings)
+    target = Tokenizer.train((pair.target for pair in Progress().over(pairs)), settings, settings.target_size)
     say(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
 
 
 def _encode(
     directory: Path, config: CorpusConfig, pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer, say: Say
-) -> EncodedCorpus:
+) -> None:
     """Encodes the training pairs chunk by chunk; long ones are dropped or cut as the configuration says."""
     long = 0
 
     def chunks() -> Iterator[tuple[list[list[int]], list[list[int]]]]:
         nonlocal long
-        for chunk in windows(pairs, CHUNK):
+        for chunk in windows(Progress().over(pairs), CHUNK):
             sides = source.encode([p.source for p in chunk]), target.encode([p.target for p in chunk])
             fits = [max(map(len, both)) <= config.max_pieces for both in zip(*sides, strict=True)]
             long += fits.count(False)
@@ -123,4 +179,3 @@ def _encode(
     if long:
         done = "dropped" if config.on_long == "drop" else "cut"
         say(f"{long} training pairs longer than {config.max_pieces} pieces were {done} (corpus.on_long)")
-    return corpus

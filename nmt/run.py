@@ -72,6 +72,25 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 
+def save_vocabularies(directory: Path, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
+    """Saves a run's vocabularies, one file where they are the same; makes the directory where it is missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, vocabulary in {"shared": source}.items() if shared else {"source": source, "target": target}.items():
+        vocabulary.save(directory / f"{name}.model")
+
+
+def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokenizer]:
+    """Loads what `save_vocabularies` saved.
+
+    Raises:
+        VocabularyError: a file is missing or damaged.
+    """
+    if shared:
+        vocabulary = Tokenizer.load(directory / "shared.model")
+        return vocabulary, vocabulary
+    return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
+
+
 @dataclass(frozen=True)
 class Run:
     """A run directory that is set up: its configuration and vocabularies."""
@@ -98,20 +117,12 @@ class Run:
             ) from None
         except (ConfigError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
             raise RunError(f"{path}: cannot be read ({error})") from None
-        if config.vocabulary.shared:
-            shared = Tokenizer.load(directory / "shared.model")
-            return cls(directory, config, shared, shared)
-        return cls(directory, config, *(Tokenizer.load(directory / f"{side}.model") for side in ("source", "target")))
+        return cls(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
 
     @classmethod
     def create(cls, directory: Path, config: RunConfig, source: Tokenizer, target: Tokenizer) -> Run:
         """Sets a run directory up; the configuration comes last, and makes it a run."""
-        directory.mkdir(parents=True, exist_ok=True)
-        if config.vocabulary.shared:
-            source.save(directory / "shared.model")
-        else:
-            source.save(directory / "source.model")
-            target.save(directory / "target.model")
+        save_vocabularies(directory, source, target, config.vocabulary.shared)
         run = cls(directory, config, source, target)
         run.save_config()
         return run

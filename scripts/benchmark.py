@@ -1,6 +1,7 @@
 """Training speed on this machine: ours over sizes, precisions and batches, peers beside it, the machine's ceilings.
 
     python scripts/benchmark.py                                    # default sizes on the demo corpus
+    python scripts/benchmark.py --startup 10000 100000 1000000     # from the command to the first step
     python scripts/benchmark.py --source train.en --target train.de --sizes joeynmt marian \\
         --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python
 
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarking import peers, report, sweep
+from benchmarking import machine, peers, report, startup, sweep
 from benchmarking.cases import SIZES, Case
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -37,10 +38,13 @@ def main() -> None:
     if arguments.sweep:
         run_sweep(arguments, output)
         return
+    if arguments.startup is not None:
+        run_startup(arguments, output)
+        return
     corpus = encode(arguments, output)
     runs = systems(arguments, output, corpus)
-    machine = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
-    print(report.headline(machine), flush=True)
+    about = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    print(report.headline(about), flush=True)
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
     for repeat in range(arguments.repeats):
         for name, run in runs.items():
@@ -49,8 +53,8 @@ def main() -> None:
             print(
                 f"repeat {repeat + 1}/{arguments.repeats}  {name}: {speed:,.0f} tokens/s", file=sys.stderr, flush=True
             )
-    (output / "benchmark.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
-    table = report.table(machine, results)
+    (output / "benchmark.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
+    table = report.table(about, results)
     (output / "benchmark.md").write_text(table + "\n")
     report.plot(results, output / "benchmark.png")
     print(table)
@@ -72,6 +76,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--sweep", action="store_true", help="instead: lengths and vocabularies, for the first size and precision"
     )
+    parser.add_argument(
+        "--startup",
+        nargs="*",
+        type=int,
+        metavar="PAIRS",
+        help="instead: from the command to the first step, on the demo corpus and on so many generated pairs",
+    )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
     parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
     parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
@@ -82,16 +93,31 @@ def parse() -> argparse.Namespace:
 def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
     """Updates over sentence lengths and vocabularies, with the first size and precision."""
     size, precision = arguments.sizes[0], arguments.precision[0]
-    machine = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    about = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
     found = {}
     for point in sweep.points():
         found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
         print(f"{point}: {found[point]['seconds']:.3f} s", file=sys.stderr)
-    table = f"{report.headline(machine)}\nnmt, {size} sizes, {precision}\n\n{sweep.table(found)}"
+    table = f"{report.headline(about)}\nnmt, {size} sizes, {precision}\n\n{sweep.table(found)}"
     (output / "sweep.md").write_text(table + "\n")
     sweep.plot(found, output / "sweep.png")
     print(table)
     print(f"table: {output}/sweep.md, plot: sweep.png", file=sys.stderr)
+
+
+def run_startup(arguments: argparse.Namespace, output: Path) -> None:
+    """Cold and warm starts on the demo corpus and on generated ones."""
+    about = machine.describe() | {"command": " ".join(["python", *sys.argv])}
+    found = []
+    for pairs in [0, *arguments.startup]:
+        for start in startup.measure(pairs, arguments.repeats):
+            found.append(start)
+            print(start, file=sys.stderr, flush=True)
+    (output / "startup.json").write_text(json.dumps({"machine": about, "starts": found}, indent=1) + "\n")
+    table = f"{report.headline(about)}\n{startup.table(found)}"
+    (output / "startup.md").write_text(table + "\n")
+    print(table)
+    print(f"numbers: {output}/startup.json, table: startup.md", file=sys.stderr)
 
 
 def encode(arguments: argparse.Namespace, output: Path) -> Path:
@@ -124,8 +150,7 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
                 runs[case.name] = lambda repeat, job=job: measured(job)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
-        peers.write_text(text, arguments.source, arguments.target, arguments.vocabulary)
-    threads = len(os.sched_getaffinity(0))
+        peers.write_text(text, arguments.source, arguments.target, corpus.parent / "shared.model")
     for count in arguments.sentences:
         if arguments.joeynmt:
             runs[f"JoeyNMT, float32, {count} sentences"] = lambda repeat, count=count: peers.joeynmt(
@@ -133,7 +158,7 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
             )
         if arguments.marian:
             runs[f"Marian, float32, {count} sentences"] = lambda repeat, count=count: peers.marian(
-                arguments.marian, text, updates, count, repeat + 1, threads
+                arguments.marian, text, updates, count, repeat + 1
             )
     return runs
 
@@ -150,8 +175,6 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
 def measure_here(job: dict[str, Any]) -> dict[str, Any]:
     """The machine, or one case."""
     if "machine" in job:
-        from benchmarking import machine
-
         return machine.describe() | machine.ceilings(job["machine"])
     if "point" in job:
         return sweep.measure(sweep.Point(*job["point"]), *job["case"])

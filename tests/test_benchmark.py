@@ -1,4 +1,4 @@
-"""The benchmark: operations counted by hand, peers' logs read, the script run on a small corpus."""
+"""The benchmarks: operations counted by hand, peers' logs read, the scripts run on what is small."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 REPOSITORY = Path(__file__).parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
-from benchmarking import cases, peers, profile, report, sweep  # noqa: E402
+from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
 
-from nmt import ModelConfig  # noqa: E402
+from nmt import ModelConfig, RunConfig, VocabularyConfig  # noqa: E402
+from nmt.config import from_dict  # noqa: E402
+from nmt.run import Run, save_arrays  # noqa: E402
+from nmt.tokenizer import Tokenizer  # noqa: E402
 
 
 def test_operations_by_hand() -> None:
@@ -90,3 +94,129 @@ def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
     assert any("MatMul" in kind for kind, _, _ in case["operations"])
     assert "| nmt, demo sizes, float32, 8 sentences |" in result.stdout
     assert (tmp_path / "found/benchmark.png").stat().st_size > 1000
+
+
+LINES = [" ".join(words) for words in zip(*["abcdefgh", "efghijkl", "ijklmnop", "mnopqrst"], strict=True)]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Tokenizer:
+    return Tokenizer.train(LINES, VocabularyConfig(type="word", size=30))
+
+
+@pytest.fixture(scope="module")
+def run(vocabulary, tmp_path_factory) -> Path:
+    """A run directory whose model was never trained."""
+    from nmt.engine import variables_to_arrays
+    from nmt.model import Seq2Seq
+
+    config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": 8}})
+    made = Run.create(tmp_path_factory.mktemp("models") / "run", config, vocabulary, vocabulary)
+    model = Seq2Seq(config.model, vocabulary.size, vocabulary.size, seed=1)
+    model.build()
+    save_arrays(made.best, variables_to_arrays(model.trainable_variables))
+    return made.directory
+
+
+def test_peers_get_our_pieces(vocabulary, tmp_path):
+    for name, lines in (("a", LINES), ("b", LINES[::-1])):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    vocabulary.save(tmp_path / "shared.model")
+    peers.write_text(tmp_path / "text", tmp_path / "a", tmp_path / "b", tmp_path / "shared.model")
+    names = (tmp_path / "text" / "vocab.txt").read_text().splitlines()
+    assert names[:4] == ["<unk>", "<pad>", "<s>", "</s>"]
+    assert sorted(names) == sorted(vocabulary.pieces(range(vocabulary.size)))
+    assert Tokenizer.load(tmp_path / "text" / "pieces.spm") == vocabulary
+    assert (tmp_path / "text" / "train.trg").read_text().splitlines() == LINES[::-1]
+
+
+def test_peers_search_as_they_are_told(tmp_path):
+    (tmp_path / "config.yaml").write_text(
+        peers.JOEYNMT.format(directory="gone", model="gone", last=9, every=3, validate=3, sentences=64, seed=1)
+    )
+    joeynmt = translating.System("JoeyNMT", "joeynmt", "python", tmp_path, tmp_path)
+    command, piped = joeynmt.command(4, tmp_path / "in", tmp_path / "out")
+    settings = yaml.safe_load(Path(command[-1]).read_text())
+    assert piped
+    assert settings["testing"]["beam_size"] == 4
+    assert settings["data"]["trg"]["voc_file"] == f"{tmp_path}/trg_vocab.txt"
+    assert settings["data"]["trg"]["lang"] == "trg"
+    assert "gone" not in json.dumps([settings["model_dir"], settings["data"]["src"]])
+    marian = translating.System("Marian", "marian", "python", tmp_path, tmp_path)
+    command, piped = marian.command(4, tmp_path / "in", tmp_path / "out")
+    assert not piped
+    assert " ".join(command).startswith("python -m pymarian decode --quiet --models ")
+    assert " --beam-size 4 " in " ".join(command)
+    assert command[-4:] == ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
+
+
+def test_versions_are_those_of_the_other_python():
+    import numpy
+
+    assert translating.versions(sys.executable, ["numpy"]) == {"numpy": numpy.__version__}
+
+
+def test_translation_is_measured_as_a_command_and_inside(run, tmp_path):
+    """And both translate alike; the process's memory is its own."""
+    system = translating.System("nmt", "nmt", sys.executable, run, tmp_path)
+    (tmp_path / "text").write_text("\n".join(LINES) + "\n")
+    whole = translating.run_command(system, 2, tmp_path / "text")
+    inside = translating.run_worker(system, 2, LINES, alone=3)
+    assert whole["lines"] == inside["found"]
+    assert len(inside["alone_s"]) == 3
+    assert 0 < inside["p50_s"] <= inside["p95_s"] <= max(inside["alone_s"])
+    assert whole["seconds"] > inside["batch_s"] > 0
+    assert min(whole["peak_mib"], inside["peak_mib"]) > 100
+
+
+def test_a_translator_that_fails_stops_the_benchmark(tmp_path):
+    system = translating.System("nmt", "nmt", sys.executable, tmp_path / "nowhere", tmp_path)
+    with pytest.raises(SystemExit, match=rf"ended with 2: see {tmp_path}/nmt.log"):
+        translating.run_command(system, 2, Path(__file__))
+    assert "no such run directory" in (tmp_path / "nmt.log").read_text()
+
+
+def test_translation_tables_by_hand(vocabulary, tmp_path):
+    """Two sentences of 4 + 1 pieces: 5 s make 0.4 sentences and 2 tokens a second; the peer takes thrice as long."""
+    vocabulary.save(tmp_path / "shared.model")
+
+    def measured(seconds: float) -> dict[str, list[dict[str, object]]]:
+        stages = ("batch_s", "p50_s", "p95_s", "loaded_s", "first_s")
+        found = {"found": LINES[:2], "alone_s": [seconds]}
+        whole = {"seconds": 2 * seconds, "peak_mib": 100.0, "lines": LINES[:4], "command": "translate"}
+        return {
+            "inside": [dict.fromkeys(stages, seconds * way) | found for way in (1, 0.5, 2)],
+            "whole": [whole],
+            "one_line": [whole],
+        }
+
+    results = {"nmt, joeynmt sizes, beam 5": measured(5.0), "JoeyNMT, beam 5": measured(15.0)}
+    results["JoeyNMT, beam 5"]["inside"][-1]["found"] = [LINES[0], "a"]
+    quality = translation_report.quality(results, LINES[:4], tmp_path / "shared.model")
+    assert quality["reference"] == {"words": 4, "pieces": 5}
+    scores = {"bleu": pytest.approx(100), "tokens_inside": 7, "differing": 1}
+    assert quality["JoeyNMT, beam 5"] == {"words": 4, "pieces": 5, **scores}
+    machine = {name: name for name in ("processor", "cores", "memory_gib", "date", "python", "command")}
+    found = {"machine": machine | {"packages": {}}, "results": results, "quality": quality}
+    tables = translation_report.tables(found)
+    row = "| 0.4 (0.2 to 0.8) | 2 (1 to 4) | 10.0 (10.0 to 10.0) | 0.4 (0.4 to 0.4) | 100 MiB |"
+    assert f"| nmt, joeynmt sizes, beam 5 {row}" in tables
+    expected = "3.0 times inside, 3.0 times the command, 3.0 times one at a time"
+    assert f"* nmt at JoeyNMT's sizes against JoeyNMT, beam 5, speed: {expected}" in tables
+
+
+def test_generated_pairs_are_many_and_different(tmp_path, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    source, target = startup.write_pairs(tmp_path, 3000)
+    sides = [path.read_text(encoding="utf-8").splitlines() for path in (source, target)]
+    assert [len(set(side)) for side in sides] == [3000, 3000]
+    assert all(f" {number} " in side[number] for side in sides for number in (0, 2999))
+
+
+@pytest.mark.slow
+def test_a_warm_start_is_measured_beside_a_cold_one(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    cold, warm = startup.measure(0, 1)
+    assert (cold["start"], warm["start"]) == ("cold", "warm")
+    assert all(0 < one["prepared"] < one["first_step"] and one["peak_mib"] > 100 for one in (cold, warm))
+    assert "| demo | warm |" in startup.table([cold, warm])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import socket
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,33 @@ class TestTwoFiles:
     def test_nothing_given(self):
         with pytest.raises(CorpusError, match="no sentence pairs are given"):
             PairReader(PairsConfig())
+
+
+class TestFingerprint:
+    def test_bytes_count_and_not_names(self, tmp_path):
+        one = parallel(tmp_path, b"a\nb\n", b"A\nB\n", alignment=b"0-0\n0-0\n")
+        (tmp_path / "copy").mkdir()
+        same = parallel(tmp_path / "copy", b"a\nb\n", b"A\nB\n", alignment=b"0-0\n0-0\n")
+        before = PairReader(one).fingerprint()
+        assert PairReader(same).fingerprint() == before
+        for field in ("source", "target", "alignment"):
+            path = Path(getattr(one, field))
+            content = path.read_bytes()
+            path.write_bytes(content + b"\n")
+            assert PairReader(one).fingerprint() != before
+            path.write_bytes(content)
+        assert PairReader(one).fingerprint() == before
+
+    def test_columns_count(self, tmp_path):
+        (tmp_path / "pairs.tsv").write_bytes(b"a\tA\n")
+        tsv = PairsConfig(tsv=str(tmp_path / "pairs.tsv"))
+        assert PairReader(tsv).fingerprint() != PairReader(replace(tsv, source_column=2, target_column=1)).fingerprint()
+
+    def test_what_cannot_be_read_again(self, tmp_path):
+        with pytest.raises(CorpusError, match="nowhere: No such file or directory: expected a text file"):
+            PairReader(PairsConfig(source="nowhere", target="nowhere")).fingerprint()
+        with pytest.raises(CorpusError, match="read only once"):
+            PairReader(PairsConfig(source="-", **files(tmp_path, target=b"A\n"))).fingerprint()
 
 
 class TestInvalidAndEmpty:
@@ -264,6 +293,16 @@ class TestTensorFlowDatasets:
         pairs = self.config(prepared, split="test", tfds_source="en", tfds_target="pt")
         assert list(PairReader(pairs)) == [Pair("one two", "um dois"), Pair("three", "três")]
         assert list(PairReader(self.config(prepared, split="train[1:2]"))) == [Pair("três", "three")]
+
+    def test_fingerprint_is_of_the_files(self, prepared, tmp_path):
+        shutil.copytree(prepared, tmp_path / "copy")
+        before = PairReader(self.config(prepared)).fingerprint()
+        copy = self.config(str(tmp_path / "copy"))
+        assert PairReader(copy).fingerprint() == before
+        assert PairReader(replace(copy, split="test")).fingerprint() != before
+        shard = next((tmp_path / "copy").rglob("*-train.*"))
+        shard.write_bytes(shard.read_bytes() + b"\n")
+        assert PairReader(copy).fingerprint() != before
 
     def test_alignment_file(self, prepared, tmp_path):
         pairs = self.config(prepared, split="test", **files(tmp_path, alignment=b"0-0 1-1\n0-0\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.preparation import Prepared, prepare
 from nmt.run import Run, RunError
+from nmt.tokenizer import Tokenizer
 
 
 @pytest.fixture
@@ -165,6 +167,125 @@ def test_directory_of_something_else_is_left_alone(corpus):
     with pytest.raises(RunError, match="is not empty and not a run: give the run another name"):
         prepared(copy_task.config(corpus))
     assert [path.name for path in (corpus / "runs" / "run").iterdir()] == ["thesis.tex"]
+
+
+# The cache
+
+
+ALREADY = "this text was prepared before"
+
+
+@pytest.fixture
+def no_work(monkeypatch) -> None:
+    """Neither a vocabulary can be trained nor a sentence encoded."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the work is done again")
+
+    monkeypatch.setattr(Tokenizer, "train", refuse)
+    monkeypatch.setattr(Tokenizer, "encode", refuse)
+
+
+def test_a_second_run_on_the_same_text_does_no_work(corpus, request):
+    with_long_pair(corpus)
+    changes = {"corpus": {"max_pieces": 6}}
+    told: list[str] = []
+    first = prepared(copy_task.config(corpus, **changes), told)
+    expected = texts(first)
+    (corpus / "moved").mkdir()
+    for path in corpus.glob("train.*"):
+        path.rename(corpus / "moved" / path.name)
+    moved = {side: str(corpus / "moved" / f"train.{side}") for side in ("source", "target")}
+    request.getfixturevalue("no_work")
+    said: list[str] = []
+    second = prepared(copy_task.config(corpus, name="second", corpus={"max_pieces": 6, "train": moved}), said)
+    assert texts(second) == expected
+    assert second.validation == first.validation
+    assert said[0].startswith(ALREADY)
+    assert told[0] == "making a vocabulary of 60 pieces"
+    assert said[1:] == told[1:]
+
+
+def test_the_cache_can_be_deleted_under_a_run(corpus):
+    config = copy_task.config(corpus)
+    expected = texts(prepared(config))
+    shutil.rmtree(corpus / "runs" / ".cache")
+    (corpus / "runs").rename(corpus / "moved")
+    assert texts(prepared(replace(config, directory=str(corpus / "moved")))) == expected
+
+
+def change_train(corpus) -> dict[str, Any]:
+    source = lines(corpus, "train.source")
+    copy_task.write_lines(corpus / "train.source", [source[-1], *source[1:]])
+    return {}
+
+
+def change_validation(corpus) -> dict[str, Any]:
+    copy_task.write_lines(corpus / "validation.align", ["0-0"] * 5)
+    return {}
+
+
+def nothing_new(corpus) -> dict[str, Any]:
+    """What does not decide how pairs are prepared."""
+    return {"model": {"units": 16}, "training": {"seed": 7, "passes": 9}, "search": {"beam_size": 2}}
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (nothing_new, False),
+        (change_train, True),
+        (change_validation, True),
+        (lambda corpus: {"vocabulary": {"size": 40}}, True),
+        (lambda corpus: {"corpus": {"max_pieces": 5}}, True),
+    ],
+)
+def test_what_decides_the_pairs_decides_whether_they_are_made_again(change, again, corpus):
+    prepared(copy_task.config(corpus))
+    said: list[str] = []
+    changed = copy_task.config(corpus, name="second", **change(corpus))
+    found = texts(prepared(changed, said))
+    assert any(line.startswith(ALREADY) for line in said) is not again
+    shutil.rmtree(corpus / "runs")
+    assert texts(prepared(changed)) == found
+
+
+def test_the_seed_counts_where_it_decides_what_is_held_out(corpus):
+    first, other = held_out(corpus, "a", seed=1), held_out(corpus, "b", seed=2)
+    assert first.validation != other.validation
+    assert len(list((corpus / "runs" / ".cache").iterdir())) == 2
+
+
+def test_a_preparation_that_fails_late_leaves_nothing(corpus, monkeypatch):
+    encode = Tokenizer.encode
+
+    def fail(self: Tokenizer, sentences: list[str]) -> Any:
+        if sentences == lines(corpus, "train.target"):
+            raise KeyboardInterrupt
+        return encode(self, sentences)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tokenizer, "encode", fail)
+        with pytest.raises(KeyboardInterrupt):
+            prepared(copy_task.config(corpus))
+    assert not (corpus / "runs" / "run").exists()
+    assert list((corpus / "runs" / ".cache").iterdir()) == []
+    assert len(prepared(copy_task.config(corpus)).train) == 60
+
+
+def test_text_that_changes_under_the_preparation_is_refused(corpus, monkeypatch):
+    encode = Tokenizer.encode
+
+    def change(self: Tokenizer, sentences: list[str]) -> Any:
+        change_train(corpus)
+        return encode(self, sentences)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tokenizer, "encode", change)
+        with pytest.raises(NmtError, match="the pairs changed while they were read: start again"):
+            prepared(copy_task.config(corpus))
+    assert not (corpus / "runs" / "run").exists()
+    assert texts(prepared(copy_task.config(corpus)))[0][0] == lines(corpus, "train.source")[0]
 
 
 # Opening again

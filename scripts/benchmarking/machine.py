@@ -52,6 +52,15 @@ def ceilings(repeats: int) -> dict[str, float]:
     return found
 
 
+def peak_memory(process: int) -> float:
+    """Largest resident memory of a running process so far, in MiB (Linux).
+
+    Not what `wait4` says of a process that has ended: that is at least as much as its parent had.
+    """
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
 def _median(function: Callable[..., Any], arguments: tuple, repeats: int) -> float:
     """Seconds of a call, the result waited for."""
     import numpy as np

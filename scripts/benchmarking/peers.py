@@ -1,19 +1,21 @@
-"""JoeyNMT and Marian on the same text, each from the Python environment that has it."""
+"""JoeyNMT and Marian on the same text and the same pieces, each from the Python environment that has it."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import statistics
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import sentencepiece
+from nmt.tokenizer import SPECIAL_PIECES, Tokenizer
 
 JOEYNMT = """\
 name: benchmark
 joeynmt_version: "2.3.0"
-model_dir: "{directory}/joeynmt_model"
+model_dir: "{model}"
 use_cuda: False
 fp16: False
 random_seed: {seed}
@@ -27,7 +29,7 @@ data:
     level: bpe
     voc_file: "{directory}/vocab.txt"
     tokenizer_type: sentencepiece
-    tokenizer_cfg: {{model_file: "{directory}/pieces.model", pretokenizer: none}}
+    tokenizer_cfg: {{model_file: "{directory}/pieces.spm", pretokenizer: none}}
   trg:
     <<: *side
     lang: trg
@@ -45,7 +47,7 @@ training:
   decrease_factor: 0.99
   epochs: 100
   updates: {last}
-  validation_freq: {never}
+  validation_freq: {validate}
   logging_freq: {every}
   early_stopping_metric: loss
   overwrite: True
@@ -70,8 +72,8 @@ MARIAN = (
     "--type s2s --enc-cell lstm --enc-cell-depth 1 --dec-cell gru --dec-cell-base-depth 2 --dim-emb 256 --dim-rnn 512 "
     "--cpu-threads {threads} --mini-batch {sentences} --learn-rate 0.001 --clip-norm 1 --max-length 100 "
     "--workspace 2000 --dropout-rnn 0.3 --label-smoothing 0.1 --disp-freq {every} --after-batches {last} --seed {seed} "
-    "--train-sets {directory}/pieces.src {directory}/pieces.trg "
-    "--vocabs {directory}/marian.yml {directory}/marian.yml --model {directory}/marian.npz --overwrite"
+    "--train-sets {directory}/train.src {directory}/train.trg "
+    "--vocabs {model}/pieces.spm {model}/pieces.spm --model {model}/model.npz --overwrite"
 )
 """Command line of Marian 1.12."""
 
@@ -80,61 +82,70 @@ MARIAN_SPEED = re.compile(r"Up\.\s*([\d,]+)\s.*?:\s*([\d.,]+) words/s")
 """Update and speed in a line of each one's log."""
 
 
-def write_text(directory: Path, source: Path, target: Path, vocabulary: int) -> None:
-    """The pairs as the peers read them: plain lines, the piece model, and lines of pieces."""
+def write_text(directory: Path, source: Path, target: Path, pieces: Path) -> None:
+    """The pairs as the peers read them: plain lines, and our own SentencePiece model, which both can use.
+
+    Args:
+        pieces: a vocabulary that `nmt train` left, such as shared.model.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    sides = {name: path.read_text(encoding="utf-8").splitlines() for name, path in (("src", source), ("trg", target))}
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([*sides["src"], *sides["trg"]]),
-        model_prefix=str(directory / "pieces"),
-        vocab_size=vocabulary,
-        unk_id=0,
-        pad_id=1,
-        bos_id=2,
-        eos_id=3,
-        minloglevel=2,
-    )
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(directory / "pieces.model"))
-    names = [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())]
-    (directory / "vocab.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
-    # Marian wants its own end of sentence and unknown first; the names are quoted as YAML (and JSON) quotes them.
-    ordered = ["</s>", "<unk>", *[name for name in names if name not in ("</s>", "<unk>", "<s>", "<pad>")]]
-    quoted = (name.replace("\\", "\\\\").replace('"', '\\"') for name in ordered)
-    (directory / "marian.yml").write_text("".join(f'"{n}": {i}\n' for i, n in enumerate(quoted)), encoding="utf-8")
-    for side, lines in sides.items():
+    shutil.copyfile(pieces, directory / "pieces.spm")
+    vocabulary = Tokenizer.load(pieces)
+    names = [name for name in vocabulary.pieces(range(vocabulary.size)) if name not in SPECIAL_PIECES]
+    ordered = ["<unk>", "<pad>", "<s>", "</s>", *names]  # JoeyNMT numbers them by itself and wants these first
+    (directory / "vocab.txt").write_text("\n".join(ordered) + "\n", encoding="utf-8")
+    for side, path in (("src", source), ("trg", target)):
+        lines = path.read_text(encoding="utf-8").split("\n")
         for name, chosen in (("train", lines), ("dev", lines[:64])):
-            (directory / f"{name}.{side}").write_text("\n".join(chosen) + "\n", encoding="utf-8")
-        encoded = (" ".join(line) for line in pieces.encode(lines, out_type=str))
-        (directory / f"pieces.{side}").write_text("\n".join(encoded) + "\n", encoding="utf-8")
+            (directory / f"{name}.{side}").write_text("\n".join(chosen).rstrip("\n") + "\n", encoding="utf-8")
 
 
 def joeynmt(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
     """Target tokens a second that JoeyNMT logs between the two updates."""
-    settings = JOEYNMT.format(
-        directory=directory,
-        last=updates[1],
-        every=_every(updates),
-        never=_every(updates) * 1_000_000,  # JoeyNMT wants a multiple
-        sentences=sentences,
-        seed=seed,
-    )
-    configuration = directory / "joeynmt.yaml"
-    configuration.write_text(settings, encoding="utf-8")
-    output = _run([python, "-m", "joeynmt", "train", str(configuration)], directory / "joeynmt.log")
+    every = _every(updates)
+    never = every * 1_000_000  # JoeyNMT wants a multiple
+    model = directory / "joeynmt_model"
+    output = train_joeynmt(python, directory, model, updates[1], every, never, sentences, seed)
     return between(JOEYNMT_SPEED.findall(output), updates, directory / "joeynmt.log")
 
 
-def marian(
-    python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int, threads: int
-) -> dict[str, Any]:
+def train_joeynmt(
+    python: str, directory: Path, model: Path, last: int, every: int, validate: int, sentences: int = 64, seed: int = 1
+) -> str:
+    """Trains JoeyNMT on what `write_text` wrote; returns its log. How it ended does not count: see `_run`.
+
+    Args:
+        model: directory to make, with a checkpoint a validation.
+        last, every, validate: updates in all, between two lines of the log, between two validations.
+    """
+    settings = JOEYNMT.format(
+        directory=directory, model=model, last=last, every=every, validate=validate, sentences=sentences, seed=seed
+    )
+    configuration = directory / "joeynmt.yaml"
+    configuration.write_text(settings, encoding="utf-8")
+    return _run([python, "-m", "joeynmt", "train", str(configuration), "--skip-test"], directory / "joeynmt.log")
+
+
+def marian(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
     """Target words (pieces) a second that Marian displays between the two updates."""
-    (directory / "marian.npz").unlink(missing_ok=True)
+    model = directory / "marian_model"
+    (model / "model.npz").unlink(missing_ok=True)
+    output = train_marian(python, directory, model, updates[1], _every(updates), sentences, seed)
+    return between(MARIAN_SPEED.findall(output), updates, directory / "marian.log")
+
+
+def train_marian(
+    python: str, directory: Path, model: Path, last: int, every: int, sentences: int = 64, seed: int = 1
+) -> str:
+    """Trains Marian on what `write_text` wrote into `model/model.npz`, with the pieces beside it; returns its log."""
+    model.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(directory / "pieces.spm", model / "pieces.spm")
+    threads = len(os.sched_getaffinity(0))
     options = MARIAN.format(
-        directory=directory, last=updates[1], every=_every(updates), sentences=sentences, seed=seed, threads=threads
+        directory=directory, model=model, last=last, every=every, sentences=sentences, seed=seed, threads=threads
     )
     program = "import sys, pymarian; pymarian.Trainer(sys.argv[1]).train()"
-    output = _run([python, "-c", program, options], directory / "marian.log")
-    return between(MARIAN_SPEED.findall(output), updates, directory / "marian.log")
+    return _run([python, "-c", program, options], directory / "marian.log")
 
 
 def _every(updates: tuple[int, int]) -> int:
@@ -143,10 +154,10 @@ def _every(updates: tuple[int, int]) -> int:
 
 
 def _run(command: list[str], log: Path) -> str:
-    """What it wrote. How it ended does not count: JoeyNMT wants a checkpoint at its end, which is not made here."""
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    log.write_text(result.stdout, encoding="utf-8")
-    return result.stdout
+    """What it wrote. How it ended does not count: JoeyNMT wants a checkpoint at its end, which a short one has not."""
+    with open(log, "wb") as file:
+        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False)
+    return log.read_text(encoding="utf-8", errors="replace")
 
 
 def between(found: list[tuple[str, str]], updates: tuple[int, int], log: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ INPUT = ("update_from_memory_ms", "update_through_pipeline_ms")
 
 
 def headline(machine: dict[str, Any]) -> str:
-    """One paragraph about the machine."""
+    """One paragraph about the machine, with its ceilings where they were measured."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
-    return (
+    lines = [
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['date']}, "
-        f"Python {machine['python']}, {packages}.\n"
-        f"Ceilings: 2048-cube products {machine['float32_gflops']:.0f} GFLOP/s in float32, "
-        f"{machine['bfloat16_gflops']:.0f} in bfloat16; memory {machine['memory_gb_s']:.1f} GB/s read and written.\n"
-        f"Command: {machine['command']}\n"
-    )
+        f"Python {machine['python']}, {packages}."
+    ]
+    if "float32_gflops" in machine:
+        lines.append(
+            f"Ceilings: 2048-cube products {machine['float32_gflops']:.0f} GFLOP/s in float32, "
+            f"{machine['bfloat16_gflops']:.0f} in bfloat16; memory {machine['memory_gb_s']:.1f} GB/s read and written."
+        )
+    return "\n".join([*lines, f"Command: {machine['command']}\n"])
 
 
 def table(machine: dict[str, Any], results: Results) -> str:
@@ -32,15 +36,15 @@ def table(machine: dict[str, Any], results: Results) -> str:
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for name, repeats in results.items():
-        low, middle, high = _spread(repeats, "tokens_per_s")
+        low, middle, high = spread(repeats, "tokens_per_s")
         cells = [name, f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"]
         if "gflops" in repeats[0]:
             ceiling = machine["bfloat16_gflops" if "bfloat16" in name else "float32_gflops"]
             cells += [
-                f"{_spread(repeats, 'gflops')[1] / ceiling:.0%}",
-                f"{_spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
-                f"{_spread(repeats, 'compile_s')[1]:.1f} s",
-                f"{_spread(repeats, 'padding')[1]:.1%}",
+                f"{spread(repeats, 'gflops')[1] / ceiling:.0%}",
+                f"{spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
+                f"{spread(repeats, 'compile_s')[1]:.1f} s",
+                f"{spread(repeats, 'padding')[1]:.1%}",
             ]
         else:
             cells += [""] * 4
@@ -48,9 +52,16 @@ def table(machine: dict[str, Any], results: Results) -> str:
     return "\n".join([*lines, *ratios(results), *_parts(results)])
 
 
-def _spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, float]:
+def spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, float]:
+    """Smallest, median and largest value of a field."""
     values = [repeat[field] for repeat in repeats]
     return min(values), statistics.median(values), max(values)
+
+
+def in_range(values: Sequence[float], digits: int) -> str:
+    """What `spread` gives, as a cell: median (range)."""
+    low, middle, high = (f"{value:,.{digits}f}" for value in values)
+    return f"{middle} ({low} to {high})"
 
 
 def ratios(results: Results) -> list[str]:
@@ -61,7 +72,7 @@ def ratios(results: Results) -> list[str]:
             for ours, fast in results.items():
                 batch = theirs.split(", ")[-1]
                 if theirs.startswith(peer) and f"{peer.lower()} sizes" in ours and ours.endswith(f", {batch}"):
-                    ratio = _spread(fast, "tokens_per_s")[1] / _spread(slow, "tokens_per_s")[1]
+                    ratio = spread(fast, "tokens_per_s")[1] / spread(slow, "tokens_per_s")[1]
                     lines.append(f"* {ours}: {ratio:.1f} times {theirs}")
     return ["", *lines] if lines else []
 
@@ -69,7 +80,7 @@ def ratios(results: Results) -> list[str]:
 def _parts(results: Results) -> list[str]:
     """Milliseconds of an update by part."""
     rows = [
-        f"| {name} | " + " | ".join(f"{_spread(repeats, part)[1]:.1f}" for part in (*SPLIT, *INPUT)) + " |"
+        f"| {name} | " + " | ".join(f"{spread(repeats, part)[1]:.1f}" for part in (*SPLIT, *INPUT)) + " |"
         for name, repeats in results.items()
         if SPLIT[0] in repeats[0]
     ]
@@ -94,7 +105,7 @@ def plot(results: Results, path: Path) -> None:
     from matplotlib import pyplot
 
     names = list(results)[::-1]
-    spreads = [_spread(results[name], "tokens_per_s") for name in names]
+    spreads = [spread(results[name], "tokens_per_s") for name in names]
     figure, axes = pyplot.subplots(figsize=(8, 0.8 + 0.45 * len(names)), layout="constrained")
     middles = [middle for _, middle, _ in spreads]
     ranges = [[m - low for low, m, _ in spreads], [high - m for _, m, high in spreads]]

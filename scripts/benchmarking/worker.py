@@ -1,0 +1,114 @@
+"""One system translating in a process of its own; run by that system's Python, so it imports nothing of ours but nmt.
+
+    python worker.py JOB
+
+JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, and `warm` and `alone`
+(how many of them are translated one by one: untimed, timed) before all are translated at once. The last line that comes
+out is JSON: seconds of each stage and the translations.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+del sys.path[0]  # this folder, whose profile.py is not the standard library's
+
+
+class Nmt:
+    """Ours.
+
+    Args:
+        model: run directory.
+        beam: hypotheses.
+    """
+
+    def __init__(self, model: str, beam: int, **_: Any) -> None:
+        from dataclasses import replace
+
+        import nmt
+
+        self._translator = nmt.Translator.load(model)
+        self._search = replace(self._translator.config.search, beam_size=beam, length_penalty=1.0)
+
+    def translate(self, sentences: list[str]) -> list[str]:
+        return [found.text for found in self._translator.translate(sentences, self._search)]
+
+
+class JoeyNMT:
+    """JoeyNMT 2.3.0.
+
+    Args:
+        settings: configuration file with the beam in it.
+    """
+
+    def __init__(self, settings: str, **_: Any) -> None:
+        from pathlib import Path
+
+        from joeynmt.config import load_config, parse_global_args
+        from joeynmt.prediction import predict, prepare
+
+        self._predict = predict
+        self._settings = parse_global_args(load_config(Path(settings)), rank=0, mode="translate")
+        self._model, _, _, self._data = prepare(self._settings, rank=0, mode="translate")
+
+    def translate(self, sentences: list[str]) -> list[str]:
+        settings = self._settings
+        self._data.reset_cache()
+        for sentence in sentences:
+            self._data.set_item(sentence)
+        found = self._predict(
+            model=self._model,
+            data=self._data,
+            device=settings.device,
+            n_gpu=settings.n_gpu,
+            normalization="none",
+            num_workers=settings.num_workers,
+            args=settings.test,
+            autocast=settings.autocast,
+        )
+        return list(found[2])
+
+
+class Marian:
+    """Marian 1.12.
+
+    Args:
+        options: its command line.
+    """
+
+    def __init__(self, options: str, **_: Any) -> None:
+        import pymarian
+
+        self._translator = pymarian.Translator(options)
+
+    def translate(self, sentences: list[str]) -> list[str]:
+        return list(self._translator.translate(sentences))
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    sentences = job["sentences"]
+    systems: dict[str, Any] = {"nmt": Nmt, "joeynmt": JoeyNMT, "marian": Marian}
+    system, loaded = timed(lambda: systems[job["kind"]](**job))
+    _, first = timed(lambda: system.translate(sentences[:1]))
+    for sentence in sentences[: job["warm"]]:
+        system.translate([sentence])
+    alone = [timed(lambda sentence=sentence: system.translate([sentence]))[1] for sentence in sentences[: job["alone"]]]
+    found, batch = timed(lambda: system.translate(sentences))
+    measured = {"loaded_s": loaded, "first_s": first, "alone_s": alone, "batch_s": batch, "found": found}
+    print(json.dumps(measured))
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a call, and its seconds."""
+    begin = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main()
