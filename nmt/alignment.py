@@ -190,6 +190,26 @@ def _membership(side: str, sentence: SegmentedWords) -> NDArray[np.float64]:
     return np.eye(count)[words] if len(words) else np.zeros((0, count))
 
 
+def piece_links(links: Links, source: SegmentedWords, target: SegmentedWords) -> list[tuple[int, int]]:
+    """Links between words as links between pieces, (target piece, source piece), sorted.
+
+    Each piece of a linked target word is linked to all pieces of all source words that the word is linked to. A word
+    without a piece has no links.
+
+    Args:
+        links: between words, in range.
+        source: the source's words, and the word of each source piece.
+        target: the same for the target.
+    """
+    pieces: dict[int, list[int]] = {}
+    for piece, word in enumerate(source.word_of_piece):
+        pieces.setdefault(word, []).append(piece)
+    of_target: dict[int, list[int]] = {}
+    for s, t in links:
+        of_target.setdefault(t, []).extend(pieces.get(s, ()))
+    return [(i, j) for i, word in enumerate(target.word_of_piece) for j in sorted(of_target.get(word, ()))]
+
+
 def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32]) -> Links:
     """For every target word the source word of whose attention it has the largest share, the first of equals.
 
