@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt.alignment import WordAlignment, word_alignment
+from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
 from nmt.config import SearchConfig
 from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays
@@ -69,7 +69,9 @@ class Translator:
         assign_arrays(model.trainable_variables, arrays, str(run.best))
         return cls(run, model)
 
-    def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
+    def translate(
+        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = PLAIN
+    ) -> Iterator[Translation]:
         """Translations in the order of the sentences, one for each; a blank sentence's is blank.
 
         The sentences may come from a stream: they are read a window of 500 at a time.
@@ -77,6 +79,7 @@ class Translator:
         Args:
             sentences: source sentences.
             search: how to search; None: as the run's configuration says.
+            linking: how alignments are read off the attention.
         """
         config = search or self.config.search
         for window in windows(sentences, WINDOW):
@@ -85,9 +88,9 @@ class Translator:
             found = iter(self._inference.translate(read, config))
             for source in sources:
                 hypothesis = next(found) if source.ids else EMPTY
-                yield _translation(source, self.run.target.join(hypothesis.ids), hypothesis, config.max_source)
+                yield _translation(source, self.run.target.join(hypothesis.ids), hypothesis, config.max_source, linking)
 
-    def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
+    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
         """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
 
         A pair with a blank side has no links and log-probability 0.
@@ -104,11 +107,14 @@ class Translator:
             scored = iter(self._inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
-                yield _translation(source, target, hypothesis, limit)
+                yield _translation(source, target, hypothesis, limit, linking)
 
 
 def symmetrized(
-    pairs: Iterable[Translation], reverse: Translator, method: Symmetrization = "grow-diag-final-and"
+    pairs: Iterable[Translation],
+    reverse: Translator,
+    method: Symmetrization = "grow-diag-final-and",
+    linking: Linking = PLAIN,
 ) -> Iterator[Translation]:
     """The same pairs, their links made from those of both directions; weights stay those of the first.
 
@@ -116,16 +122,17 @@ def symmetrized(
         pairs: translations or aligned pairs of the source-target model; may be a stream.
         reverse: the model of the opposite direction, which aligns each pair turned around.
         method: see `links.symmetrize`.
+        linking: how the opposite direction's links are read off its attention.
     """
     for window in windows(pairs, WINDOW):
-        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window])
+        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window], linking)
         for pair, back in zip(window, turned, strict=True):
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
 
 
-def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:
+def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking) -> Translation:
     """The result for one sentence: soft attention between pieces becomes attention between words."""
     if hypothesis is EMPTY or not target.words:
         shape = len(target.words), len(source.words)
@@ -134,7 +141,7 @@ def _translation(source: Words, target: Words, hypothesis: Hypothesis, limit: in
         )
     else:
         read = source._replace(word_of_piece=source.word_of_piece[:limit])
-        alignment = word_alignment(hypothesis.weights[: len(target.ids)], read, target)
+        alignment = word_alignment(hypothesis.weights, read, target, linking)
     return Translation(
         source=source.text,
         text=target.text,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt.alignment import WordAlignment
+from nmt.alignment import PLAIN, Linking, WordAlignment
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 
@@ -34,19 +34,24 @@ class Translation:
 class Translator:
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
     searches: list[SearchConfig | None] = []
+    linkings: list[Linking] = []
 
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         return cls()
 
-    def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
+    def translate(
+        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = PLAIN
+    ) -> Iterator[Translation]:
         self.searches.append(search)
+        self.linkings.append(linking)
         rest = iter(sentences)
         while window := list(islice(rest, WINDOW)):
             for sentence in window:
                 yield self._translate(sentence)
 
-    def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
+    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
+        self.linkings.append(linking)
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
 

@@ -19,6 +19,7 @@ from nmt.errors import NmtError
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
+    from nmt.alignment import Linking
     from nmt.links import Gold, Links
     from nmt.translator import Translation, Translator
 
@@ -90,6 +91,7 @@ def align(arguments: Namespace) -> None:
         raise NmtError("--beam-size and --length-penalty are for a search: with --target nothing is searched for")
     if arguments.symmetrize and not arguments.reverse:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
+    linking = _linking(arguments)
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     translator, search = _load(arguments)
@@ -99,17 +101,26 @@ def align(arguments: Namespace) -> None:
         raise NmtError(f"{directory}: is a file; name a directory to write into")
     directory.mkdir(parents=True, exist_ok=True)
     source = read_lines(arguments.source)
-    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
-    pairs = pairs or translator.translate(source, search)
+    pairs = translator.align(source, read_lines(arguments.target), linking) if arguments.target else None
+    pairs = pairs or translator.translate(source, search, linking)
     if reverse is not None:
         from nmt.translator import symmetrized
 
-        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and", linking)
     progress = _progress(total)
     links = _export(_watched(pairs, progress), directory, arguments, gold)
     if gold is not None:
         _score_links(links, gold)
     _say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _linking(arguments: Namespace) -> Linking:
+    from nmt.alignment import Linking
+
+    if arguments.threshold is not None and arguments.links != "threshold":
+        raise NmtError("--threshold is for --links threshold")
+    given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
+    return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
 
 def _export(
