@@ -126,7 +126,7 @@ def test_no_source_words_no_links() -> None:
     assert links([[], []], [1.0, 1.0]) == set()
 
 
-# Two target words that look at source word 0 most; source word 2 gets little, and half of the third row goes to no word.
+# Two target words look at source word 0 most; source word 2 gets little, half of the third row goes to no word.
 ROWS = [[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.1, 0.1, 0.2]]
 END = [0.0, 0.0, 0.6]
 

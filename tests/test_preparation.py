@@ -218,9 +218,9 @@ def test_another_model_is_refused_and_changes_nothing(corpus):
 # Links that train attention
 
 
-def guided(corpus, links: list[str], name: str = "guided", **changes: Any) -> RunConfig:
-    path = copy_task.write_lines(corpus / "links", links)
-    return copy_task.config(corpus, name=name, training={"guided": {"links": path}}, **changes)
+def guided(directory, links: list[str], name: str = "guided", **changes: Any) -> RunConfig:
+    path = copy_task.write_lines(directory / "links", links)
+    return copy_task.config(directory, name=name, training={"guided": {"links": path}}, **changes)
 
 
 def linked_pieces(result: Prepared) -> list[list[tuple[int, int]]]:
@@ -235,11 +235,9 @@ def test_links_stay_with_their_pairs(corpus):
     source, target, links = (lines(corpus, f"train.{name}") for name in ("source", "target", "align"))
     source[7:7], target[7:7], links[7:7] = [""], ["abo"], ["0-9"]
     source[20:20], target[20:20], links[20:20] = [" ".join(["ba"] * 9)], [" ".join(["abo"] * 9)], ["8-8"]
-    # Each word is one piece; a pair is told by the first link of its line: word n - 1 to word 0.
-    links = [
-        f"{len(s.split()) - 1}-0" if len(s.split()) in range(1, 9) else link
-        for s, link in zip(source, links, strict=True)
-    ]
+    # Each word is one piece; a pair is told by its links: its last source word to its first target word.
+    own = [f"{len(s.split()) - 1}-0" for s in source]
+    links = [mark if 1 <= len(s.split()) <= 8 else link for s, mark, link in zip(source, own, links, strict=True)]
     copy_task.write_lines(corpus / "train.source", source)
     copy_task.write_lines(corpus / "train.target", target)
     nothing = {"source": "", "target": "", "alignment": ""}
