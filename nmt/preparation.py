@@ -59,6 +59,8 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     corpus = directory / "corpus"
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_whole(corpus / "validation.jsonl", lines.encode())
+    if guide:
+        say(f"attention is guided by the links of {guide}")
     train = _encode(corpus, config.corpus, pairs, source, target, say, bool(guide))
     if train.links is not None and not train.links.lengths.any():
         raise AlignmentError(f"{guide}: no training pair has a link: expected lines such as 0-0 1-2")
