@@ -6,7 +6,7 @@
     python scripts/benchmark_alignments.py --models saved_models/en-de saved_models/de-en --config CONFIG \\
         --source test.en --target test.de --gold "" --eflomal EFLOMAL_ENV
 
-Models train on the pairs of the configuration, in both directions, into --output; those that are there are used again.
+Models train on the pairs of the configuration, in both directions, into --output; what is there is used again.
 Statistical aligners are trained on the same pairs and those that are measured, without their links, as is usual; they
 have no seed to set and run anew as often as there are seeds. Guided models learn from links that eflomal or the
 unguided models themselves put into the training text (symmetrised by grow-diag-final), never from gold. Without gold,
@@ -21,7 +21,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ GUIDE = "grow-diag-final"
 """How links that guide are made of two directions'."""
 READINGS = {
     "largest share": Linking(),
+    "shares of 0.4": Linking("shares"),
     "argmax": Linking("argmax"),
-    "threshold 0.2": Linking("threshold", threshold=0.2),
     "threshold 0.3": Linking("threshold", threshold=0.3),
-    "threshold 0.4": Linking("threshold", threshold=0.4),
+    "threshold 0.4": Linking("threshold"),
     "largest share, source words choose": Linking(side="source"),
     "largest share, next step's attention": Linking(step="read"),
 }
@@ -106,12 +106,13 @@ def systems(arguments: argparse.Namespace, config: nmt.RunConfig, seed: int, tra
     models = arguments.models or [trained(arguments, config, seed, turned) for turned in (False, True)]
     found |= {f"attention, {name}": links for name, links in neural(models, measured)}
     for guide in arguments.guided:
-        if guide == "eflomal":
-            links = statistical[f"eflomal, {GUIDE}"][: len(train)]
-        else:
-            links = dict(neural(models, train, GUIDE))[f"both directions, {GUIDE}"]
         path = arguments.output / f"{guide}-{seed}.links"
-        path.write_text("".join(f"{format_pharaoh(pair)}\n" for pair in links), encoding="utf-8")
+        if not path.exists():
+            if guide == "eflomal":
+                links = statistical[f"eflomal, {GUIDE}"][: len(train)]
+            else:
+                links = dict(neural(models, train, GUIDE))[f"both directions, {GUIDE}"]
+            save_links(path, links)
         guided = [trained(arguments, config, seed, turned, guide, path) for turned in (False, True)]
         whose = "its own" if guide == "own" else "eflomal's"
         found |= {f"attention guided by {whose} links, {name}": pairs for name, pairs in neural(guided, measured)}
@@ -124,9 +125,9 @@ def trained(
     """A trained run of this direction and seed, by `nmt train` in a process of its own."""
     name = "-".join(part for part in ("reverse" if turned else "forward", guide, str(seed)) if part)
     if turned and links:
-        lines = [parse_pharaoh(line, str(links)).sure for line in read_lines(str(links))]
+        forward = [parse_pharaoh(line, str(links)).sure for line in read_lines(str(links))]
         links = links.with_suffix(".turned")
-        links.write_text("".join(f"{format_pharaoh(turn(pair))}\n" for pair in lines), encoding="utf-8")
+        save_links(links, map(turn, forward))
     training = replace(config.training, seed=seed, guided=nmt.GuidedConfig(str(links)) if links else nmt.GuidedConfig())
     config = replace(config, name=name, directory=str(arguments.output), training=training)
     if turned:
@@ -153,6 +154,10 @@ def turned_corpus(corpus: nmt.CorpusConfig) -> nmt.CorpusConfig:
         )
 
     return replace(corpus, train=turned(corpus.train), validation=turned(corpus.validation))
+
+
+def save_links(path: Path, links: Iterable[Links]) -> None:
+    path.write_text("".join(f"{format_pharaoh(pair)}\n" for pair in links), encoding="utf-8")
 
 
 def turn(links: Links) -> Links:

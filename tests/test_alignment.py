@@ -142,20 +142,25 @@ END = [0.0, 0.0, 0.6]
         (Linking("threshold", "source", threshold=0.4), {(0, 0), (0, 1), (1, 1), (2, 2)}),
         (Linking("argmax", "source"), {(0, 0), (1, 1), (2, 2)}),
         (Linking("share", "source"), {(0, 0), (1, 1), (2, 2)}),
+        # With the floor of 0.1 columns hold 1.3, 0.9 and 0.5: shares 0.46 and 0.38, 0.33 and 0.44, 0.2, 0.2 and 0.4.
+        (Linking("share"), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("shares", threshold=0.38), {(0, 0), (0, 1), (1, 1), (2, 2)}),
+        (Linking("shares", threshold=0.39), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("shares", "source", threshold=0.5), {(0, 0), (1, 1), (2, 2)}),
     ],
 )
 def test_rules_and_sides_by_hand(linking: Linking, expected: set[tuple[int, int]]) -> None:
     assert links(ROWS, END, linking) == expected
 
 
-@pytest.mark.parametrize("rule", ["share", "argmax", "threshold"])
+@pytest.mark.parametrize("rule", ["share", "shares", "argmax", "threshold"])
 def test_a_source_word_that_nothing_attends_to_stays_unlinked(rule: Any) -> None:
     assert links([[0.97, 0.03]], [0.0], Linking(rule, "source")) == {(0, 0)}
 
 
 LINKINGS = st.builds(
     Linking,
-    st.sampled_from(["share", "argmax", "threshold"]),
+    st.sampled_from(["share", "shares", "argmax", "threshold"]),
     st.sampled_from(["target", "source"]),
     st.floats(0.01, 1),
     st.sampled_from(["emit", "read"]),
@@ -171,7 +176,7 @@ def test_links_are_in_range_and_survive_every_format(
     for s, t in alignment.links:
         assert source[s] > 0 and target[t] > 0
     for side, index in (("target", 1), ("source", 0)):
-        if linking.rule != "threshold" and linking.side == side:
+        if linking.rule in ("share", "argmax") and linking.side == side:
             assert len({link[index] for link in alignment.links}) == len(alignment.links)
     mass = alignment.weights.sum(axis=1) + alignment.end_of_sentence
     np.testing.assert_allclose(mass, [float(n > 0) for n in target], atol=1e-5)
@@ -199,7 +204,7 @@ def test_attention_of_the_step_that_reads_a_piece_in_is_the_next_row() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rule": "most"}, "rule is 'most': expected one of share, argmax, threshold"),
+        ({"rule": "most"}, "rule is 'most': expected one of share, shares, argmax, threshold"),
         ({"side": "both"}, "side is 'both': expected one of target, source"),
         ({"step": "next"}, "step is 'next': expected one of emit, read"),
         ({"threshold": 0.0}, "threshold is 0.0: expected more than 0, up to 1"),

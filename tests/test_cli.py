@@ -340,7 +340,7 @@ def test_how_links_are_read_off_is_passed_on(model, write, tmp_path, capsys):
         Linking("threshold", threshold=0.25),
     ]
     assert main([*command, "--threshold", "0.25"]) == 2
-    assert "--threshold is for --links threshold" in capsys.readouterr().err
+    assert "--threshold is for --links shares and threshold" in capsys.readouterr().err
     assert main([*command, "--links", "threshold", "--threshold", "7"]) == 2
     assert "threshold is 7.0: expected more than 0, up to 1" in capsys.readouterr().err
 

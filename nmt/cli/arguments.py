@@ -92,12 +92,15 @@ def _add_align(parser: Parser) -> None:
 def _add_linking(parser: Parser) -> None:
     parser.add_argument(
         "--links",
-        choices=["share", "argmax", "threshold"],
+        choices=["share", "shares", "argmax", "threshold"],
         default="share",
-        help="which links a word gets: the other word of whose whole attention it has the largest share, the one it "
-        "attends to most, or each that has at least --threshold of its attention (default: share)",
+        help="which links a word gets: share, to the word of whose whole attention it has the largest share; shares, "
+        "also to each that it has a share of --threshold of; argmax, to the word that it attends to most; threshold, "
+        "to each that has --threshold of its attention (default: share)",
     )
-    parser.add_argument("--threshold", type=float, metavar="X", help="of --links threshold, from 0 to 1 (default: 0.3)")
+    parser.add_argument(
+        "--threshold", type=float, metavar="X", help="least share, with --links shares or threshold (default: 0.4)"
+    )
     parser.add_argument(
         "--links-of",
         choices=["target", "source"],

@@ -117,8 +117,8 @@ def align(arguments: Namespace) -> None:
 def _linking(arguments: Namespace) -> Linking:
     from nmt.alignment import Linking
 
-    if arguments.threshold is not None and arguments.links != "threshold":
-        raise NmtError("--threshold is for --links threshold")
+    if arguments.threshold is not None and arguments.links not in ("shares", "threshold"):
+        raise NmtError("--threshold is for --links shares and threshold")
     given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
     return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
