@@ -50,6 +50,8 @@ READINGS = {
     "largest share, source words choose": Linking(side="source"),
     "largest share, next step's attention": Linking(step="read"),
 }
+TOGETHER = ("largest share", "shares of 0.4")
+"""Readings whose links of both directions are made one."""
 Text = list[tuple[str, str]]
 Found = dict[str, list[Links]]
 
@@ -111,7 +113,7 @@ def systems(arguments: argparse.Namespace, config: nmt.RunConfig, seed: int, tra
             if guide == "eflomal":
                 links = statistical[f"eflomal, {GUIDE}"][: len(train)]
             else:
-                links = dict(neural(models, train, GUIDE))[f"both directions, {GUIDE}"]
+                ((_, links),) = neural(models, train, GUIDE)
             save_links(path, links)
         guided = [trained(arguments, config, seed, turned, guide, path) for turned in (False, True)]
         whose = "its own" if guide == "own" else "eflomal's"
@@ -172,16 +174,15 @@ def neural(models: list[Any], pairs: Text, only: str = "") -> Iterator[tuple[str
     """
     forward, reverse = (nmt.Translator.load(model) for model in models)
     sources, targets = (list(side) for side in zip(*pairs, strict=True))
-    readings = {} if only else READINGS
-    for name, linking in ({"largest share": Linking()} | readings).items():
+    for name, linking in READINGS.items() if not only else [("largest share", Linking())]:
         ours = [pair.alignment.links for pair in forward.align(sources, targets, linking)]
         theirs = [turn(pair.alignment.links) for pair in reverse.align(targets, sources, linking)]
         if not only:
             yield name, ours
             yield f"opposite direction, {name}", theirs
-        suffix = "" if name == "largest share" else f" of {name}"
         for method in [only] if only else METHODS:
-            yield f"both directions, {method}{suffix}", both(ours, theirs, method)
+            if name in TOGETHER:
+                yield f"both directions, {name}, {method}", both(ours, theirs, method)
 
 
 def both(forward: list[Links], backward: list[Links], method: Any) -> list[Links]:
