@@ -113,7 +113,8 @@ def systems(arguments: argparse.Namespace, config: nmt.RunConfig, seed: int, tra
             if guide == "eflomal":
                 links = statistical[f"eflomal, {GUIDE}"][: len(train)]
             else:
-                ((_, links),) = neural(models, train, GUIDE)
+                translators = [nmt.Translator.load(model) for model in models]
+                links = both(*directions(translators, train, Linking()), GUIDE)
             save_links(path, links)
         guided = [trained(arguments, config, seed, turned, guide, path) for turned in (False, True)]
         whose = "its own" if guide == "own" else "eflomal's"
@@ -166,23 +167,23 @@ def turn(links: Links) -> Links:
     return frozenset((t, s) for s, t in links)
 
 
-def neural(models: list[Any], pairs: Text, only: str = "") -> Iterator[tuple[str, list[Links]]]:
-    """Links of two models of opposite directions: each alone in several readings, and both together.
+def neural(models: list[Any], pairs: Text) -> Iterator[tuple[str, list[Links]]]:
+    """Links of two models of opposite directions: each alone in several readings, and both together in some."""
+    translators = [nmt.Translator.load(model) for model in models]
+    for name, linking in READINGS.items():
+        ours, theirs = directions(translators, pairs, linking)
+        yield name, ours
+        yield f"opposite direction, {name}", theirs
+        for method in METHODS if name in TOGETHER else ():
+            yield f"both directions, {name}, {method}", both(ours, theirs, method)
 
-    Args:
-        only: this way to symmetrize and nothing else.
-    """
-    forward, reverse = (nmt.Translator.load(model) for model in models)
+
+def directions(translators: list[nmt.Translator], pairs: Text, linking: Linking) -> tuple[list[Links], list[Links]]:
+    """Links of the first model, and those of the second, turned around."""
     sources, targets = (list(side) for side in zip(*pairs, strict=True))
-    for name, linking in READINGS.items() if not only else [("largest share", Linking())]:
-        ours = [pair.alignment.links for pair in forward.align(sources, targets, linking)]
-        theirs = [turn(pair.alignment.links) for pair in reverse.align(targets, sources, linking)]
-        if not only:
-            yield name, ours
-            yield f"opposite direction, {name}", theirs
-        for method in [only] if only else METHODS:
-            if name in TOGETHER:
-                yield f"both directions, {name}, {method}", both(ours, theirs, method)
+    ours = [pair.alignment.links for pair in translators[0].align(sources, targets, linking)]
+    theirs = [turn(pair.alignment.links) for pair in translators[1].align(targets, sources, linking)]
+    return ours, theirs
 
 
 def both(forward: list[Links], backward: list[Links], method: Any) -> list[Links]:
