@@ -15,12 +15,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nmt.alignment import Linking
     from nmt.cli.configuration import load_config
     from nmt.config import (
         CheckpointConfig,
         ConfigError,
         CorpusConfig,
         DropoutConfig,
+        GuidedConfig,
         ModelConfig,
         PairsConfig,
         RunConfig,
@@ -41,6 +43,8 @@ __all__ = [
     "ConfigError",
     "CorpusConfig",
     "DropoutConfig",
+    "GuidedConfig",
+    "Linking",
     "ModelConfig",
     "NmtError",
     "PairsConfig",
@@ -61,6 +65,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "Linking": "nmt.alignment",
     "NmtError": "nmt.errors",
     "Translation": "nmt.translator",
     "Translator": "nmt.translator",

@@ -30,6 +30,17 @@ class Batch(NamedTuple):
     """[sentences, steps]: pieces, then end of sentence; what is to be predicted."""
 
 
+class GuidedBatch(NamedTuple):
+    """A `Batch` with what its attention should be."""
+
+    source: np.ndarray
+    target_in: np.ndarray
+    target_out: np.ndarray
+    links: np.ndarray
+    """float32 [sentences, steps, positions]: where the piece of a step is linked, the source pieces that it is linked
+    to, in equal shares; rows of other steps are zero."""
+
+
 class Sequences:
     """Many id sequences as one flat array and the offsets where each begins; both may be memory-mapped."""
 
@@ -100,6 +111,21 @@ def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width:
     )
     blank = len(indices) - len(real)
     return Batch(*(np.pad(rows, ((0, blank), (0, 0)), constant_values=PAD) for rows in batch)) if blank else batch
+
+
+def link_rows(links: Sequences, indices: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Piece links of the pairs with these indices as `GuidedBatch.links`.
+
+    Args:
+        links: of each pair the target piece and the source piece of its first link, of its second, and so on.
+        indices: of the pairs; `BLANK` is a row without links.
+        shape: of the result, [sentences, steps, positions].
+    """
+    ids, lengths = links.gather(indices[indices != BLANK])
+    target, source = ids.reshape(-1, 2).T
+    rows = np.zeros(shape, np.float32)
+    rows[np.repeat(np.arange(len(lengths)), lengths // 2), target, source] = 1
+    return rows / np.maximum(rows.sum(axis=-1, keepdims=True), 1)
 
 
 def cut(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
@@ -245,7 +271,8 @@ def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
 
 
 class EncodedCorpus:
-    """Sentence pairs as ids in a directory, memory-mapped: memory does not grow with the corpus."""
+    """Sentence pairs as ids, and their links where attention is guided, in a directory, memory-mapped: memory does not
+    grow with the corpus."""
 
     FIELDS = ("source", "target")
 
@@ -253,6 +280,7 @@ class EncodedCorpus:
         self.directory = directory
         self.about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
         self.source, self.target = (self._open(field) for field in self.FIELDS)
+        self.links = self._open("links") if self.about.get("links") else None
 
     def _open(self, field: str) -> Sequences:
         offsets = np.fromfile(self.directory / f"{field}.lengths", np.int32).cumsum(dtype=np.int64)
@@ -270,23 +298,29 @@ class EncodedCorpus:
             return GridPlan(*lengths, batch_tokens, window, seed, shapes)
         return Plan(*lengths, batch_tokens, window, seed)
 
-    def batch(self, indices: np.ndarray, width: int = 0) -> Batch:
-        """The pairs with these indices, see `make_batch`."""
-        return make_batch(self.source, self.target, indices, width)
+    def batch(self, indices: np.ndarray, width: int = 0) -> Batch | GuidedBatch:
+        """The pairs with these indices, see `make_batch`, with their links where the corpus has them."""
+        batch = make_batch(self.source, self.target, indices, width)
+        if self.links is None:
+            return batch
+        return GuidedBatch(*batch, link_rows(self.links, indices, (*batch.target_out.shape, batch.source.shape[1])))
 
     @classmethod
     def write(
         cls,
         directory: Path,
-        chunks: Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]],
+        chunks: Iterable[tuple[Sequence[Sequence[int]], ...]],
         vocabulary: int,
+        links: bool = False,
     ) -> EncodedCorpus:
         """Writes chunks of (source sequences, target sequences) and opens the result; `about.json` comes last.
 
         Args:
             directory: made when missing; a corpus that stands there is replaced.
             vocabulary: size of the larger vocabulary, which decides the bytes of an id.
+            links: whether chunks have a third part, the links of each pair as `link_rows` reads them.
         """
+        fields = (*cls.FIELDS, "links") if links else cls.FIELDS
         dtype = np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "about.json").unlink(missing_ok=True)
@@ -295,13 +329,14 @@ class EncodedCorpus:
             def opened(name: str) -> BinaryIO:
                 return stack.enter_context(open(directory / name, "wb"))
 
-            files = {field: (opened(f"{field}.ids"), opened(f"{field}.lengths")) for field in cls.FIELDS}
+            files = {field: (opened(f"{field}.ids"), opened(f"{field}.lengths")) for field in fields}
             for chunk in chunks:
-                for field, sequences in zip(cls.FIELDS, chunk, strict=True):
+                for field, sequences in zip(fields, chunk, strict=True):
                     packed = Sequences.of(sequences)
                     packed.ids.astype(dtype).tofile(files[field][0])
                     packed.lengths.astype(np.int32).tofile(files[field][1])
         temporary = directory / "about.json.part"
-        temporary.write_text(json.dumps({"dtype": dtype.name}), encoding="utf-8")
+        about = {"dtype": dtype.name, **({"links": True} if links else {})}
+        temporary.write_text(json.dumps(about), encoding="utf-8")
         os.replace(temporary, directory / "about.json")
         return cls(directory)

@@ -61,7 +61,8 @@ class PairsConfig:
     tfds_directory: str = ""
     """Directory of prepared TensorFlow datasets; empty: the library's own default."""
     alignment: str = ""
-    """Gold word alignment in Pharaoh format, a line a pair; used to measure, never to train."""
+    """Gold word alignment in Pharaoh format, a line a pair; used to measure, never to train (training.guided.links
+    is what trains)."""
 
     def __post_init__(self) -> None:
         kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.tfds)]
@@ -215,6 +216,23 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True)
+class GuidedConfig:
+    """Guided alignment (Chen et al. 2016): attention learns from word links beside the translation."""
+
+    links: str = ""
+    """Word links of the training pairs in Pharaoh format, a line a pair, as an aligner writes them; they train, and
+    nothing is measured by them. Empty: attention learns from translating alone."""
+    weight: float = 1.0
+    """What the cross-entropy between links and attention counts beside the translation's in the first pass."""
+    decay: float = 1.0
+    """What the weight is multiplied by after each pass."""
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "weight", "decay")
+        _require(self.decay <= 1, f"decay is {self.decay}: expected 1 or less")
+
+
+@dataclass(frozen=True)
 class TrainingConfig:
     """How the model is trained."""
 
@@ -233,6 +251,8 @@ class TrainingConfig:
     """Gradients are scaled down to this global norm; 0: never."""
     label_smoothing: float = 0.1
     """Probability mass taken from the right piece and spread evenly over the vocabulary."""
+    guided: GuidedConfig = field(default_factory=GuidedConfig)
+    """Guided alignment."""
     ema: float = 0.999
     """Decay of the exponential moving average of the weights, which is what validates and translates; less in the
     first steps, so that a short run's average is of its last third; 0: none."""

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from nmt.cache import digest
 from nmt.config import CorpusConfig, PairsConfig, to_dict
 from nmt.errors import NmtError
+from nmt.links import parse_pharaoh, require_in_range
 
 _FILES = ("source", "target", "tsv", "alignment")
 """Fields of `PairsConfig` that name a file."""
@@ -45,6 +46,8 @@ class Pair(NamedTuple):
     target: str
     alignment: str | None = None
     """Gold word alignment in Pharaoh format, where there is a file of them."""
+    links: str | None = None
+    """Word links that attention is trained with, in Pharaoh format, where there is a file of them."""
 
 
 @dataclass
@@ -80,19 +83,22 @@ class PairReader:
     Args:
         pairs: where the pairs are.
         corpus: what to do with invalid and empty ones; a pair that is dropped takes its alignment along.
+        links: file of the pairs' word links in Pharaoh format, line by line; empty: none. Iterating raises
+            `AlignmentError` at the first that is no link, or names a word that its pair does not have.
 
     Raises:
         CorpusError: `pairs` names nothing, or standard input more than once.
     """
 
-    def __init__(self, pairs: PairsConfig, corpus: CorpusConfig | None = None) -> None:
+    def __init__(self, pairs: PairsConfig, corpus: CorpusConfig | None = None, links: str = "") -> None:
         if not pairs:
             raise CorpusError("no sentence pairs are given: set source and target, or tsv, or tfds")
         self.report = CorpusReport()
         """Of the last complete iteration."""
         self._pairs = pairs
         self._corpus = corpus or CorpusConfig()
-        self._standard_inputs = [getattr(pairs, field) for field in _FILES].count("-")
+        self._links = links
+        self._standard_inputs = [*(getattr(pairs, field) for field in _FILES), links].count("-")
         self._started = False
         if self._standard_inputs > 1:
             raise CorpusError("standard input (-) is given more than once: put all but one into files")
@@ -102,7 +108,7 @@ class PairReader:
             raise CorpusError(_ONCE)
         self._started = True
         report = CorpusReport()
-        streams = _streams(self._pairs)
+        streams = _streams(self._pairs, self._links)
         columns = [stream for stream in streams for _ in range(stream.width)]
         for cells in _in_step(streams):
             report.read += 1
@@ -124,6 +130,8 @@ class PairReader:
             raise CorpusError(_ONCE)
         settings = to_dict(self._pairs)
         settings |= {field: _digest(settings[field]) for field in _FILES if settings[field]}
+        if self._links:
+            settings["links"] = _digest(self._links)
         if self._pairs.tfds:
             settings |= {"tfds_directory": "", "tfds_files": _tfds_digests(self._pairs)}
         return settings
@@ -131,7 +139,7 @@ class PairReader:
     def _checked(self, cells: tuple[bytes, ...], columns: list[_Stream], report: CorpusReport) -> Pair | None:
         """The pair, or None where it is dropped and counted."""
         try:
-            pair = Pair(*(_decode(cell, c, report.read).strip() for cell, c in zip(cells, columns, strict=True)))
+            texts = [_decode(cell, c, report.read).strip() for cell, c in zip(cells, columns, strict=True)]
         except _InvalidText as error:
             if self._corpus.on_invalid == "stop":
                 raise CorpusError(f"{error}: convert it to UTF-8, or set corpus.on_invalid to drop") from None
@@ -139,13 +147,21 @@ class PairReader:
             if len(report.examples) < _EXAMPLES_SHOWN:
                 report.examples.append(error.place)
             return None
+        alignment = texts[2] if self._pairs.alignment else None
+        pair = Pair(texts[0], texts[1], alignment, texts[-1] if self._links else None)
         if pair.source and pair.target:
+            if pair.links is not None:
+                _check_links(pair, columns[-1].place(report.read))
             return pair
         if self._corpus.on_empty == "stop":
             where = columns[bool(pair.source)].place(report.read)
             raise CorpusError(f"{where}: no sentence: remove the pair, or set corpus.on_empty to drop")
         report.empty += 1
         return None
+
+
+def _check_links(pair: Pair, where: str) -> None:
+    require_in_range(parse_pharaoh(pair.links or "", where), pair.source.split(), pair.target.split(), where)
 
 
 def read_lines(path: str) -> Iterator[str]:
@@ -245,7 +261,7 @@ class _Stream(NamedTuple):
         return f"{self.name}, {self.unit} {number}"
 
 
-def _streams(pairs: PairsConfig) -> list[_Stream]:
+def _streams(pairs: PairsConfig, links: str) -> list[_Stream]:
     if pairs.tfds:
         streams = [_Stream(f"{pairs.tfds} {pairs.split}", _tfds_rows(pairs), 2, "example")]
     elif pairs.tsv:
@@ -253,9 +269,7 @@ def _streams(pairs: PairsConfig) -> list[_Stream]:
         streams = [_Stream(pairs.tsv, rows, 2)]
     else:
         streams = [_Stream(path, zip(_raw_lines(path))) for path in (pairs.source, pairs.target)]
-    if pairs.alignment:
-        streams.append(_Stream(pairs.alignment, zip(_raw_lines(pairs.alignment))))
-    return streams
+    return streams + [_Stream(path, zip(_raw_lines(path))) for path in (pairs.alignment, links) if path]
 
 
 def _in_step(streams: list[_Stream]) -> Iterator[tuple[bytes, ...]]:

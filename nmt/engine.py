@@ -4,13 +4,14 @@ imports TensorFlow."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 
-from nmt.batching import Batch
+from nmt.batching import Batch, GuidedBatch
 from nmt.config import Precision
 from nmt.errors import NmtError
 from nmt.losses import count_tokens
@@ -101,58 +102,89 @@ class TrainStep:
         self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float, slices: int = 1
     ) -> None:
         self.model, self.optimizer, self.smoothing, self.slices = model, optimizer, smoothing, slices
-        self._compiled = self._tensorflow() if keras.backend.backend() == "tensorflow" else self._jax()
 
     def __call__(self, batch: Batch) -> float:
         """Updates the model; returns the mean loss of the batch's tokens in nats."""
-        return float(self._compiled(*batch))
+        return float(self._plain(*batch)[0])
 
-    def _loss(self, source: Any, target_in: Any, target_out: Any) -> Any:
+    def guided(self, batch: GuidedBatch, weight: float) -> tuple[float, float]:
+        """Updates the model by the loss of its translation and `weight` times that of its attention.
+
+        Returns:
+            Mean loss of the batch's tokens, and of its linked steps, in nats.
+        """
+        translation, attention = self._guided(*batch, np.float32(weight))
+        return float(translation), float(attention)
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        return self._compiled(self._loss, guided=False)
+
+    @cached_property
+    def _guided(self) -> Callable[..., Any]:
+        return self._compiled(self._guided_loss, guided=True)
+
+    def _compiled(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
+        """The step as one program; `losses` gives what is minimised, and what is told."""
+        return self._tensorflow(losses, guided) if keras.backend.backend() == "tensorflow" else self._jax(losses)
+
+    def _loss(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, tuple[Any, ...]]:
         total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices)
-        return total / count_tokens(target_out)
+        loss = total / count_tokens(target_out)
+        return loss, (loss,)
 
-    def _tensorflow(self) -> Callable[..., Any]:
+    def _guided_loss(
+        self, source: Any, target_in: Any, target_out: Any, links: Any, weight: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        total, guided = self.model.guided_loss(source, target_in, target_out, links, self.smoothing, self.slices)
+        # Rows sum to one or to zero: the sum of all is the number of linked steps.
+        translation, attention = total / count_tokens(target_out), guided / keras.ops.maximum(keras.ops.sum(links), 1.0)
+        return translation + weight * attention, (translation, attention)
+
+    def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
         import tensorflow as tf
 
-        def step(source: Any, target_in: Any, target_out: Any) -> Any:
+        def step(*inputs: Any) -> Any:
             with tf.GradientTape() as tape:
-                loss = self._loss(source, target_in, target_out)
+                loss, told = losses(*inputs)
                 scaled = self.optimizer.scale_loss(loss)
             gradients = tape.gradient(scaled, self.model.trainable_variables)
             self.optimizer.apply(gradients, self.model.trainable_variables)
-            return loss
+            return told
 
-        ids = tf.TensorSpec([None, None], tf.int32)
-        return tf.function(step, input_signature=[ids, ids, ids], autograph=False)
+        signature = [tf.TensorSpec([None, None], tf.int32)] * 3
+        if guided:
+            signature += [tf.TensorSpec([None, None, None], tf.float32), tf.TensorSpec([], tf.float32)]
+        return tf.function(step, input_signature=signature, autograph=False)
 
-    def _jax(self) -> Callable[..., Any]:
+    def _jax(self, losses: Callable[..., Any]) -> Callable[..., Any]:
         import jax
 
         model, optimizer = self.model, self.optimizer
 
-        def losses(trainable: Any, fixed: Any, optimizer_values: Any, *batch: Any) -> Any:
+        def scaled_loss(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
             mapping = zip(
                 [*model.trainable_variables, *model.non_trainable_variables], [*trainable, *fixed], strict=True
             )
             with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-                loss = self._loss(*batch)
+                loss, told = losses(*inputs)
                 scaled = optimizer.scale_loss(loss)
-            return scaled, (loss, [scope.get_current_value(v) for v in model.non_trainable_variables])
+            return scaled, (told, [scope.get_current_value(v) for v in model.non_trainable_variables])
 
         @jax.jit
-        def step(trainable: Any, fixed: Any, optimizer_values: Any, *batch: Any) -> Any:
-            gradient = jax.value_and_grad(losses, has_aux=True)
-            (_, (loss, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *batch)
+        def step(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
+            gradient = jax.value_and_grad(scaled_loss, has_aux=True)
+            (_, (told, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *inputs)
             trainable, optimizer_values = optimizer.stateless_apply(optimizer_values, gradients, trainable)
-            return loss, (trainable, fixed, optimizer_values)
+            return told, (trainable, fixed, optimizer_values)
 
-        def update(*batch: Any) -> Any:
+        def update(*inputs: Any) -> Any:
             groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
-            loss, values = step(*([v.value for v in group] for group in groups), *batch)
+            told, values = step(*([v.value for v in group] for group in groups), *inputs)
             for group, new in zip(groups, values, strict=True):
                 for variable, value in zip(group, new, strict=True):
                     variable.assign(value)
-            return loss
+            return told
 
         return update
 

@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy over real tokens."""
+"""Label-smoothed cross-entropy over real tokens, and the loss of guided alignment."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**24
 """Most logits that training holds at a time: 64 MiB in float32, and a few times that in the work on them."""
+
+TINY = 1e-20
+"""Smallest attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
 
 
 def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -38,6 +41,20 @@ def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, 
     if smoothing:
         losses = losses - smoothing * ops.mean(logits, axis=-1)
     return ops.where(targets != PAD, losses, 0.0), probabilities
+
+
+def guided_losses(weights: Tensor, links: Tensor) -> Tensor:
+    """Cross-entropy between links and attention weights, -sum_j links_ij ln(weights_ij) (Chen et al. 2016, Guided
+    Alignment Training for Topic-Aware Neural Machine Translation, section 3).
+
+    Args:
+        weights: attention weights, float32 [..., positions].
+        links: the same shape; each row sums to one, or is zero where a step has no link.
+
+    Returns:
+        float32 [...], in nats; zero where a step has no link.
+    """
+    return -ops.sum(links * ops.log(ops.maximum(weights, TINY)), axis=-1)
 
 
 def count_tokens(targets: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from nmt.attention import Tensor
 from nmt.config import ModelConfig
 from nmt.decoder import Decoder, DecoderState, Source
 from nmt.encoder import Encoder
-from nmt.losses import output_loss
+from nmt.losses import guided_losses, output_loss
 from nmt.tokenizer import PAD
 
 
@@ -126,6 +126,28 @@ class Seq2Seq(keras.Model):
     ) -> Tensor:
         """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`."""
         readout, _ = self.read(source, target_in, training=True)
+        return self._output_loss(readout, target_out, smoothing, slices)
+
+    def guided_loss(
+        self,
+        source: Tensor,
+        target_in: Tensor,
+        target_out: Tensor,
+        links: Tensor,
+        smoothing: float,
+        slices: int = 1,
+    ) -> tuple[Tensor, Tensor]:
+        """`total_loss`, and the sum of `losses.guided_losses` of the attention paid on the way.
+
+        The attention of a step answers for the piece that the step emits.
+
+        Args:
+            links: float32 [batch, steps, positions], see `batching.GuidedBatch`.
+        """
+        readout, weights = self.read(source, target_in, training=True)
+        return self._output_loss(readout, target_out, smoothing, slices), ops.sum(guided_losses(weights, links))
+
+    def _output_loss(self, readout: Tensor, target_out: Tensor, smoothing: float, slices: int) -> Tensor:
         flat = ops.reshape(readout, (-1, self.readout_width))
         targets = ops.reshape(target_out, (-1,))
         return output_loss(

@@ -7,10 +7,10 @@ from typing import Any
 
 import keras
 
-from nmt.batching import Batch, EncodedCorpus, Plan
+from nmt.batching import Batch, EncodedCorpus, GuidedBatch, Plan
 
 
-def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch]:
+def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:
     """The batches of one pass behind the first `skip`.
 
     On TensorFlow tf.data gathers and pads the next batches while a step runs; elsewhere they are made in line.
@@ -22,9 +22,13 @@ def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) 
         return
     import tensorflow as tf
 
+    kind: Any = Batch if corpus.links is None else GuidedBatch
+    types = [tf.float32 if field == "links" else tf.int32 for field in kind._fields]
+    ranks = [3 if field == "links" else 2 for field in kind._fields]
+
     def gather(indices: Any) -> Any:
-        arrays = tf.numpy_function(lambda rows: tuple(corpus.batch(rows, plan.width(rows))), [indices], [tf.int32] * 3)
-        return Batch(*(tf.ensure_shape(array, [None, None]) for array in arrays))
+        arrays = tf.numpy_function(lambda rows: tuple(corpus.batch(rows, plan.width(rows))), [indices], types)
+        return kind(*(tf.ensure_shape(array, [None] * rank) for array, rank in zip(arrays, ranks, strict=True)))
 
     planned = tf.data.Dataset.from_generator(
         lambda: plan.batches(pass_index), output_signature=tf.TensorSpec([None], tf.int64)

@@ -11,12 +11,14 @@ from typing import Any
 import sentencepiece
 
 import nmt
+from nmt.alignment import piece_links
 from nmt.batching import EncodedCorpus
 from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader, WithoutHeldOut, hold_out
 from nmt.errors import NmtError
 from nmt.inference import windows
+from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
 from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies, write_whole
 from nmt.tokenizer import Tokenizer
@@ -54,6 +56,7 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     Raises:
         RunError: the directory holds a run with another model, corpus or vocabulary.
         CorpusError, VocabularyError: the pairs cannot be read, or give no such vocabulary.
+        AlignmentError: the links that attention is to be trained with do not fit the pairs.
     """
     directory = Path(config.directory) / config.name
     if (directory / "config.json").exists():
@@ -88,7 +91,7 @@ def _read_validation(directory: Path) -> list[Pair]:
 def _origin(config: RunConfig) -> dict[str, Any]:
     """All that the files of `_make` depend on."""
     corpus = config.corpus
-    sides = {"train": PairReader(corpus.train).fingerprint()}
+    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
     if corpus.validation:
         sides["validation"] = PairReader(corpus.validation).fingerprint()
     return {
@@ -113,7 +116,8 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
         said.append(line)
         say(line)
 
-    reader = PairReader(config.corpus.train, config.corpus)
+    guide = config.training.guided.links
+    reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = _split(config, reader)
     say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
     source, target = _vocabularies(config, pairs, report)
@@ -121,7 +125,9 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_whole(directory / VALIDATION, lines.encode())
     save_vocabularies(directory, source, target, config.vocabulary.shared)
-    _encode(directory / "corpus", config.corpus, pairs, source, target, report)
+    if guide:
+        report(f"attention is guided by the links of {guide}")
+    _encode(directory / "corpus", config.corpus, pairs, source, target, report, bool(guide))
     if isinstance(pairs, WithoutHeldOut):
         report(
             f"{len(validation)} pairs kept aside for validation; "
@@ -157,25 +163,43 @@ def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[T
 
 
 def _encode(
-    directory: Path, config: CorpusConfig, pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer, say: Say
+    directory: Path,
+    config: CorpusConfig,
+    pairs: Iterable[Pair],
+    source: Tokenizer,
+    target: Tokenizer,
+    say: Say,
+    guided: bool,
 ) -> None:
     """Encodes the training pairs chunk by chunk; long ones are dropped or cut as the configuration says."""
-    long = 0
+    long, limit = 0, config.max_pieces
 
-    def chunks() -> Iterator[tuple[list[list[int]], list[list[int]]]]:
+    def chunks() -> Iterator[tuple[list[list[int]], ...]]:
         nonlocal long
         for chunk in windows(Progress().over(pairs), CHUNK):
-            sides = source.encode([p.source for p in chunk]), target.encode([p.target for p in chunk])
-            fits = [max(map(len, both)) <= config.max_pieces for both in zip(*sides, strict=True)]
+            parts = [source.encode([p.source for p in chunk]), target.encode([p.target for p in chunk])]
+            fits = [max(map(len, both)) <= limit for both in zip(*parts, strict=True)]
             long += fits.count(False)
+            if guided:
+                parts.append([_piece_links(pair, source, target, limit) for pair in chunk])
             if config.on_long == "truncate":
-                yield tuple([ids[: config.max_pieces] for ids in side] for side in sides)  # type: ignore[misc]
+                yield (*([ids[:limit] for ids in side] for side in parts[:2]), *parts[2:])
             else:
-                yield tuple([i for i, fit in zip(side, fits, strict=True) if fit] for side in sides)  # type: ignore[misc]
+                yield tuple([i for i, fit in zip(part, fits, strict=True) if fit] for part in parts)
 
-    corpus = EncodedCorpus.write(directory, chunks(), max(source.size, target.size))
+    # Places of pieces stand in as many bytes as ids.
+    corpus = EncodedCorpus.write(directory, chunks(), max(source.size, target.size, limit), guided)
     if not len(corpus):
         raise NmtError(f"no training pair is left within {config.max_pieces} pieces: raise corpus.max_pieces")
     if long:
         done = "dropped" if config.on_long == "drop" else "cut"
         say(f"{long} training pairs longer than {config.max_pieces} pieces were {done} (corpus.on_long)")
+    if corpus.links is not None and not corpus.links.lengths.any():
+        raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
+
+
+def _piece_links(pair: Pair, source: Tokenizer, target: Tokenizer, limit: int) -> list[int]:
+    """The pair's links between its first `limit` pieces, as `batching.link_rows` reads them."""
+    found = parse_pharaoh(pair.links or "", "links").possible
+    between = piece_links(found, source.segment(pair.source), target.segment(pair.target))
+    return [place for link in between if max(link) < limit for place in link]

@@ -6,7 +6,7 @@ saved_models/NAME/
     best.npz             the best weights so far: what translates
     checkpoints/*.npz    everything training needs to go on, named by its step
     history.csv          a row a validation
-    corpus/              the training pairs as ids
+    corpus/              the training pairs as ids, and their links where attention is guided
     tensorboard/         scalars and alignment images
 """
 

@@ -17,7 +17,7 @@ import keras
 import numpy as np
 
 from nmt import engine
-from nmt.batching import Batch
+from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig, ScheduleConfig
 from nmt.evaluation import alignment_score, bleu
 from nmt.links import parse_pharaoh
@@ -47,6 +47,8 @@ class Place:
     losses: float = 0.0
     """Sum of the batch losses since the last validation, and their number."""
     batches: int = 0
+    guided: float = 0.0
+    """Sum of the attention's losses, where it is guided, since the last validation."""
     seconds: float = 0.0
     """Time spent in training steps, all calls together."""
     tokens: int = 0
@@ -123,6 +125,7 @@ class Trainer:
     def __init__(self, prepared: Prepared, ticker: Ticker) -> None:
         self.prepared, self.directory, self.ticker = prepared, prepared.run.directory, ticker
         self.config = prepared.run.config.training
+        self.guided = prepared.train.links is not None
         shapes = engine.batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
@@ -201,9 +204,14 @@ class Trainer:
         elif last:  # validated at this very step
             self._save()
 
-    def _step(self, batch: Batch) -> None:
-        loss = self.train_step(batch)
+    def _step(self, batch: Batch | GuidedBatch) -> None:
         place = self.place
+        if isinstance(batch, GuidedBatch):
+            guided = self.config.guided
+            loss, attention = self.train_step.guided(batch, guided.weight * guided.decay**place.pass_index)
+            place.guided += attention
+        else:
+            loss = self.train_step(batch)
         place.step, place.batch = place.step + 1, place.batch + 1
         place.losses, place.batches = place.losses + loss, place.batches + 1
         place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
@@ -212,9 +220,10 @@ class Trainer:
         place, total = self.place, self.steps_per_pass * self.config.passes
         speed = place.tokens / max(place.seconds, 1e-9)
         left = place.seconds / place.step * max(total - place.step, 0)
+        guided = f"attention {place.guided / place.batches:.3f}  " if self.guided else ""
         return (
             f"pass {place.pass_index + 1}/{self.config.passes}  step {place.step}/~{total}  "
-            f"loss {place.losses / place.batches:.3f}  {speed:,.0f} tokens/s  {duration(left)} left"
+            f"loss {place.losses / place.batches:.3f}  {guided}{speed:,.0f} tokens/s  {duration(left)} left"
         )
 
     def _validate(self) -> None:
@@ -233,7 +242,7 @@ class Trainer:
             place.stale += 1
         place.stopped_early = bool(self.config.patience) and place.stale >= self.config.patience
         self._record(measured, better)
-        place.losses, place.batches = 0.0, 0
+        place.losses, place.guided, place.batches = 0.0, 0.0, 0
         self._save()
 
     def _record(self, measured: dict[str, float], better: bool) -> None:
@@ -243,6 +252,7 @@ class Trainer:
             "pass": place.pass_index,
             "step": place.step,
             "train_loss": round(place.losses / max(place.batches, 1), 4),
+            **({"guided_loss": round(place.guided / max(place.batches, 1), 4)} if self.guided else {}),
             **{f"validation_{name}": round(value, 4) for name, value in measured.items()},
             "learning_rate": float(f"{float(self.optimizer.learning_rate):.4g}"),
             "tokens_per_second": round(place.tokens / max(place.seconds, 1e-9)),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.alignment import WordAlignment, word_alignment
+from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
 from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays, decide_precision
@@ -121,6 +121,7 @@ class Translator:
         search: SearchConfig | None = None,
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
+        linking: Linking = PLAIN,
     ) -> Iterator[Translation]:
         """Translations in the order of the sentences, one for each; a blank sentence's is blank.
 
@@ -131,8 +132,10 @@ class Translator:
             search: how to search; None: as the run's configuration says.
             constraints: what each translation must hold, one for each sentence.
             lexicon: with `search.copy_unknown`, what stands for a source word instead of itself.
+            linking: how alignments are read off the attention.
         """
-        return (found[0] for found in self.translate_nbest(sentences, search, 1, constraints, lexicon))
+        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking)
+        return (translations[0] for translations in found)
 
     def translate_nbest(
         self,
@@ -142,6 +145,7 @@ class Translator:
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         first: int = 0,
+        linking: Linking = PLAIN,
     ) -> Iterator[list[Translation]]:
         """The best translations of each sentence, best first, or with `search.method` sample so many draws.
 
@@ -175,7 +179,7 @@ class Translator:
             found = iter(self._inference.find(read, config, nbest, demands, suppressed, numbers))
             for source in sources:
                 hypotheses = next(found) if source.ids else [EMPTY]
-                yield [self._found(source, hypothesis, config, lexicon) for hypothesis in hypotheses]
+                yield [self._found(source, hypothesis, config, lexicon, linking) for hypothesis in hypotheses]
 
     def _piece(self, piece: str) -> int:
         index = self.run.target.index(piece)
@@ -192,15 +196,20 @@ class Translator:
         return Demand(encoded[0], [ids for ids in encoded[1:] if ids])
 
     def _found(
-        self, source: Words, hypothesis: Hypothesis, config: SearchConfig, lexicon: Mapping[str, str] | None
+        self,
+        source: Words,
+        hypothesis: Hypothesis,
+        config: SearchConfig,
+        lexicon: Mapping[str, str] | None,
+        linking: Linking,
     ) -> Translation:
         target = self.run.target.join(hypothesis.ids)
-        translation = self._translation(source, target, hypothesis, config.max_source)
+        translation = self._translation(source, target, hypothesis, config.max_source, linking)
         if config.copy_unknown and UNK in hypothesis.ids:
             return _with_copies(translation, target, lexicon or {})
         return translation
 
-    def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
+    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
         """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
 
         A pair with a blank side has no links and log-probability 0.
@@ -217,7 +226,7 @@ class Translator:
             scored = iter(self._inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
-                yield self._translation(source, target, hypothesis, limit)
+                yield self._translation(source, target, hypothesis, limit, linking)
 
     def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
         """Each pair with what its target words lose when a source word is erased, in order.
@@ -242,7 +251,9 @@ class Translator:
             for pair, source, target, trials in zip(window, sources, targets, scored, strict=True):
                 yield pair, _erasure(source, target, trials, way)
 
-    def _translation(self, source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> Translation:
+    def _translation(
+        self, source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking
+    ) -> Translation:
         """The result for one sentence: soft attention between pieces becomes attention between words."""
         values = hypothesis.piece_log_probabilities
         ended = [EOS] * (len(values) - len(hypothesis.ids))
@@ -251,7 +262,7 @@ class Translator:
             text=target.text,
             log_probability=hypothesis.log_probability,
             score=hypothesis.score,
-            alignment=_alignment(source, target, hypothesis, limit),
+            alignment=_alignment(source, target, hypothesis, limit, linking),
             truncated=len(source.ids) > limit,
             pieces=tuple(self.run.target.pieces([*hypothesis.ids, *ended])),
             piece_log_probabilities=tuple(values.tolist()),
@@ -269,13 +280,13 @@ def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     return model
 
 
-def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int) -> WordAlignment:
+def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking) -> WordAlignment:
     if hypothesis is EMPTY or not target.words:
         shape = len(target.words), len(source.words)
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
         return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
     read = source._replace(word_of_piece=source.word_of_piece[:limit])
-    return word_alignment(hypothesis.weights[: len(target.ids)], read, target)
+    return word_alignment(hypothesis.weights, read, target, linking)
 
 
 def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:
@@ -300,7 +311,10 @@ def _bare(word: str) -> str:
 
 
 def symmetrized(
-    pairs: Iterable[Translation], reverse: Translator, method: Symmetrization = "grow-diag-final-and"
+    pairs: Iterable[Translation],
+    reverse: Translator,
+    method: Symmetrization = "grow-diag-final-and",
+    linking: Linking = PLAIN,
 ) -> Iterator[Translation]:
     """The same pairs, their links made from those of both directions; weights stay those of the first.
 
@@ -308,9 +322,10 @@ def symmetrized(
         pairs: translations or aligned pairs of the source-target model; may be a stream.
         reverse: the model of the opposite direction, which aligns each pair turned around.
         method: see `links.symmetrize`.
+        linking: how the opposite direction's links are read off its attention.
     """
     for window in windows(pairs, WINDOW):
-        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window])
+        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window], linking)
         for pair, back in zip(window, turned, strict=True):
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)

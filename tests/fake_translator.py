@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nmt.alignment import WordAlignment
+from nmt.alignment import PLAIN, Linking, WordAlignment
 from nmt.config import RunConfig, SearchConfig
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
@@ -44,6 +44,7 @@ class Constraint:
 class Translator:
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
     searches: list[SearchConfig | None] = []
+    linkings: list[Linking] = []
 
     fingerprint = "fake"
     interrupts = True
@@ -54,8 +55,10 @@ class Translator:
         cls.loaded.append((directories, how))
         return cls()
 
-    def translate(self, sentences: Iterable[str], search: SearchConfig | None = None) -> Iterator[Translation]:
-        return (found[0] for found in self.translate_nbest(sentences, search, 1))
+    def translate(
+        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = PLAIN
+    ) -> Iterator[Translation]:
+        return (found[0] for found in self.translate_nbest(sentences, search, 1, linking=linking))
 
     def translate_nbest(
         self,
@@ -65,9 +68,11 @@ class Translator:
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         first: int = 0,
+        linking: Linking = PLAIN,
     ) -> Iterator[list[Translation]]:
         """The n-th best has n - 1 exclamation marks behind it, and a constraint's words are in front."""
         self.searches.append(search)
+        self.linkings.append(linking)
         rest = zip(sentences, repeat(Constraint()) if constraints is None else constraints, strict=False)
         while window := list(islice(rest, WINDOW)):
             for sentence, constraint in window:
@@ -76,7 +81,8 @@ class Translator:
                 text = f"{held} {best.text}".strip()
                 yield [replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(nbest)]
 
-    def align(self, sources: Iterable[str], targets: Iterable[str]) -> Iterator[Translation]:
+    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
+        self.linkings.append(linking)
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment import WordAlignment, hard_links, word_alignment
-from nmt.links import AlignmentError
+from nmt.alignment import PLAIN, Linking, WordAlignment, hard_links, piece_links, word_alignment
+from nmt.links import AlignmentError, parse_pharaoh
 
 
 class Words(NamedTuple):
@@ -95,8 +95,8 @@ def test_weights_that_do_not_fit_are_refused(weights: Any, source: Words, messag
         word_alignment(weights, source, TARGET)
 
 
-def links(weights: list[list[float]], end_of_sentence: list[float]) -> set[tuple[int, int]]:
-    return set(hard_links(np.array(weights, np.float32), np.array(end_of_sentence, np.float32)))
+def links(weights: list[list[float]], end_of_sentence: list[float], linking: Linking = PLAIN) -> set[tuple[int, int]]:
+    return set(hard_links(np.array(weights, np.float32), np.array(end_of_sentence, np.float32), linking))
 
 
 def test_words_compete_for_a_source_word() -> None:
@@ -124,6 +124,118 @@ def test_a_word_that_attends_to_the_end_of_sentence_alone_stays_unlinked() -> No
 
 def test_no_source_words_no_links() -> None:
     assert links([[], []], [1.0, 1.0]) == set()
+
+
+# Two target words look at source word 0 most; source word 2 gets little, half of the third row goes to no word.
+ROWS = [[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.1, 0.1, 0.2]]
+END = [0.0, 0.0, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("linking", "expected"),
+    [
+        (Linking("argmax"), {(0, 0), (0, 1)}),
+        (Linking("threshold", threshold=0.3), {(0, 0), (1, 0), (0, 1), (1, 1)}),
+        (Linking("threshold", threshold=0.35), {(0, 0), (0, 1), (1, 1)}),
+        # Columns hold 1.2, 0.8 and 0.4: shares 0.5 and 0.42, 0.375 and 0.5, 0.25, 0.25 and 0.5.
+        (Linking("threshold", "source", threshold=0.45), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("threshold", "source", threshold=0.4), {(0, 0), (0, 1), (1, 1), (2, 2)}),
+        (Linking("argmax", "source"), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("share", "source"), {(0, 0), (1, 1), (2, 2)}),
+        # With the floor of 0.1 columns hold 1.3, 0.9 and 0.5: shares 0.46 and 0.38, 0.33 and 0.44, 0.2, 0.2 and 0.4.
+        (Linking("share"), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("shares", threshold=0.38), {(0, 0), (0, 1), (1, 1), (2, 2)}),
+        (Linking("shares", threshold=0.39), {(0, 0), (1, 1), (2, 2)}),
+        (Linking("shares", "source", threshold=0.5), {(0, 0), (1, 1), (2, 2)}),
+    ],
+)
+def test_rules_and_sides_by_hand(linking: Linking, expected: set[tuple[int, int]]) -> None:
+    assert links(ROWS, END, linking) == expected
+
+
+@pytest.mark.parametrize("rule", ["share", "shares", "argmax", "threshold"])
+def test_a_source_word_that_nothing_attends_to_stays_unlinked(rule: Any) -> None:
+    assert links([[0.97, 0.03]], [0.0], Linking(rule, "source")) == {(0, 0)}
+
+
+LINKINGS = st.builds(
+    Linking,
+    st.sampled_from(["share", "shares", "argmax", "threshold"]),
+    st.sampled_from(["target", "source"]),
+    st.floats(0.01, 1),
+    st.sampled_from(["emit", "read"]),
+)
+
+
+@given(pieces_per_word, pieces_per_word, st.integers(0, 2**32 - 1), LINKINGS, st.booleans())
+def test_links_are_in_range_and_survive_every_format(
+    source: list[int], target: list[int], seed: int, linking: Linking, finished: bool
+) -> None:
+    rows = np.random.default_rng(seed).dirichlet(np.ones(sum(source) + 1), size=sum(target) + finished)
+    alignment = word_alignment(rows, segmented(source), segmented(target), linking)
+    for s, t in alignment.links:
+        assert source[s] > 0 and target[t] > 0
+    for side, index in (("target", 1), ("source", 0)):
+        if linking.rule in ("share", "argmax") and linking.side == side:
+            assert len({link[index] for link in alignment.links}) == len(alignment.links)
+    mass = alignment.weights.sum(axis=1) + alignment.end_of_sentence
+    np.testing.assert_allclose(mass, [float(n > 0) for n in target], atol=1e-5)
+    assert parse_pharaoh(alignment.pharaoh(), "here").sure == alignment.links
+    assert WordAlignment.from_json(json.loads(json.dumps(alignment.to_json()))).links == alignment.links
+
+
+def test_a_lower_threshold_gives_more_links() -> None:
+    random = np.random.default_rng(0)
+    weights = random.dirichlet(np.full(7, 0.3), 9).astype(np.float32)
+    for side in ("target", "source"):
+        found = [hard_links(weights, np.zeros(9, np.float32), Linking("threshold", side, x)) for x in (0.1, 0.3, 0.6)]  # type: ignore[arg-type]
+        assert found[0] > found[1] > found[2]
+
+
+def test_attention_of_the_step_that_reads_a_piece_in_is_the_next_row() -> None:
+    rows = np.vstack([PIECES, [0.0, 0.0, 0.0, 1.0]])
+    read = word_alignment(rows, SOURCE, TARGET, Linking(step="read"))
+    assert read == word_alignment(rows[1:], SOURCE, TARGET)
+    # Without a row for the end of sentence the last piece keeps its own.
+    cut = word_alignment(PIECES, SOURCE, TARGET, Linking(step="read"))
+    assert cut == word_alignment(PIECES[[1, 2, 2]], SOURCE, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"rule": "most"}, "rule is 'most': expected one of share, shares, argmax, threshold"),
+        ({"side": "both"}, "side is 'both': expected one of target, source"),
+        ({"step": "next"}, "step is 'next': expected one of emit, read"),
+        ({"threshold": 0.0}, "threshold is 0.0: expected more than 0, up to 1"),
+    ],
+)
+def test_a_way_to_link_that_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(AlignmentError, match=message):
+        Linking(**values)
+
+
+def test_piece_links_by_hand() -> None:
+    """Word 1 of the source has pieces 1 and 2, word 0 of the target pieces 0 and 1."""
+    assert piece_links(frozenset({(1, 0)}), SOURCE, TARGET) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert piece_links(frozenset({(0, 1), (1, 1)}), SOURCE, TARGET) == [(2, 0), (2, 1), (2, 2)]
+    assert piece_links(frozenset({(1, 0)}), Words(["ein", "x"], [0]), TARGET) == []
+
+
+@given(pieces_per_word, pieces_per_word, st.data())
+def test_attention_on_piece_links_has_the_word_links_it_came_from(
+    source: list[int], target: list[int], data: st.DataObject
+) -> None:
+    """Rows with equal shares on what they are linked to, read back with a threshold that no share is below."""
+    words = [(s, t) for s, n in enumerate(source) for t, m in enumerate(target) if n and m]
+    chosen = frozenset(data.draw(st.lists(st.sampled_from(words)))) if words else frozenset()
+    rows = np.zeros((sum(target), sum(source) + 1))
+    for t, s in piece_links(chosen, segmented(source), segmented(target)):
+        rows[t, s] = 1
+    rows[:, -1] = rows.sum(axis=1) == 0
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    linking = Linking("threshold", threshold=0.01)
+    assert word_alignment(rows, segmented(source), segmented(target), linking).links == chosen
 
 
 @given(pieces_per_word, pieces_per_word, st.integers(0, 2**32 - 1))

@@ -18,6 +18,7 @@ import pytest
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6]]
 TARGETS = [[5, 6, 11], [9, 4, 4, 8, 10], [7]]
+LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 
 
 def tiny() -> Any:
@@ -35,7 +36,7 @@ def compute(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Everything that is compared, from the same weights."""
     import keras
 
-    from nmt.batching import Sequences, make_batch
+    from nmt.batching import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
     from nmt.engine import TrainStep, assign_arrays, averaged_arrays, compile_function
     from nmt.inference import Inference
@@ -55,6 +56,8 @@ def compute(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
     results["steps"] = np.array([step(batch) for _ in range(3)])
+    links = link_rows(Sequences.of(LINKS), np.arange(3), (*batch.target_out.shape, batch.source.shape[1]))
+    results["guided"] = np.array([step.guided(GuidedBatch(*batch, links), weight) for weight in (1.0, 0.5)])
     averages = averaged_arrays(model, optimizer)
     results["averages"] = np.concatenate([array.ravel() for array in averages.values()])
     return results

@@ -16,11 +16,13 @@ from nmt.batching import (
     BLANK,
     EncodedCorpus,
     GridPlan,
+    GuidedBatch,
     Plan,
     Sequences,
     best_widths,
     by_length,
     cut,
+    link_rows,
     make_batch,
     pad,
     source_rows,
@@ -283,3 +285,33 @@ def test_a_corpus_that_was_not_written_to_its_end_is_none(tmp_path: Path) -> Non
 def test_sides_of_another_number_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         EncodedCorpus.write(tmp_path, [([[4]],)], 10)
+
+
+def test_links_of_a_batch_by_hand() -> None:
+    """The second pair: target piece 0 to source pieces 1 and 2, target piece 2 to source piece 0; piece 1 to none."""
+    links = Sequences.of([[0, 0], [0, 1, 0, 2, 2, 0], []])
+    rows = link_rows(links, np.array([1, 2, 0, BLANK]), (4, 4, 4))
+    expected = np.zeros((4, 4, 4), np.float32)
+    expected[0, 0, [1, 2]] = 0.5
+    expected[0, 2, 0] = expected[2, 0, 0] = 1
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_a_corpus_with_links_gives_them_with_its_batches(tmp_path: Path) -> None:
+    chunks = [([[5, 6]], [[7]], [[0, 1]]), ([[8]], [[9, 9]], [[1, 0]])]
+    corpus = EncodedCorpus.write(tmp_path, chunks, 10, links=True)
+    batch = corpus.batch(np.array([1, 0]))
+    assert isinstance(batch, GuidedBatch)
+    assert batch.source.tolist() == [[8, EOS, PAD], [5, 6, EOS]]
+    assert batch.links.shape == (2, 3, 3)
+    assert [tuple(map(int, place)) for place in np.argwhere(batch.links)] == [(0, 1, 0), (1, 0, 1)]
+    assert corpus.batch(np.array([0, BLANK]), width=5).links.shape == (2, 5, 5)
+    assert isinstance(corpus.links and corpus.links.ids, np.memmap)
+
+
+def test_a_corpus_written_again_without_links_has_none(tmp_path: Path) -> None:
+    EncodedCorpus.write(tmp_path, [([[5]], [[7]], [[0, 0]])], 10, links=True)
+    corpus = EncodedCorpus.write(tmp_path, [([[5]], [[7]])], 10)
+    assert corpus.links is None
+    assert len(corpus.batch(np.array([0]))) == 3

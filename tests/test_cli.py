@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nmt
+from nmt.alignment import Linking
 from nmt.cli import arguments, main, translation
 from nmt.cli.configuration import load_config
 from nmt.cli.files import whole_file
@@ -497,6 +498,23 @@ def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
     assert "--gold-format and --gold-base say how to read --gold" in capsys.readouterr().err
     assert main([*command, "--symmetrize", "union"]) == 2
     assert "give --reverse" in capsys.readouterr().err
+
+
+def test_how_links_are_read_off_is_passed_on(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o"), "--limit", "0"]
+    fake_translator.Translator.linkings.clear()
+    assert main(command) == 0
+    assert main([*command, "--links", "argmax", "--links-of", "source", "--attention", "read"]) == 0
+    assert main([*command, "--links", "threshold", "--threshold", "0.25", "--target", write("out", "A")]) == 0
+    assert fake_translator.Translator.linkings == [
+        Linking(),
+        Linking("argmax", "source", step="read"),
+        Linking("threshold", threshold=0.25),
+    ]
+    assert main([*command, "--threshold", "0.25"]) == 2
+    assert "--threshold is for --links shares and threshold" in capsys.readouterr().err
+    assert main([*command, "--links", "threshold", "--threshold", "7"]) == 2
+    assert "threshold is 7.0: expected more than 0, up to 1" in capsys.readouterr().err
 
 
 def test_limit_is_of_the_plots_alone(model, write, tmp_path):

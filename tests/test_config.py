@@ -17,6 +17,7 @@ from nmt.config import (
     ConfigError,
     CorpusConfig,
     DropoutConfig,
+    GuidedConfig,
     ModelConfig,
     PairsConfig,
     RunConfig,
@@ -59,6 +60,9 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
         (TrainingConfig, {name: 0}, f"{name} is 0: expected more than 0")
         for name in ("passes", "batch_tokens", "window", "log_every")
     ),
+    (GuidedConfig, {"weight": 0.0}, "weight is 0.0: expected more than 0"),
+    (GuidedConfig, {"decay": 0.0}, "decay is 0.0: expected more than 0"),
+    (GuidedConfig, {"decay": 1.1}, "decay is 1.1: expected 1 or less"),
     (TrainingConfig, {"label_smoothing": 1.0}, "label_smoothing is 1.0: expected a number from 0 up"),
     (TrainingConfig, {"ema": 1.0}, "ema is 1.0: expected a number from 0 up"),
     *(
@@ -96,6 +100,7 @@ ACCEPTED: list[tuple[type, dict[str, Any]]] = [
     (SearchConfig, {"length_penalty": 0.0, "beam_size": 1}),
     (RunConfig, {"vocabulary": VocabularyConfig(shared=False), "model": ModelConfig(tie="target")}),
     (CheckpointConfig, {"every": 0, "keep": 1}),
+    (GuidedConfig, {"decay": 1.0}),
 ]
 
 

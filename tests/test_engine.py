@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from nmt import engine
-from nmt.batching import Batch
+from nmt.batching import Batch, GuidedBatch
 from nmt.config import DropoutConfig
 from nmt.engine import EngineError, EventWriter, TrainStep, assign_arrays, averaged_arrays, variables_to_arrays
 from nmt.tokenizer import BOS, EOS, PAD
@@ -226,3 +226,42 @@ def test_event_files_hold_scalars_and_images(tmp_path: Path) -> None:
 def test_memory_is_told_in_mebibytes() -> None:
     """A process that has loaded TensorFlow holds hundreds of them, and not a million."""
     assert 100 < engine.peak_memory() < 1_000_000
+
+
+LINKS = np.zeros((2, 3, 4), np.float32)
+LINKS[0, 0, 1] = LINKS[1, 0, 0] = 1
+LINKS[0, 1, [0, 2]] = 0.5
+
+
+def test_a_guided_step_is_the_gradient_of_both_losses(make_model: Callable) -> None:
+    """Three steps have links; the attention's loss is their mean, and counts 0.7 times."""
+    model, rate, weight = make_model(), 0.5, 0.7
+    with tf.GradientTape() as tape:
+        translation = loss_by_hand(model)
+        _, paid = model(BATCH.source, BATCH.target_in)
+        attention = (
+            -(
+                tf.math.log(paid[0, 0, 1])
+                + tf.math.log(paid[1, 0, 0])
+                + (tf.math.log(paid[0, 1, 0]) + tf.math.log(paid[0, 1, 2])) / 2
+            )
+            / 3
+        )
+        loss = translation + weight * attention
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    expected = [v - rate * np.array(tf.convert_to_tensor(g)) for v, g in zip(values(model), gradients, strict=True)]
+    step = TrainStep(model, built(keras.optimizers.SGD(rate), model), SMOOTHING)
+    assert step.guided(GuidedBatch(*BATCH, LINKS), weight) == pytest.approx(
+        (float(translation), float(attention)), rel=1e-5
+    )
+    for found, wanted in zip(values(model), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_a_batch_without_links_is_a_plain_step(make_model: Callable) -> None:
+    plain, guided = make_model(), make_model()
+    step = TrainStep(guided, built(keras.optimizers.SGD(0.5), guided), SMOOTHING)
+    loss = TrainStep(plain, built(keras.optimizers.SGD(0.5), plain), SMOOTHING)(BATCH)
+    assert step.guided(GuidedBatch(*BATCH, 0 * LINKS), 1.0) == pytest.approx((loss, 0.0), rel=1e-5)
+    for one, two in zip(values(plain), values(guided), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)

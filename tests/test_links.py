@@ -138,3 +138,14 @@ def test_two_equal_directions_are_left_alone(links: Links) -> None:
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(AlignmentError, match="'grow' is no way to symmetrize: expected intersection, union"):
         symmetrize(FORWARD, BACKWARD, "grow")  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(link_sets, link_sets), max_size=4))
+def test_naacl_lines_are_read_back(sentences: list[tuple[Links, Links]]) -> None:
+    golds = [Gold(sure, sure | more) for sure, more in sentences]
+    lines = [
+        f"{number} {s + 1} {t + 1} {'S' if (s, t) in found.sure else 'P'}"
+        for number, found in enumerate(golds, start=1)
+        for s, t in found.possible
+    ]
+    assert read_gold(lines, "gold", "naacl", sentences=len(golds)) == golds

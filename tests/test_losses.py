@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt.losses import count_tokens, output_loss, slices_for, token_losses
+from nmt.losses import count_tokens, guided_losses, output_loss, slices_for, token_losses
 from nmt.tokenizer import PAD
 
 LN2 = math.log(2)
@@ -116,3 +116,32 @@ def test_improbable_pieces_have_finite_losses(scale: float) -> None:
     logits = tf.constant([[0.0, scale, -scale]])
     expected = [2 * scale + np.log1p(np.exp(-scale) + np.exp(-2 * scale))]
     np.testing.assert_allclose(token_losses(logits, np.array([2])), expected, rtol=1e-6)
+
+
+def test_guided_loss_by_hand() -> None:
+    """One link to a quarter: 2 bits. Two links to a half and a quarter: (1 + 2) / 2 bits. No link: nothing."""
+    weights = np.array([[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]], np.float32)
+    links = np.array([[[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]], np.float32)
+    np.testing.assert_allclose(guided_losses(weights, links), [[2 * LN2, 1.5 * LN2, 0.0]], rtol=1e-6)
+
+
+def test_the_guided_gradient_by_the_energies_is_attention_less_links() -> None:
+    random = np.random.default_rng(2)
+    energies = tf.constant(random.normal(size=(2, 3, 4)), tf.float32)
+    links = random.dirichlet(np.ones(4), (2, 3)).astype(np.float32)
+    links[1, 2] = 0  # a step without a link
+    with tf.GradientTape() as tape:
+        tape.watch(energies)
+        weights = tf.nn.softmax(energies)
+        total = tf.reduce_sum(guided_losses(weights, links))
+    expected = np.where(links.sum(axis=-1, keepdims=True) > 0, weights.numpy() - links, 0.0)
+    np.testing.assert_allclose(tape.gradient(total, energies), expected, atol=1e-6)
+
+
+def test_attention_that_underflowed_has_a_finite_loss_and_gradient() -> None:
+    energies = tf.constant([[0.0, 500.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(energies)
+        loss = guided_losses(tf.nn.softmax(energies), np.array([[1.0, 0.0]], np.float32))
+    assert float(loss[0]) == pytest.approx(-math.log(1e-20), rel=1e-5)
+    assert np.isfinite(tape.gradient(loss, energies)).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nmt.batching import Batch, EncodedCorpus, Plan
+from nmt.batching import Batch, EncodedCorpus, GuidedBatch, Plan
 from nmt.pipeline import pass_batches
 
 
@@ -55,3 +55,17 @@ def test_the_same_batches_come_without_tensorflow(
     assert isinstance(found[0].source, np.ndarray)
     for one, two in zip(expected, found, strict=True):
         equal(one, two)
+
+
+def test_links_come_with_the_batches(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [[4] * n for n in (3, 1, 5, 2)], [[5] * n for n in (2, 4, 1, 3)], [[0, 2], [3, 0, 1, 0], [], [2, 1]]
+    corpus = EncodedCorpus.write(tmp_path, [sides], 9, links=True)
+    plan = corpus.plan(batch_tokens=12, window=9, seed=0)
+    found = list(pass_batches(corpus, plan, 0, 0))
+    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
+    for one, two in zip(found, pass_batches(corpus, plan, 0, 0), strict=True):
+        assert isinstance(one, GuidedBatch)
+        assert isinstance(two, GuidedBatch)
+        for left, right in zip(one, two, strict=True):
+            np.testing.assert_array_equal(left, right)
+    assert sum(float(np.sum(batch.links)) for batch in found) == 4

@@ -334,3 +334,100 @@ def test_another_model_is_refused_and_changes_nothing(corpus):
     with pytest.raises(RunError, match="was begun with model.units = 32, now it is 64: give this run another name"):
         prepared(replace(config, model=replace(config.model, units=64)))
     assert (corpus / "runs" / "run" / "config.json").read_bytes() == before
+
+
+# Links that train attention
+
+
+def guided(directory, links: list[str], name: str = "guided", **changes: Any) -> RunConfig:
+    path = copy_task.write_lines(directory / "links", links)
+    return copy_task.config(directory, name=name, training={"guided": {"links": path}}, **changes)
+
+
+def linked_pieces(result: Prepared) -> list[list[tuple[int, int]]]:
+    """Of each training pair its (source piece, target piece)."""
+    assert result.train.links is not None
+    ids = [result.train.links.gather(np.array([i]))[0].tolist() for i in range(len(result.train))]
+    return [list(zip(pair[1::2], pair[::2], strict=True)) for pair in ids]
+
+
+def test_links_stay_with_their_pairs(corpus):
+    """An empty pair, one too long and the held-out ones go with their lines of the file."""
+    source, target, links = (lines(corpus, f"train.{name}") for name in ("source", "target", "align"))
+    source[7:7], target[7:7], links[7:7] = [""], ["abo"], ["0-9"]
+    source[20:20], target[20:20], links[20:20] = [" ".join(["ba"] * 9)], [" ".join(["abo"] * 9)], ["8-8"]
+    # Each word is one piece; a pair is told by its links: its last source word to its first target word.
+    own = [f"{len(s.split()) - 1}-0" for s in source]
+    links = [mark if 1 <= len(s.split()) <= 8 else link for s, mark, link in zip(source, own, links, strict=True)]
+    copy_task.write_lines(corpus / "train.source", source)
+    copy_task.write_lines(corpus / "train.target", target)
+    nothing = {"source": "", "target": "", "alignment": ""}
+    for name, validation in (("given", {}), ("held", {"validation": nothing, "held_out": 9})):
+        result = prepared(guided(corpus, links, name, corpus={"max_pieces": 8, **validation}))
+        sources = [s for s, _ in texts(result)]
+        assert " ".join(["ba"] * 9) not in sources
+        assert linked_pieces(result) == [[(len(s.split()) - 1, 0)] for s in sources]
+        if name == "held":
+            assert [pair.links for pair in result.validation] == [
+                f"{len(pair.source.split()) - 1}-0" for pair in result.validation
+            ]
+        assert linked_pieces(prepared(guided(corpus, links, name, corpus={"max_pieces": 8, **validation}))) == (
+            linked_pieces(result)
+        )
+
+
+def test_links_between_words_are_links_between_all_their_pieces(corpus):
+    words = [copy_task.links(source) for source in lines(corpus, "train.source")]
+    result = prepared(guided(corpus, words, vocabulary={"type": "char", "size": 60}))
+    first = lines(corpus, "train.source")[0], lines(corpus, "train.target")[0]
+    source, target = result.run.source.segment(first[0]), result.run.target.segment(first[1])
+    expected = {
+        (j, i)
+        for i, word in enumerate(target.word_of_piece)
+        for j, other in enumerate(source.word_of_piece)
+        if word == other
+    }
+    assert set(linked_pieces(result)[0]) == expected
+    assert len(expected) > len(first[0].split())
+
+
+def test_links_to_pieces_that_are_cut_off_are_left_out(corpus):
+    with_long_pair(corpus)
+    links = [*lines(corpus, "train.align"), "0-0 5-5 6-5 5-6 8-8"]
+    result = prepared(guided(corpus, links, corpus={"max_pieces": 6, "on_long": "truncate"}))
+    assert linked_pieces(result)[-1] == [(0, 0), (5, 5)]
+
+
+def test_without_guidance_nothing_is_stored(corpus):
+    result = prepared(copy_task.config(corpus))
+    assert result.train.links is None
+    assert not list((corpus / "runs" / "run" / "corpus").glob("links*"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ({4: "0-0 9-0"}, r"links, line 5: link 9-0, counted from 0, is out of range: the pair has \d source"),
+        ({4: "0-0 0-9"}, r"links, line 5: link 0-9, counted from 0, is out of range"),
+        ({2: "0-0 1:1"}, r"links, line 3: '1:1' is no link: expected one such as 1-2"),
+        ({59: None}, "train.source has 60 lines, .*links has 59 lines"),
+        (dict.fromkeys(range(60), ""), "links: no training pair has a link: expected lines such as 0-0 1-2"),
+    ],
+)
+def test_links_that_do_not_fit_are_refused_at_the_start(spoil, message, corpus):
+    links: list[Any] = lines(corpus, "train.align")
+    for number, line in spoil.items():
+        links[number] = line
+    config = guided(corpus, [line for line in links if line is not None])
+    with pytest.raises(NmtError, match=message) as error:
+        prepared(config)
+    assert "\n" not in str(error.value)
+    assert not (corpus / "runs" / "guided" / "config.json").exists()
+
+
+def test_other_links_make_another_run(corpus):
+    config = guided(corpus, lines(corpus, "train.align"))
+    prepared(config)
+    other = replace(config.training.guided, weight=0.5)
+    with pytest.raises(RunError, match=r"begun with training\.guided\.weight = 1\.0, now it is 0\.5"):
+        prepared(replace(config, training=replace(config.training, guided=other)))

@@ -380,3 +380,72 @@ def test_loss_and_alignments_are_in_the_events(corpus, tmp_path, counting):
     written = b"".join(path.read_bytes() for path in (result.directory / "tensorboard").iterdir())
     for name in (b"validation_bleu", b"train_loss", b"alignment", b"\x89PNG"):
         assert name in written
+
+
+# Guided alignment
+
+
+def guided(corpus: Path, directory: Path, name: str, links: str, **fields: Any) -> RunConfig:
+    return config(corpus, directory, name, guided={"links": links, **fields.pop("guided", {})}, **fields)
+
+
+def test_the_weight_decays_from_pass_to_pass(corpus, tmp_path, monkeypatch):
+    weights: list[float] = []
+
+    class Step(Counting):
+        def __call__(self, *arguments: Any) -> Any:
+            plain = super().__call__(*arguments)
+
+            def step(batch: Any, weight: float) -> tuple[float, float]:
+                weights.append(weight)
+                return plain(batch[:3]), 2.0
+
+            plain.guided = step
+            return plain
+
+    monkeypatch.setattr(engine, "TrainStep", Step({}))
+    monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
+    measure(monkeypatch, range(9))
+    settings = guided(corpus, tmp_path, "run", str(corpus / "train.align"), guided={"weight": 0.8, "decay": 0.5})
+    result = train(settings)
+    assert sorted(set(weights), reverse=True) == [0.8, 0.4, 0.2]
+    assert [row["guided_loss"] for row in history(result)] == ["2.0", "2.0", "2.0"]
+
+
+def test_a_guided_run_goes_on_to_the_bit(corpus, tmp_path, monkeypatch, capsys):
+    """Interrupted within a pass and gone on with: the same weights and the same history as without. Both losses are
+    told apart, and the attention's falls."""
+    links = str(corpus / "train.align")
+    whole = train(guided(corpus, tmp_path, "whole", links, deterministic=True, passes=2, log_every=5))
+    assert "  attention " in capsys.readouterr().err
+    rows = history(whole)
+    assert list(rows[0])[:4] == ["pass", "step", "train_loss", "guided_loss"]
+    losses = [float(row["guided_loss"]) for row in rows]
+    assert losses[1] < losses[0] < math.log(7)  # at first attention is nearly even over at most 7 positions
+    real, after = engine.TrainStep.guided, [4]
+
+    def step(self: Any, *arguments: Any) -> Any:
+        after[0] -= 1
+        if after[0] == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, *arguments)
+
+    monkeypatch.setattr(engine.TrainStep, "guided", step)
+    settings = guided(corpus, tmp_path, "parts", links, deterministic=True, passes=2, log_every=5)
+    assert not train(settings).finished
+    parts = train(settings)
+    expected, found = (load_arrays(run.directory / "best.npz") for run in (whole, parts))
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+    told = [[(row["train_loss"], row["guided_loss"]) for row in history(run)] for run in (whole, parts)]
+    assert told[0] == told[1]
+
+
+def test_guidance_lowers_the_alignment_error(tmp_path):
+    """The same short training with and without links; validation has gold links, which guide nothing."""
+    copy_task.write_corpus(tmp_path, train=600, validation=30)
+    fields = {"passes": 2, "batch_tokens": 200, "ema": 0.0}
+    plain = train(config(tmp_path, tmp_path, "plain", **fields))
+    led = train(guided(tmp_path, tmp_path, "led", str(tmp_path / "train.align"), **fields))
+    errors = [float(history(run)[-1]["validation_aer"]) for run in (plain, led)]
+    assert errors[1] < 0.6 * errors[0]

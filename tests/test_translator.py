@@ -291,8 +291,9 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
     asked = []
 
     class Reverse:
-        def align(self, sources, targets):
+        def align(self, sources, targets, linking):
             asked.append((sources, targets))
+            assert linking == nmt.Linking(rule="argmax")
             for pair in translator.align(targets, sources):
                 words = pair.alignment
                 links = frozenset({(len(words.target) - 1, 0)})  # its last source word, our first
@@ -302,7 +303,7 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
 
     sources, targets = ["ba ki ma", "le", "me ko"], ["abo iko omo", "elo", "emo oko"]
     plain = list(translator.align(sources, targets))
-    union = list(nmt.symmetrized(iter(plain), Reverse(), "union"))
+    union = list(nmt.symmetrized(iter(plain), Reverse(), "union", nmt.Linking(rule="argmax")))
     assert asked == [(targets[:2], sources[:2]), (targets[2:], sources[2:])]
     for before, after in zip(plain, union, strict=True):
         last = len(before.alignment.target) - 1
@@ -377,3 +378,28 @@ def test_pieces_are_what_the_log_probability_is_over(translator):
     assert (len(found.pieces), len(blank.pieces)) == (len(translator.run.target.segment(found.text).ids) + 1, 0)
     (forced,) = translator.align(["ba"], ["abo iko omo"])
     assert len(forced.pieces) == len(translator.run.target.segment("abo iko omo").ids) + 1
+
+
+def test_links_follow_the_rule_and_the_step_that_are_asked_for(translator):
+    """At half of a row's attention no row has two links; attention of the step behind is another word's."""
+    pair = ("ba ki ma le", "abo iko omo elo")
+    ((plain,), (strict,), (later,)) = (
+        list(translator.align(pair[:1], pair[1:], linking))
+        for linking in (nmt.Linking(), nmt.Linking("threshold", threshold=0.5), nmt.Linking(step="read"))
+    )
+    weights = plain.alignment.weights
+    assert strict.alignment.links == {(int(s), int(t)) for t, s in np.argwhere(weights >= 0.5)}
+    np.testing.assert_array_equal(later.alignment.weights[:-1], weights[1:])  # each word is one piece
+    assert later.alignment.weights[-1].sum() + later.alignment.end_of_sentence[-1] == pytest.approx(1, abs=1e-5)
+
+
+def test_links_of_a_search_are_read_as_asked_for(translator):
+    linking = nmt.Linking("threshold", side="source", threshold=0.4)
+    found = list(translator.translate(SENTENCES[:6], linking=linking))
+    forced = list(translator.align(SENTENCES[:6], [t.text for t in found], linking))
+    assert [t.alignment.links for t in found] == [t.alignment.links for t in forced]
+    for t in found:
+        shares = t.alignment.weights / np.maximum(t.alignment.weights.sum(axis=0), 0.05)
+        near = np.abs(shares - 0.4) < 1e-4
+        expected = {(int(s), int(t)) for t, s in np.argwhere(shares >= 0.4)}
+        assert near.any() or expected >= t.alignment.links

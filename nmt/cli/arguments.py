@@ -189,9 +189,37 @@ def _add_align(parser: Parser) -> None:
         choices=["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"],
         help="how, with --reverse (default: grow-diag-final-and)",
     )
+    _add_linking(parser)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target): prints the AER")
     _add_gold_format(parser)
     _add_search(parser)
+
+
+def _add_linking(parser: Parser) -> None:
+    parser.add_argument(
+        "--links",
+        choices=["share", "shares", "argmax", "threshold"],
+        default="share",
+        help="which links a word gets: share, to the word of whose whole attention it has the largest share; shares, "
+        "also to each that it has a share of --threshold of; argmax, to the word that it attends to most; threshold, "
+        "to each that has --threshold of its attention (default: share)",
+    )
+    parser.add_argument(
+        "--threshold", type=float, metavar="X", help="least share, with --links shares or threshold (default: 0.4)"
+    )
+    parser.add_argument(
+        "--links-of",
+        choices=["target", "source"],
+        default="target",
+        help="whose words look for links (default: target)",
+    )
+    parser.add_argument(
+        "--attention",
+        choices=["emit", "read"],
+        default="emit",
+        help="whose attention is a target piece's: the step's that emits it or the next one's, which reads it in "
+        "(default: emit)",
+    )
 
 
 def _add_evaluate(parser: Parser) -> None:

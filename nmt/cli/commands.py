@@ -18,6 +18,7 @@ from nmt.errors import NmtError
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
+    from nmt.alignment import Linking
     from nmt.erasure import Erasure
     from nmt.links import Gold, Links
     from nmt.plotting import Picture
@@ -51,13 +52,14 @@ def align(arguments: Namespace) -> None:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
         raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
+    linking = _linking(arguments)
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     translator, search = load(arguments)
     reverse = load_run(arguments.reverse) if arguments.reverse else None
     directory = _output_directory(arguments.output)
     progress = lines_of(total)
-    found = _pairs(arguments, translator, reverse, search)
+    found = _pairs(arguments, translator, reverse, search, linking)
     links = _export(progress.over(found), directory, arguments, gold, progress)
     if gold is not None:
         _score_links(links, gold)
@@ -65,19 +67,19 @@ def align(arguments: Namespace) -> None:
 
 
 def _pairs(
-    arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig
+    arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig, linking: Linking
 ) -> Iterator[list[Translation]]:
     """For each line the given pair, or the model's translations, best first."""
     source = read_lines(arguments.source)
     if not arguments.target and reverse is None:
-        yield from translator.translate_nbest(source, search, arguments.nbest)
+        yield from translator.translate_nbest(source, search, arguments.nbest, linking=linking)
         return
-    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
-    pairs = pairs or translator.translate(source, search)
+    pairs = translator.align(source, read_lines(arguments.target), linking) if arguments.target else None
+    pairs = pairs or translator.translate(source, search, linking=linking)
     if reverse is not None:
         from nmt.translator import symmetrized
 
-        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and")
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and", linking)
     for pair in pairs:
         yield [pair]
 
@@ -94,6 +96,15 @@ def _output_directory(path: str) -> Path:
         raise NmtError(f"{directory}: is a file; name a directory to write into")
     directory.mkdir(parents=True, exist_ok=True)
     return directory
+
+
+def _linking(arguments: Namespace) -> Linking:
+    from nmt.alignment import Linking
+
+    if arguments.threshold is not None and arguments.links not in ("shares", "threshold"):
+        raise NmtError("--threshold is for --links shares and threshold")
+    given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
+    return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
 
 def _export(
