@@ -8,8 +8,8 @@
 
 Models train on the pairs of the configuration, in both directions, into --output; what is there is used again.
 Statistical aligners are trained on the same pairs and those that are measured, without their links, as is usual; they
-have no seed to set and run anew as often as there are seeds. Guided models learn from links that eflomal or the
-unguided models themselves put into the training text (symmetrised by grow-diag-final), never from gold. Without gold,
+have no seed to set and run anew as often as there are seeds. Guided models learn from links that eflomal, the unguided
+models themselves or both put into the training text (symmetrised by grow-diag-final), never from gold. Without gold,
 what is measured is the agreement with eflomal's links, symmetrised by grow-diag-final-and.
 """
 
@@ -41,6 +41,7 @@ DEMO = "data/demo"
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 GUIDE = "grow-diag-final"
 """How links that guide are made of two directions'."""
+WHOSE = {"own": "its own", "eflomal": "eflomal's", "mixed": "its own and eflomal's"}
 READINGS = {
     "largest share": Linking(),
     "shares of 0.4": Linking("shares"),
@@ -82,12 +83,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--gold", default=f"{DEMO}/validation.align", help="their links; '': agreement with eflomal")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--models", nargs=2, metavar="DIR", help="trained runs of both directions, instead of training")
-    parser.add_argument("--guided", nargs="*", choices=["own", "eflomal"], default=[], help="whose links guide")
+    parser.add_argument("--guided", nargs="*", choices=[*WHOSE], default=[], help="whose links guide")
     parser.add_argument("--eflomal", type=Path, metavar="ENV", help="a virtual environment that has eflomal")
     parser.add_argument("--fast-align", type=Path, metavar="PROGRAM", help="fast_align's program")
     parser.add_argument("--output", type=Path, default=Path("saved_models/alignments"))
     arguments = parser.parse_args()
-    if not arguments.eflomal and (not arguments.gold or "eflomal" in arguments.guided):
+    if not arguments.eflomal and (not arguments.gold or {"eflomal", "mixed"} & {*arguments.guided}):
         parser.error("--eflomal is needed: its links are what is measured by, or what guides")
     if arguments.models and (arguments.guided or len(arguments.seeds) > 1):
         parser.error("--models are of one seed and trained: leave --guided and --seeds out")
@@ -110,16 +111,20 @@ def systems(arguments: argparse.Namespace, config: nmt.RunConfig, seed: int, tra
     for guide in arguments.guided:
         path = arguments.output / f"{guide}-{seed}.links"
         if not path.exists():
-            if guide == "eflomal":
-                links = statistical[f"eflomal, {GUIDE}"][: len(train)]
-            else:
-                translators = [nmt.Translator.load(model) for model in models]
-                links = both(*directions(translators, train, Linking()), GUIDE)
-            save_links(path, links)
+            save_links(path, guiding(guide, models, train, statistical))
         guided = [trained(arguments, config, seed, turned, guide, path) for turned in (False, True)]
-        whose = "its own" if guide == "own" else "eflomal's"
-        found |= {f"attention guided by {whose} links, {name}": pairs for name, pairs in neural(guided, measured)}
+        found |= {
+            f"attention guided by {WHOSE[guide]} links, {name}": pairs for name, pairs in neural(guided, measured)
+        }
     return found
+
+
+def guiding(guide: str, models: list[Any], train: Text, statistical: Found) -> list[Links]:
+    """The links of the training text that attention is guided by."""
+    if guide == "eflomal":
+        return statistical[f"eflomal, {GUIDE}"][: len(train)]
+    own = both(*directions([nmt.Translator.load(model) for model in models], train, Linking()), GUIDE)
+    return own if guide == "own" else both(own, statistical["eflomal, union"][: len(train)], GUIDE)
 
 
 def trained(
