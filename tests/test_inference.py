@@ -286,7 +286,7 @@ def test_erasing_words_is_scoring_the_sentence_without_them(engine: Inference) -
 def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Inference) -> None:
     """The encoder has read the whole sentence; step by step, the decoder attends to the rest of it."""
     found = engine.erase(SOURCES, TARGETS, ERASED, "attention")
-    model = engine.model
+    model = engine.models[0]
     for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
         for places, row in zip(sets, rows, strict=True):
             state, encoded = model.start(np.array([[*source, EOS]]))
