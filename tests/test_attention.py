@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,13 @@ def test_it_is_the_additive_attention_of_bahdanau_et_al(make_layer: Callable, da
 def test_the_sum_over_positions_is_the_memory_under_the_weights() -> None:
     memory = np.array([[[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]]], np.float32)
     np.testing.assert_allclose(context_vector(np.array([[0.5, 0.25, 0.25]], np.float32), memory), [[2.0, 20.0]])
+
+
+def test_one_position_gets_all_attention_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights = masked_softmax(np.array([[3.0]], np.float32), np.array([[True]]))
+    np.testing.assert_array_equal(weights, [[1.0]])
 
 
 def test_padding_may_hold_anything(make_layer: Callable, data: tuple) -> None:

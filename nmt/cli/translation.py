@@ -38,7 +38,9 @@ def translate(arguments: Namespace) -> None:
     lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else None
     with ExitStack() as files:
         names, done = [name for name in (arguments.output, arguments.alignments) if name], 0
-        growing = Growing(names, arguments.resume, WINDOW) if path != "-" and can_grow(names) else None
+        growing = None
+        if path != "-" and can_grow(names) and not _lists(arguments):
+            growing = Growing(names, arguments.resume, WINDOW)
         if arguments.resume and growing is None:
             raise NmtError("--resume goes on with a file: give --input and --output, both files")
         if growing is None:
@@ -89,12 +91,17 @@ def _interact(choose: Choice, outputs: Sequence[TextIO]) -> None:
 def _check(arguments: Namespace, path: str) -> None:
     if arguments.alignments in ("-", arguments.output):
         raise NmtError("--alignments needs a file of its own")
-    if arguments.resume and arguments.nbest and not arguments.mbr:
+    if arguments.resume and _lists(arguments):
         raise NmtError("--resume counts lines, of which an n-best list has more or fewer for each line: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --input")
     if arguments.lexicon and not arguments.copy_unknown:
         raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
+
+
+def _lists(arguments: Namespace) -> bool:
+    """Whether n-best lists are written."""
+    return bool(arguments.nbest) and not arguments.mbr
 
 
 class Choice:
@@ -113,7 +120,7 @@ class Choice:
         self.prefixes, self.phrases = arguments.prefixes, arguments.phrases
         sampling = search.method == "sample"
         self.nbest = arguments.nbest or ((SAMPLES if sampling else search.beam_size) if self.mbr else 1)
-        self.listed = bool(arguments.nbest) and not self.mbr
+        self.listed = _lists(arguments)
 
     def of_lines(self, lines: Iterator[str], first: int = 0) -> Iterator[list[Translation]]:
         """The translations to write for each of these lines, the first of which is number `first` of its file."""
