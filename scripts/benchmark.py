@@ -65,7 +65,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, default=DEMO / "train.en", help="source sentences, a line each")
     parser.add_argument("--target", type=Path, default=DEMO / "train.fr", help="target sentences, line by line")
-    parser.add_argument("--vocabulary", type=int, default=4000, help="pieces, joint (default: %(default)s)")
+    parser.add_argument("--vocabulary", type=int, default=2000, help="pieces, joint (default: %(default)s)")
     parser.add_argument("--sizes", nargs="+", choices=[*SIZES], default=["default"])
     parser.add_argument("--precision", nargs="+", default=["float32", "mixed_bfloat16"])
     parser.add_argument("--sentences", nargs="*", type=int, default=[64], help="batches of so many sentences")

@@ -77,6 +77,7 @@ def test_the_cost_model_fits_what_follows_it() -> None:
     assert table.count("| 1.00 | 7 MiB |") == len(points)
 
 
+@pytest.mark.slow
 def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
     for side in ("en", "fr"):
         lines = (REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:400]

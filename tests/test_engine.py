@@ -137,25 +137,34 @@ def test_arrays_that_do_not_fit_are_refused(make_model: Callable, model: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("capability", "native_cpu", "policy"),
+    ("capability", "native_cpu", "seconds", "policy"),
     [
-        (None, False, "float32"),
-        (None, True, "mixed_bfloat16"),
-        ((9, 0), False, "mixed_bfloat16"),
-        ((8, 0), False, "mixed_bfloat16"),
-        ((7, 5), True, "mixed_float16"),
+        (None, False, 0.1, "float32"),
+        (None, True, 0.5, "mixed_bfloat16"),
+        (None, True, 0.9, "float32"),  # it has the instructions and gains too little
+        (None, True, 2.0, "float32"),
+        ((9, 0), False, 2.0, "mixed_bfloat16"),
+        ((8, 0), False, 2.0, "mixed_bfloat16"),
+        ((7, 5), True, 0.5, "mixed_float16"),
     ],
 )
 def test_precision_follows_the_hardware(
-    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int] | None, native_cpu: bool, policy: str
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int] | None, native_cpu: bool, seconds: float, policy: str
 ) -> None:
+    """`seconds` is what a product takes in bfloat16; in float32 it takes one."""
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["gpu"] if capability else [])
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda device: {"compute_capability": capability})
     flags = "flags : fpu avx512_bf16" if native_cpu else "flags : fpu avx2"
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: flags)
+    monkeypatch.setattr(engine, "_product_seconds", lambda dtype: seconds if dtype == "bfloat16" else 1.0)
     assert engine.decide_precision("auto") == policy
     assert engine.decide_precision("float32") == "float32"
     assert engine.decide_precision("mixed_float16") == "mixed_float16"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_products_are_tried_in_each_type(dtype: str) -> None:
+    assert 0 < engine._product_seconds(dtype) < 30
 
 
 def test_precision_without_processor_flags_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
