@@ -265,8 +265,8 @@ class TrainingConfig:
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     """What is kept on disk."""
     precision: Precision = "auto"
-    """Type of the matrix products; auto decides from what the hardware reports and a short trial, and the run saves what
-    it was."""
+    """Type of the matrix products; auto decides from what the hardware reports and a short trial, and the run saves
+    what it was."""
     seed: int = 1
     """Seed of everything random: initial weights, order of the pairs, dropout."""
     deterministic: bool = False
