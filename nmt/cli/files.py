@@ -62,8 +62,7 @@ def whole_file(path: str) -> Iterator[TextIO]:
 @contextmanager
 def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
     place = place.resolve()  # a symbolic link stays one
-    if not place.parent.is_dir():
-        raise NmtError(f"{place.parent}: no such directory; make it first")
+    _require_directory(place.parent)
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -97,8 +96,7 @@ class Growing:
     def __init__(self, paths: Sequence[str], resume: bool, block: int) -> None:
         self._places = [Path(path).resolve() for path in paths]  # a symbolic link stays one
         for place in self._places:
-            if not place.parent.is_dir():
-                raise NmtError(f"{place.parent}: no such directory; make it first")
+            _require_directory(place.parent)
         self._parts = [place.with_name(f".{place.name}.part") for place in self._places]
         self._about = self._parts[0].with_name(f".{self._places[0].name}.identity")
         self._block = block
@@ -162,6 +160,11 @@ def _opened_behind(path: Path, lines: int) -> TextIO:
             file.readline()
         file.truncate(file.tell())
     return open(path, "a", encoding="utf-8")
+
+
+def _require_directory(path: Path) -> None:
+    if not path.is_dir():
+        raise NmtError(f"{path}: {'is a file' if path.exists() else 'no such directory'}; make a directory first")
 
 
 def _read_once(path: Path) -> bool:
