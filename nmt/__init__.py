@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nmt.alignment import Linking
     from nmt.cli.configuration import load_config
     from nmt.config import (
+        AttentionConfig,
         CheckpointConfig,
         ConfigError,
         CorpusConfig,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         ScheduleConfig,
         SearchConfig,
         TrainingConfig,
+        TransformerConfig,
         VocabularyConfig,
     )
     from nmt.errors import NmtError
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttentionConfig",
     "CheckpointConfig",
     "ConfigError",
     "CorpusConfig",
@@ -52,6 +55,7 @@ __all__ = [
     "ScheduleConfig",
     "SearchConfig",
     "TrainingConfig",
+    "TransformerConfig",
     "Translation",
     "Translator",
     "VocabularyConfig",

@@ -1,13 +1,19 @@
-"""The decoder: a GRU that attends with its previous state, and a deep read-out."""
+"""The recurrent decoders: a GRU or an LSTM that attends before each of its steps (Bahdanau) or after it (Luong)."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
-from nmt.attention import AdditiveAttention, Tensor
+from nmt.attention import Attention, Tensor
+from nmt.config import AttentionConfig
+from nmt.noise import gumbel
+from nmt.recurrence import LoopKernel, before, gru, lstm
 
 
 class Source(NamedTuple):
@@ -16,165 +22,240 @@ class Source(NamedTuple):
     memory: Tensor
     """[batch, positions, width]."""
     keys: Tensor
-    """Projected memory, [batch, positions, attention units]."""
+    """What the score compares queries with, [batch, positions, any width]; without attention the encoder's final
+    state, [batch, width]."""
     mask: Tensor
     """Boolean [batch, positions], true at real positions."""
 
 
-class RecurrentMasks(NamedTuple):
-    """Dropout masks on what the recurrence reads, one for all steps of a sentence; None: nothing is dropped."""
+class Loop(NamedTuple):
+    """What training adds to a step, the same for all steps of a sentence; None: nothing."""
 
     hidden: Tensor | None = None
-    """float32 [batch, units]."""
+    """Dropout on the state where the recurrence reads it, float32 [batch, units]."""
     context: Tensor | None = None
-    """float32 [batch, memory width]."""
+    """Dropout on the context vector (or on what stands in its place) where the recurrence reads it, float32 [batch,
+    width]."""
+    numbers: Tensor | None = None
+    """Of the sentences, uint32 [batch], for attention that draws where to look."""
+    kernels: Mapping[str, LoopKernel] = {}
+    """Kernels whose gradients are formed outside of the loop, by name."""
 
 
-NO_MASKS = RecurrentMasks()
+NO_LOOP = Loop()
 
 
 class PieceShare(NamedTuple):
     """What the previous target piece contributes to a step: no part of the recurrence, so computed outside of it."""
 
     gates: Tensor
-    """Its share of the GRU's gates, float32 [..., 3 units]."""
+    """Its share of the cell's gates, float32 [..., gates x units]."""
     query: Tensor | None = None
-    """Its share of the attention's query, float32 [..., attention units]; None where attention asks without it."""
+    """Its share of the attention's query, float32 [..., attention width]; None where attention asks without it."""
+    bias: Tensor | None = None
+    """A GRU's bias on its state's share in the candidate, float32 [..., units], where it is given step by step so that
+    a gradient is known step by step; None: the decoder's own."""
 
 
 class DecoderState(NamedTuple):
-    """What one step hands to the next; search reorders it along the batch and reads `weights`."""
+    """What one step hands to the next; search reorders it along the batch and reads `weights`. () where a decoder has
+    no such part."""
 
     hidden: Tensor
-    """GRU state s_i, float32 [batch, units]."""
+    """State s_i of the cell, float32 [batch, units]."""
     context: Tensor
     """Context vector c_i of this step, float32 [batch, memory width]."""
     weights: Tensor
     """Attention weights alpha_ij of this step, float32 [batch, positions]."""
+    carry: Tensor | tuple[()] = ()
+    """An LSTM's second state, float32 [batch, units]."""
+    fed: Tensor | tuple[()] = ()
+    """Luong's attentional vector, which the next step reads too, float32 [batch, readout units]."""
+    time: Tensor | tuple[()] = ()
+    """Steps made, int32 [batch]; where attention counts them or draws."""
 
 
-@keras.saving.register_keras_serializable("nmt")
-class Decoder(keras.layers.Layer):
-    """GRU decoder with additive attention over the previous state (Bahdanau et al. 2015, A.1.1, A.1.2 and A.2.2).
-
-    A step: attend with s_{i-1}, get c_i; update the GRU with the embedding of y_{i-1} and c_i, get s_i; read out
-    t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: with `piece_in_query` the embedding of
-    y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
-    know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
-    second GRU instead); the reset gate is applied after the recurrent product (as cuDNN does), so that the state is
-    multiplied once; the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first state comes from both
-    directions of the encoder, not from the backward one alone.
+class RecurrentDecoder(keras.layers.Layer):
+    """What both recurrent decoders have: cell, attention, bridge, read-out, and the scan over a target sentence.
 
     Args:
         units: width of the state.
-        attention_units: width of the attention's hidden layer.
+        attention: how to attend; a score of "none" is no attention at all: every step reads the encoder's final
+            state, the fixed vector that attention was invented against (Cho et al. 2014).
         readout_units: width of the read-out.
-        piece_in_query: whether attention asks with the previous piece besides the previous state.
+        cell: "gru" or "lstm".
+        piece_in_query: whether attention asks with the previous piece besides the state.
         state_dropout, context_dropout: rates of dropout on the state and on the context vector where the recurrence
             reads them, one mask a sentence (Gal and Ghahramani 2016).
-        seed: of the dropout masks.
+        seed: of what is random in training.
     """
 
     def __init__(
         self,
         units: int,
-        attention_units: int,
+        attention: AttentionConfig,
         readout_units: int,
-        piece_in_query: bool = True,
+        cell: str = "gru",
+        piece_in_query: bool = False,
         state_dropout: float = 0.0,
         context_dropout: float = 0.0,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
-        self.units, self.attention_units, self.readout_units = units, attention_units, readout_units
-        self.piece_in_query = piece_in_query
-        self.state_dropout, self.context_dropout, self.seed = state_dropout, context_dropout, seed
-        self.attention = AdditiveAttention(attention_units, dtype=self.dtype_policy, name="attention")
+        self.units, self.readout_units, self.cell, self.seed = units, readout_units, cell, seed
+        self.attention_config = attention
+        self.gates = {"gru": 3, "lstm": 4}[cell] * units
+        self.attention: Attention | None = None
+        if attention.score != "none":
+            self.attention = Attention(
+                attention.score,
+                attention.window,
+                attention.units,
+                attention.reach,
+                attention.positions,
+                dtype=self.dtype_policy,
+                name="attention",
+            )
+        self.piece_in_query = piece_in_query and self.attention is not None
+        self.draws = self.attention is not None and self.attention.window.draws
+        self.counts = self.draws or (self.attention is not None and self.attention.window.counts)
+        self.state_dropout, self.context_dropout = state_dropout, context_dropout
         self.bridge = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy, name="bridge")
         self.readout_layer = keras.layers.Dense(
             readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
         )
         self.drop_hidden = keras.layers.Dropout(state_dropout, seed=seed, dtype="float32")
         self.drop_context = keras.layers.Dropout(context_dropout, seed=seed + 1, dtype="float32")
+        self.generator = keras.random.SeedGenerator(seed + 2) if self.draws else None
 
     def build(self, embedded_shape: tuple, memory_shape: tuple, final_shape: tuple, *_: Any) -> None:
-        embedded, memory, gates = embedded_shape[-1], memory_shape[-1], 3 * self.units
-        self.attention.build((None, self.units), (None, None, memory))
+        embedded, memory = embedded_shape[-1], memory_shape[-1]
         self.bridge.build((None, final_shape[-1]))
-        self.readout_layer.build((None, self.units + memory + embedded))
-        self.embedding_kernel = self.add_weight(shape=(embedded, gates), autocast=False, name="embedding_kernel")
-        if self.piece_in_query:
-            self.query_kernel = self.add_weight(
-                shape=(embedded, self.attention_units), autocast=False, name="query_kernel"
-            )
-        self.context_kernel = self.add_weight(shape=(memory, gates), autocast=False, name="context_kernel")
-        self.state_kernel = self.add_weight(
-            shape=(self.units, gates), initializer="orthogonal", autocast=False, name="state_kernel"
-        )
-        self.gate_bias = self.add_weight(shape=(gates,), initializer="zeros", autocast=False, name="gate_bias")
-        self.state_bias = self.add_weight(shape=(self.units,), initializer="zeros", autocast=False, name="state_bias")
+        self.readout_layer.build((None, self._readout_inputs(embedded, memory)))
+        self.embedding_kernel = self._weight("embedding_kernel", embedded, self.gates)
+        if self.attention is not None:
+            self.attention.build((None, None, self.units), (None, None, memory))
+            if self.piece_in_query:
+                self.query_kernel = self._weight("query_kernel", embedded, self.attention.width)
+        if self._read_width(memory):
+            self.context_kernel = self._weight("context_kernel", self._read_width(memory), self.gates)
+        self.state_kernel = self._weight("state_kernel", self.units, self.gates, initializer="orthogonal")
+        self.gate_bias = self._weight("gate_bias", self.gates, initializer="zeros")
+        if self.cell == "gru":
+            self.state_bias = self._weight("state_bias", self.units, initializer="zeros")
+        else:  # forgetting is learned, not given
+            self.gate_bias.assign(ops.repeat(ops.convert_to_tensor([0.0, 1.0, 0.0, 0.0]), self.units))
         self.built = True
+
+    def _weight(self, name: str, *shape: int, initializer: str = "glorot_uniform") -> Any:
+        return self.add_weight(shape=shape, initializer=initializer, autocast=False, name=name)
+
+    def _readout_inputs(self, embedded: int, memory: int) -> int:
+        """Width of what the read-out reads."""
+        raise NotImplementedError
+
+    def _read_width(self, memory: int) -> int:
+        """Width of what the recurrence reads besides state and piece; 0: nothing."""
+        raise NotImplementedError
 
     def product(self, values: Tensor, kernel: Tensor) -> Tensor:
         """values @ kernel, multiplied in the compute type, in float32 afterwards."""
         product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
         return ops.cast(product, "float32")
 
-    def source(self, memory: Tensor, mask: Tensor) -> Source:
-        """What attention reads of the encoder, computed once a sentence."""
-        return Source(memory, self.attention.keys(memory), mask)
+    def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> Source:
+        """What a step reads of the encoder, computed once a sentence."""
+        keys = ops.cast(final, "float32") if self.attention is None else self.attention.keys(memory)
+        return Source(memory, keys, mask)
 
-    def initial_state(self, final: Tensor, source: Source) -> DecoderState:
-        """s_0 = tanh(W_s [forward; backward]) from the encoder's final states [batch, width]."""
+    def initial_state(self, final: Tensor, source: Source, longest: Tensor = 0) -> DecoderState:
+        """s_0 = tanh(W_s [forward; backward]) from the encoder's final states [batch, width].
+
+        Args:
+            longest: greatest number of steps; of no interest to a recurrence.
+        """
         hidden = ops.cast(self.bridge(ops.cast(final, self.compute_dtype)), "float32")
-        weights = ops.zeros_like(ops.cast(source.mask, "float32"))
-        return DecoderState(hidden, ops.zeros_like(ops.cast(source.memory[:, 0], "float32")), weights)
+        batch = ops.shape(hidden)[0]
+        return DecoderState(
+            hidden,
+            context=ops.zeros_like(ops.cast(source.memory[:, 0], "float32")),
+            weights=ops.zeros_like(ops.cast(source.mask, "float32")),
+            carry=ops.zeros_like(hidden) if self.cell == "lstm" else (),
+            fed=self._first_fed(batch),
+            time=ops.zeros((batch,), "int32") if self.counts else (),
+        )
+
+    def _first_fed(self, batch: Tensor) -> Tensor | tuple[()]:
+        return ()
 
     def piece_share(self, embedded: Tensor) -> PieceShare:
         """Embedding of the previous piece, [..., embedding] -> its share of a step."""
         gates = self.product(embedded, self.embedding_kernel) + self.gate_bias
         return PieceShare(gates, self.product(embedded, self.query_kernel) if self.piece_in_query else None)
 
-    def step(
-        self, state: DecoderState, piece: PieceShare, source: Source, masks: RecurrentMasks = NO_MASKS
-    ) -> DecoderState:
+    def step(self, state: DecoderState, piece: PieceShare, source: Source, loop: Loop = NO_LOOP) -> DecoderState:
         """One step of the recurrence, the same in training and in search.
 
         Args:
             state: of the step before.
             piece: `piece_share` of the previous target piece.
             source: encoded source sentence.
-            masks: of the dropout in the recurrence.
+            loop: what training adds.
 
         Returns:
             The state after this step, whose weights are the attention that it paid.
         """
-        context, weights = self.attention(state.hidden, source.memory, source.keys, source.mask, piece.query)
-        read_context = context if masks.context is None else context * masks.context
-        read_hidden = state.hidden if masks.hidden is None else state.hidden * masks.hidden
-        inputs = piece.gates + self.product(read_context, self.context_kernel)
-        recurrent = self.product(read_hidden, self.state_kernel)
-        # Split, not sliced: the gradient of a slice is a full-size tensor at each step.
-        input_update, input_reset, input_candidate = ops.split(inputs, 3, axis=-1)
-        state_update, state_reset, state_candidate = ops.split(recurrent, 3, axis=-1)
-        update = ops.sigmoid(input_update + state_update)
-        reset = ops.sigmoid(input_reset + state_reset)
-        candidate = ops.tanh(input_candidate + reset * (state_candidate + self.state_bias))
-        hidden = (1 - update) * state.hidden + update * candidate
-        return DecoderState(hidden, context, weights)
+        raise NotImplementedError
 
-    def masks(self, start: DecoderState) -> RecurrentMasks:
-        """Draws the dropout masks of a batch, for training."""
-        return RecurrentMasks(
+    def attend(
+        self, hidden: Tensor, state: DecoderState, piece: PieceShare, source: Source, loop: Loop
+    ) -> tuple[Tensor, Tensor]:
+        """Context vector and weights for the query `hidden`; without attention the final state and no weights."""
+        if self.attention is None:
+            return source.keys, ops.zeros_like(ops.cast(source.mask, "float32"))
+        noise = None
+        if loop.numbers is not None:
+            noise = gumbel(loop.numbers, state.time, 1, ops.shape(source.mask)[1])[:, 0]
+        return self.attention(hidden, source.memory, source.keys, source.mask, piece.query, state.time, noise)
+
+    def _multiplied(self, values: Tensor, name: str, loop: Loop) -> Tensor:
+        """values @ the kernel of that name, float32."""
+        kernel = loop.kernels.get(name)
+        return self.product(values, getattr(self, name)) if kernel is None else kernel.product(values)
+
+    def advance(
+        self, state: DecoderState, gates: Tensor, piece: PieceShare, loop: Loop
+    ) -> tuple[Tensor, Tensor | tuple[()], Tensor | tuple[()]]:
+        """Hidden state, carry and time after a step of the cell whose inputs' share of the gates is given."""
+        read = state.hidden if loop.hidden is None else state.hidden * loop.hidden
+        recurrent = self._multiplied(read, "state_kernel", loop)
+        time = ops.add(state.time, 1) if self.counts else ()
+        if self.cell == "lstm":
+            return (*lstm(gates + recurrent, state.carry), time)
+        bias = self.state_bias if piece.bias is None else piece.bias
+        return gru(gates, recurrent, bias, state.hidden), (), time
+
+    def random(self, start: DecoderState) -> Loop:
+        """Draws what is random for a batch, for training."""
+        read = start.context if isinstance(start.fed, tuple) else start.fed
+        numbers = None
+        if self.draws:
+            drawn = keras.random.randint(ops.shape(start.hidden)[:1], 0, 2**31 - 1, seed=self.generator)
+            numbers = ops.cast(drawn, "uint32")
+        return Loop(
             self.drop_hidden(ops.ones_like(start.hidden), training=True) if self.state_dropout else None,
-            self.drop_context(ops.ones_like(start.context), training=True) if self.context_dropout else None,
+            self.drop_context(ops.ones_like(read), training=True) if self.context_dropout else None,
+            numbers,
         )
 
-    def readout(self, hidden: Tensor, context: Tensor, embedded: Tensor) -> Tensor:
-        """t_i from state, context and embedding, each [..., width] -> [..., readout units] in the compute type."""
-        parts = [ops.cast(part, self.compute_dtype) for part in (hidden, context, embedded)]
-        return self.readout_layer(ops.concatenate(parts, axis=-1))
+    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+        """t_i from a step's state and the embedding of the piece before, each [..., width] -> [..., readout units] in
+        the compute type."""
+        raise NotImplementedError
+
+    def _read(self, *parts: Tensor) -> Tensor:
+        return self.readout_layer(ops.concatenate([ops.cast(part, self.compute_dtype) for part in parts], axis=-1))
 
     def call(
         self, embedded: Tensor, memory: Tensor, final: Tensor, mask: Tensor, training: bool = False
@@ -189,29 +270,140 @@ class Decoder(keras.layers.Layer):
         Returns:
             Read-outs [batch, steps, readout units] and attention weights, float32 [batch, steps, positions].
         """
-        source = self.source(memory, mask)
+        source = self.source(memory, final, mask)
         start = self.initial_state(final, source)
-        masks = self.masks(start) if training else NO_MASKS
+        loop = self.random(start) if training else NO_LOOP
+        names = [name for name in ("state_kernel", "context_kernel") if hasattr(self, name)]
+        loop = loop._replace(kernels={name: LoopKernel(getattr(self, name), self.compute_dtype) for name in names})
+        shares = self._shares(ops.transpose(embedded, (1, 0, 2)), loop)
+        edges = list(accumulate(share.shape[-1] for share in shares if share is not None))[:-1]
 
-        def body(state: DecoderState, shares: Tensor) -> tuple[DecoderState, DecoderState]:
-            parts = ops.split(shares, [3 * self.units], axis=-1) if self.piece_in_query else [shares]
-            state = self.step(state, PieceShare(*parts), source, masks)
+        def body(state: DecoderState, joined: Tensor) -> tuple[DecoderState, DecoderState]:
+            parts = iter(ops.split(joined, edges, axis=-1) if edges else [joined])
+            piece = PieceShare(*(share if share is None else next(parts) for share in shares))
+            state = self.step(state, piece, source, loop)
             return state, state
 
         # Side by side: Keras scans several tensors on TensorFlow only where their length is known.
-        shares = ops.concatenate([share for share in self.piece_share(embedded) if share is not None], axis=-1)
-        _, states = ops.scan(body, start, ops.transpose(shares, (1, 0, 2)))
-        hidden, context, weights = (ops.transpose(values, (1, 0, 2)) for values in states)
-        return self.readout(hidden, context, embedded), weights
+        joined = ops.concatenate([share for share in shares if share is not None], axis=-1)
+        _, states = ops.scan(body, start, joined)
+        self._told(loop, start, states)
+        states = keras.tree.map_structure(lambda values: ops.swapaxes(values, 0, 1), states)
+        return self.readout(states, embedded), states.weights
+
+    def _shares(self, embedded: Tensor, loop: Loop) -> PieceShare:
+        """`piece_share` of all steps, [steps, batch, embedding], on which the gradients of the loop's kernels hang."""
+        share, units = self.piece_share(embedded), self.units
+        gates, kernels = share.gates, loop.kernels
+        if "context_kernel" in kernels:
+            gates = kernels["context_kernel"].give_gradient(gates)
+        if self.cell == "lstm":
+            return share._replace(gates=kernels["state_kernel"].give_gradient(gates))
+        # In a GRU the candidate's product is not added to the gates but to the bias, inside of the reset gate.
+        bias = ops.broadcast_to(self.state_bias, (*ops.shape(gates)[:2], units))
+        both = kernels["state_kernel"].give_gradient(
+            ops.concatenate([gates, bias], axis=-1),
+            lambda gradient: ops.concatenate([gradient[..., : 2 * units], gradient[..., 3 * units :]], axis=-1),
+        )
+        gates, bias = ops.split(both, [3 * units], axis=-1)
+        return share._replace(gates=gates, bias=bias)
+
+    def _told(self, loop: Loop, start: DecoderState, states: DecoderState) -> None:
+        """Tells the loop's kernels what they multiplied."""
+        hidden, read = before(states.hidden, start.hidden), self._reads(start, states)
+        loop.kernels["state_kernel"].saw(hidden if loop.hidden is None else hidden * loop.hidden)
+        if "context_kernel" in loop.kernels:
+            loop.kernels["context_kernel"].saw(read if loop.context is None else read * loop.context)
+
+    def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
+        """What the recurrence reads besides state and piece at each step, [steps, batch, width]."""
+        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        names = (
-            "units",
-            "attention_units",
-            "readout_units",
-            "piece_in_query",
-            "state_dropout",
-            "context_dropout",
-            "seed",
-        )
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        names = ("units", "readout_units", "cell", "piece_in_query", "state_dropout", "context_dropout", "seed")
+        own = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), **own, "attention": dataclasses.asdict(self.attention_config)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RecurrentDecoder:
+        return cls(**{**config, "attention": AttentionConfig(**config["attention"])})
+
+
+@keras.saving.register_keras_serializable("nmt")
+class BahdanauDecoder(RecurrentDecoder):
+    """Attends with the previous state; the context vector enters the recurrence (Bahdanau et al. 2015, A.1.1, A.1.2
+    and A.2.2).
+
+    A step: attend with s_{i-1}, get c_i; update the cell with the embedding of y_{i-1} and c_i, get s_i; read out
+    t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: with `piece_in_query` the embedding of
+    y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
+    know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
+    second GRU instead); the reset gate (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first
+    state comes from both directions of the encoder, not from the backward one alone.
+    """
+
+    def _readout_inputs(self, embedded: int, memory: int) -> int:
+        return self.units + memory + embedded
+
+    def _read_width(self, memory: int) -> int:
+        return memory
+
+    def step(self, state: DecoderState, piece: PieceShare, source: Source, loop: Loop = NO_LOOP) -> DecoderState:
+        context, weights = self.attend(state.hidden, state, piece, source, loop)
+        read = context if loop.context is None else context * loop.context
+        gates = piece.gates + self._multiplied(read, "context_kernel", loop)
+        hidden, carry, time = self.advance(state, gates, piece, loop)
+        return DecoderState(hidden, context, weights, carry, (), time)
+
+    def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
+        return states.context
+
+    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+        return self._read(state.hidden, state.context, embedded)
+
+
+@keras.saving.register_keras_serializable("nmt")
+class LuongDecoder(RecurrentDecoder):
+    """Attends with the new state, after the recurrence (Luong et al. 2015, sections 3 and 3.3).
+
+    A step: update the cell with the embedding of y_{i-1}, and with input feeding the attentional vector of the step
+    before, get h_i; attend with h_i, get c_i; the attentional vector tanh(W [h_i; c_i]) is what is read out. Where we
+    deviate: one layer, GRU or LSTM, and the encoder is ours.
+
+    Args:
+        input_feeding: whether the next step reads the attentional vector.
+    """
+
+    def __init__(self, *args: Any, input_feeding: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.input_feeding = input_feeding
+
+    def _readout_inputs(self, embedded: int, memory: int) -> int:
+        return self.units + memory
+
+    def _read_width(self, memory: int) -> int:
+        return self.readout_units if self.input_feeding else 0
+
+    def _first_fed(self, batch: Tensor) -> Tensor | tuple[()]:
+        return ops.zeros((batch, self.readout_units)) if self.input_feeding else ()
+
+    def step(self, state: DecoderState, piece: PieceShare, source: Source, loop: Loop = NO_LOOP) -> DecoderState:
+        gates = piece.gates
+        if self.input_feeding:
+            read = state.fed if loop.context is None else state.fed * loop.context
+            gates = gates + self._multiplied(read, "context_kernel", loop)
+        hidden, carry, time = self.advance(state, gates, piece, loop)
+        context, weights = self.attend(hidden, state, piece, source, loop)
+        fed = ops.cast(self._read(hidden, context), "float32") if self.input_feeding else ()
+        return DecoderState(hidden, context, weights, carry, fed, time)
+
+    def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
+        return before(states.fed, start.fed) if self.input_feeding else ()
+
+    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+        if self.input_feeding:
+            return ops.cast(state.fed, self.compute_dtype)
+        return self._read(state.hidden, state.context)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "input_feeding": self.input_feeding}

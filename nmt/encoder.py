@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.recurrence import LoopKernel, before, lstm
 
 
 class Encoded(NamedTuple):
@@ -88,16 +89,16 @@ class BidirectionalLSTM(keras.layers.Layer):
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
         """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates)."""
         inputs = self._product(values, cell.kernel) + ops.cast(cell.bias, "float32")
+        recurrent = LoopKernel(cell.recurrent_kernel, self.compute_dtype)
+        inputs = recurrent.give_gradient(ops.transpose(inputs, (1, 0, 2)))
         zeros = ops.zeros((ops.shape(values)[0], cell.units))
 
         def step(state: _Cell, inputs: Tensor) -> tuple[_Cell, _Cell]:
-            gates = inputs + self._product(state.hidden, cell.recurrent_kernel)
-            into, keep, new, out = ops.split(gates, 4, axis=-1)  # in the order of Keras
-            carry = ops.sigmoid(keep) * state.carry + ops.sigmoid(into) * ops.tanh(new)
-            state = _Cell(ops.sigmoid(out) * ops.tanh(carry), carry)
+            state = _Cell(*lstm(inputs + recurrent.product(state.hidden), state.carry))
             return state, state
 
-        _, states = ops.scan(step, _Cell(zeros, zeros), ops.transpose(inputs, (1, 0, 2)))
+        _, states = ops.scan(step, _Cell(zeros, zeros), inputs)
+        recurrent.saw(before(states.hidden, zeros))
         return ops.transpose(states.hidden, (1, 0, 2))
 
     def _product(self, values: Tensor, kernel: Tensor) -> Tensor:

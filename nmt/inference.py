@@ -161,8 +161,8 @@ class Inference:
         if kind not in self._searches:
 
             def run(question: Question) -> search.Found:
-                starts = [model.start(question.source) for model in self.models]
                 longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
+                starts = [model.start(question.source, longest) for model in self.models]
                 found = search.search(
                     self._step,
                     tuple(state for state, _ in starts),

@@ -9,10 +9,11 @@ from keras import ops
 
 from nmt.attention import Tensor
 from nmt.config import ModelConfig
-from nmt.decoder import Decoder, DecoderState, Source
+from nmt.decoder import BahdanauDecoder, LuongDecoder
 from nmt.encoder import Encoder
 from nmt.losses import guided_losses, output_loss
 from nmt.tokenizer import PAD
+from nmt.transformer import TransformerDecoder, TransformerEncoder
 
 
 class Seq2Seq(keras.Model):
@@ -33,7 +34,6 @@ class Seq2Seq(keras.Model):
         if config.tie == "all" and source_size != target_size:
             raise ValueError(f"tied embeddings need one vocabulary; got {source_size} and {target_size} pieces")
         self.config, self.target_size = config, target_size
-        self.memory_width, self.readout_width = config.memory or config.units, config.readout or config.embedding
         rates = config.dropout
         # Unit variance after the scaling by sqrt(width) in `embed`, and logits of unit variance where tied.
         initializer = keras.initializers.RandomNormal(stddev=config.embedding**-0.5)
@@ -46,25 +46,32 @@ class Seq2Seq(keras.Model):
         self.target_embedding = embedding(target_size, "target_embedding")
         tied = config.tie == "all"
         self.source_embedding = self.target_embedding if tied else embedding(source_size, "source_embedding")
-        self.encoder = Encoder(
-            self.memory_width, config.encoder_layers, rates.encoder, seed + 1, dtype=self.dtype_policy, name="encoder"
-        )
-        self.decoder = Decoder(
-            config.units,
-            config.attention,
-            self.readout_width,
-            config.piece_in_query,
-            rates.state,
-            rates.context,
-            seed + 2,
-            dtype=self.dtype_policy,
-            name="decoder",
-        )
+        self.encoder = self._encoder(seed + 1)
+        self.decoder = self._decoder(seed + 2)
         self.embedding_dropout = keras.layers.Dropout(rates.embedding, seed=seed + 4, dtype=self.dtype_policy)
         self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 5, dtype=self.dtype_policy)
 
+    def _encoder(self, seed: int) -> Any:
+        config = self.config
+        kwargs: dict[str, Any] = {"dtype": self.dtype_policy, "name": "encoder"}
+        if config.architecture == "rnn":
+            return Encoder(config.memory_width, config.encoder_layers, config.dropout.encoder, seed, **kwargs)
+        return TransformerEncoder(config.transformer, config.dropout.residual, seed, **kwargs)
+
+    def _decoder(self, seed: int) -> Any:
+        config = self.config
+        kwargs: dict[str, Any] = {"dtype": self.dtype_policy, "name": "decoder"}
+        if config.architecture == "transformer":
+            # Encoder and decoder have several seeds each, one a layer: they are kept apart.
+            return TransformerDecoder(config.transformer, config.dropout.residual, seed + 100, **kwargs)
+        kwargs |= {"state_dropout": config.dropout.state, "context_dropout": config.dropout.context, "seed": seed}
+        sizes = config.units, config.attention, config.readout_width, config.cell
+        if config.decoder == "luong":
+            return LuongDecoder(*sizes, input_feeding=config.input_feeding, **kwargs)
+        return BahdanauDecoder(*sizes, piece_in_query=config.piece_in_query, **kwargs)
+
     def build(self, *_: Any) -> None:
-        width, memory = self.config.embedding, self.memory_width
+        width, memory = self.config.embedding, self.config.memory_width
         self.source_embedding.build((None, None))
         if not self.target_embedding.built:
             self.target_embedding.build((None, None))
@@ -75,7 +82,7 @@ class Seq2Seq(keras.Model):
         )
         if self.config.tie == "none":
             self.output_kernel = self.add_weight(
-                shape=(self.target_size, self.readout_width), autocast=False, name="output_kernel"
+                shape=(self.target_size, self.config.readout_width), autocast=False, name="output_kernel"
             )
         self.built = True
 
@@ -148,20 +155,24 @@ class Seq2Seq(keras.Model):
         return self._output_loss(readout, target_out, smoothing, slices), ops.sum(guided_losses(weights, links))
 
     def _output_loss(self, readout: Tensor, target_out: Tensor, smoothing: float, slices: int) -> Tensor:
-        flat = ops.reshape(readout, (-1, self.readout_width))
+        flat = ops.reshape(readout, (-1, self.config.readout_width))
         targets = ops.reshape(target_out, (-1,))
         return output_loss(
             flat, self.output_weights(), ops.convert_to_tensor(self.output_bias), targets, smoothing, slices
         )
 
-    def start(self, source: Tensor) -> tuple[DecoderState, Source]:
-        """Encodes source ids [batch, positions]: the decoder's first state and what each step reads."""
-        memory, final, mask = self.encode(source)
-        encoded = self.decoder.source(memory, mask)
-        return self.decoder.initial_state(final, encoded), encoded
+    def start(self, source: Tensor, longest: Tensor = 0) -> tuple[Any, Any]:
+        """Encodes source ids [batch, positions]: the decoder's first state and what each step reads.
 
-    def step(self, tokens: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState]:
+        Args:
+            longest: greatest number of steps; a Transformer's state has room for no more.
+        """
+        memory, final, mask = self.encode(source)
+        encoded = self.decoder.source(memory, final, mask)
+        return self.decoder.initial_state(final, encoded, longest), encoded
+
+    def step(self, tokens: Tensor, state: Any, source: Any) -> tuple[Tensor, Any]:
         """One step of search: last pieces [batch] -> logits of the next, float32 [batch, vocabulary], and the state."""
         embedded = self.embed(tokens[:, None], self.target_embedding, training=False)[:, 0]
         state = self.decoder.step(state, self.decoder.piece_share(embedded), source)
-        return self.logits(self.decoder.readout(state.hidden, state.context, embedded)), state
+        return self.logits(self.decoder.readout(state, embedded)), state

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt.config import DropoutConfig, ModelConfig
+from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -42,8 +42,9 @@ def make_model(scramble: Callable[..., None]) -> Callable[..., Any]:
     ) -> Any:
         from nmt.model import Seq2Seq
 
-        silent = DropoutConfig(embedding=0, encoder=0, state=0, readout=0)
-        settings = {"units": 8, "embedding": 6, "attention": 5, "dropout": dropout or silent, **changes}
+        silent = DropoutConfig(embedding=0, encoder=0, state=0, readout=0, residual=0)
+        settings = {"units": 8, "embedding": 6, "dropout": dropout or silent, **changes}
+        settings.setdefault("attention", AttentionConfig(units=5))
         model = Seq2Seq(ModelConfig(**settings), *sizes, seed=seed, dtype=dtype)
         model.build()
         scramble(model, seed)

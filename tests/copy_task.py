@@ -67,7 +67,7 @@ def fields(directory: Path) -> dict[str, Any]:
         "model": {
             "units": 32,
             "embedding": 32,
-            "attention": 32,
+            "attention": {"units": 32},
             "dropout": {"embedding": 0.1, "encoder": 0.1, "readout": 0.1, "state": 0.1},
         },
         "training": {

@@ -1,10 +1,10 @@
-"""Attention against NumPy: energies, masked softmax, context vector, gradients, precision."""
+"""Attention: every score and every window against NumPy, masked softmax, gradients, precision, serialisation."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import keras
 import numpy as np
@@ -14,63 +14,213 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nmt.attention import AdditiveAttention, context_vector, masked_softmax
+from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax
+from nmt.attention.windows import HardWindow, Moment
+from nmt.config import AttentionConfig
+from nmt.noise import gumbel
 
-BATCH, POSITIONS, STATE, MEMORY, UNITS = 3, 5, 4, 6, 7
+BATCH, POSITIONS, STATE, MEMORY, UNITS, PLACES = 3, 5, 4, 6, 7, 4
 LENGTHS = np.array([5, 2, 1])
 MASK = np.arange(POSITIONS) < LENGTHS[:, None]
+TIME = np.array([1, 3, 0], np.int32)
 
 ENERGIES = arrays(np.float32, (3, 4), elements=st.floats(-50, 50, width=32))
 MASKS = arrays(bool, (3, 4))
 
+Weights = dict[str, np.ndarray]
+
+
+def additive(q: np.ndarray, h: np.ndarray, w: Weights) -> float:
+    hidden = np.tanh(q @ w["score/query_kernel"] + h @ w["score/key_kernel"] + w["score/key_bias"])
+    return (hidden @ w["score/energy_kernel"])[0]
+
+
+ENERGY: dict[str, Callable[..., float]] = {
+    "additive": additive,
+    "dot": lambda q, h, w: q @ h,
+    "scaled_dot": lambda q, h, w: q @ h / np.sqrt(len(h)),
+    "general": lambda q, h, w: q @ w["score/query_kernel"] @ h,
+    "gaussian": lambda q, h, w: -(((q - h) * w["score/inverse_width"]) ** 2).sum() / 2,
+}
+"""Energy of one query and one position, as the papers write it; only the location score knows the position's number."""
+
 
 def reference(
-    query: np.ndarray, memory: np.ndarray, mask: np.ndarray, weights: list[np.ndarray]
+    names: tuple[str, str], query: np.ndarray, memory: np.ndarray, weights: Weights, reach: int = 2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bahdanau et al. (2015), A.1.2 and eq. 5 and 6, position by position, in float64."""
-    query_kernel, key_kernel, bias, energy_kernel = (w.astype(np.float64) for w in weights)
-    contexts, alphas = np.zeros((len(query), memory.shape[-1])), np.zeros(mask.shape)
-    for i in range(len(query)):
-        real = np.flatnonzero(mask[i])
-        energies = np.array(
-            [(np.tanh(query[i] @ query_kernel + memory[i, j] @ key_kernel + bias) @ energy_kernel)[0] for j in real]
-        )
-        alphas[i, real] = np.exp(energies) / np.exp(energies).sum()
-        contexts[i] = sum(alphas[i, j] * memory[i, j] for j in real)
+    """Contexts and attention weights, position by position, in float64."""
+    score, window = names
+    contexts, alphas = np.zeros((len(query), memory.shape[-1])), np.zeros(MASK.shape)
+    for i, q in enumerate(query):
+        last = LENGTHS[i] - 1
+        centre, sharpness = None, 0.0
+        if window == "local_m":
+            centre = min(TIME[i], last)
+        if window == "local_p":
+            hidden = np.tanh(q @ weights["window/centre_kernel"]) @ weights["window/centre_vector"]
+            centre, sharpness = last / (1 + np.exp(-hidden[0])), 1 / (2 * (reach / 2) ** 2)
+        seen = [j for j in range(last + 1) if centre is None or abs(j - centre) <= reach]
+        if score == "location":
+            seen = [j for j in seen if j < PLACES]
+            energies = np.array([(q @ weights["score/query_kernel"])[j] for j in seen])
+        else:
+            energies = np.array([ENERGY[score](q, memory[i, j], weights) for j in seen])
+        if centre is not None:
+            energies = energies - sharpness * (np.array(seen) - centre) ** 2
+        alphas[i, seen] = np.exp(energies) / np.exp(energies).sum()
+        if window == "hard":
+            alphas[i] = np.arange(POSITIONS) == seen[int(energies.argmax())]
+        contexts[i] = sum(alphas[i, j] * memory[i, j] for j in seen)
     return contexts, alphas
+
+
+def named(layer: Any) -> Weights:
+    """The weights in float64, by the end of their path: score/query_kernel."""
+    return {"/".join(v.path.split("/")[-2:]): np.asarray(v.value, np.float64) for v in layer.trainable_variables}
 
 
 @pytest.fixture(scope="module")
 def data() -> tuple[np.ndarray, np.ndarray]:
+    """Queries as wide as the memory, which every score can compare."""
     random = np.random.default_rng(5)
     return (
-        random.normal(size=(BATCH, STATE)).astype(np.float32),
+        random.normal(size=(BATCH, MEMORY)).astype(np.float32),
         random.normal(size=(BATCH, POSITIONS, MEMORY)).astype(np.float32),
     )
 
 
 @pytest.fixture
-def make_layer(scramble: Callable[..., None]) -> Callable[..., AdditiveAttention]:
-    def make(dtype: str = "float32") -> AdditiveAttention:
-        layer = AdditiveAttention(UNITS, dtype=dtype)
-        layer.build((None, STATE), (None, None, MEMORY))
+def make_layer(scramble: Callable[..., None]) -> Callable[..., Attention]:
+    def make(score: str = "additive", window: str = "global", dtype: str = "float32", **sizes: int) -> Attention:
+        sizes = {"units": UNITS, "reach": 2, "positions": PLACES, **sizes}
+        layer = Attention(score, window, **sizes, dtype=dtype)
+        layer.build((None, None, MEMORY), (None, None, MEMORY))
         scramble(layer)
         return layer
 
     return make
 
 
-def test_it_is_the_additive_attention_of_bahdanau_et_al(make_layer: Callable, data: tuple) -> None:
-    layer, (query, memory) = make_layer(), data
-    context, weights = layer(query, memory, layer.keys(memory), MASK)
-    expected_context, expected_weights = reference(query, memory, MASK, layer.get_weights())
+def attend(layer: Attention, query: Any, memory: Any) -> tuple[Any, Any]:
+    return layer(query, memory, layer.keys(memory), MASK, time=TIME)
+
+
+EVERY = [(score, "global") for score in SCORES] + [("additive", window) for window in WINDOWS if window != "global"]
+
+
+def test_the_configuration_offers_every_part_and_no_other() -> None:
+    offered = get_type_hints(AttentionConfig)
+    assert {*get_args(offered["score"])} == {*SCORES, "none"}
+    assert get_args(offered["window"]) == tuple(WINDOWS)
+
+
+@pytest.mark.parametrize("names", [*EVERY, ("general", "local_p"), ("location", "local_m"), ("dot", "hard")])
+def test_every_mechanism_is_its_papers(names: tuple[str, str], make_layer: Callable, data: tuple) -> None:
+    layer, (query, memory) = make_layer(*names), data
+    context, weights = attend(layer, query, memory)
+    expected_context, expected_weights = reference(names, query, memory, named(layer))
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     np.testing.assert_allclose(context, expected_context, atol=1e-5)
+    outside = expected_weights == 0
+    assert not np.asarray(weights)[outside].any()  # exactly
+    np.testing.assert_allclose(np.sum(weights, axis=1), 1.0, atol=1e-6)
+
+
+def test_luongs_concat_is_the_additive_score(make_layer: Callable, data: tuple) -> None:
+    """v^T tanh(W [q; h]): the rows of W that meet the query are one kernel, those that meet the memory the other."""
+    layer, (query, memory) = make_layer(), data
+    weights = named(layer)
+    together = np.concatenate([weights["score/query_kernel"], weights["score/key_kernel"]])
+    both = np.concatenate([np.repeat(query[:, None], POSITIONS, axis=1), memory], axis=-1)
+    expected = (np.tanh(both @ together + weights["score/key_bias"]) @ weights["score/energy_kernel"])[..., 0]
+    np.testing.assert_allclose(layer.score(query[:, None], memory)[:, 0], expected, atol=1e-5)
+
+
+def test_several_queries_at_once_are_the_queries_one_by_one(make_layer: Callable, data: tuple) -> None:
+    _, memory = data
+    queries = np.random.default_rng(6).normal(size=(BATCH, 3, MEMORY)).astype(np.float32)
+    for name in SCORES:
+        score = make_layer(name).score
+        for i in range(3):
+            alone = score(queries[:, i : i + 1], memory)[:, 0]
+            np.testing.assert_allclose(score(queries, memory)[:, i], alone, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled_dot", "gaussian"])
+def test_scores_without_a_projection_need_one_width(score: str) -> None:
+    with pytest.raises(ValueError, match="expected one width, got 4 and 6"):
+        Attention(score).build((None, None, STATE), (None, None, MEMORY))
+
+
+def test_an_offset_is_added_to_the_projected_query(make_layer: Callable, data: tuple) -> None:
+    layer, (query, memory) = make_layer("general"), data
+    offset = np.random.default_rng(7).normal(size=(BATCH, MEMORY)).astype(np.float32)
+    _, weights = layer(query, memory, layer.keys(memory), MASK, offset)
+    energies = np.einsum("bd,bpd->bp", query @ named(layer)["score/query_kernel"] + offset, memory)
+    expected = np.where(MASK, np.exp(energies), 0)
+    np.testing.assert_allclose(weights, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("window", ["local_m", "local_p"])
+def test_a_local_window_that_reaches_everywhere_is_global(window: str, make_layer: Callable, data: tuple) -> None:
+    layer = make_layer(window=window, reach=1_000_000)
+    everywhere = make_layer()
+    everywhere.score.set_weights(layer.score.get_weights())
+    for one, two in zip(attend(layer, *data), attend(everywhere, *data), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_the_predicted_centre_stays_inside_the_sentence(make_layer: Callable, data: tuple) -> None:
+    layer, (query, _) = make_layer(window="local_p"), data
+    for scale in (-1e4, 1.0, 1e4):
+        centre = np.asarray(layer.window.centre(MASK[:, None], scale * query[:, None]))[:, 0, 0]
+        assert ((centre >= 0) & (centre <= LENGTHS - 1)).all()
+
+
+def test_monotonic_attention_past_the_end_stays_at_the_end(make_layer: Callable, data: tuple) -> None:
+    layer, (query, memory) = make_layer(window="local_m", reach=1), data
+    _, weights = layer(query, memory, layer.keys(memory), MASK, time=np.array([50, 50, 50], np.int32))
+    np.testing.assert_array_equal(np.asarray(weights) > 0, MASK & (np.arange(POSITIONS) >= LENGTHS[:, None] - 2))
+
+
+def test_hard_attention_draws_with_the_softmaxs_probabilities() -> None:
+    """The expectation of the estimator: over many draws each position comes as often as soft attention weighs it."""
+    draws = 20_000
+    energies = np.log(np.array([[[0.5, 0.3, 0.2, 7.0]]], np.float32))
+    mask = np.array([[[True, True, True, False]]])
+    noise = gumbel(np.arange(draws, dtype=np.uint32), 0, 1, 4)
+    weights = HardWindow()(np.repeat(energies, draws, axis=0), mask, Moment(np.zeros((draws, 1, 1), "f"), (), noise))
+    weights = np.asarray(weights)[:, 0]
+    assert {*np.unique(weights)} == {0.0, 1.0}
+    np.testing.assert_allclose(weights.mean(axis=0), [0.5, 0.3, 0.2, 0.0], atol=0.012)
+
+
+def test_hard_attentions_gradient_is_that_of_the_softmax_of_the_same_draw() -> None:
+    """Straight-through: forward one position, backward the softmax of energies + noise, by finite differences."""
+    random = np.random.default_rng(9)
+    energies, noise = random.normal(size=(2, 1, 4)).astype("f"), random.gumbel(size=(2, 1, 4)).astype("f")
+    values, mask = random.normal(size=(2, 1, 4)), np.array([[[True] * 4], [[True, True, True, False]]])
+    inputs = tf.constant(energies)
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        weights = HardWindow()(inputs, mask, Moment(np.zeros((2, 1, 1), "f"), (), noise))
+        total = tf.reduce_sum(weights * values.astype("f"))
+    found = tape.gradient(total, inputs).numpy()
+
+    def soft(energies: np.ndarray) -> float:
+        exponents = np.where(mask, np.exp(energies + noise), 0)
+        return float((exponents / exponents.sum(axis=-1, keepdims=True) * values).sum())
+
+    for index in np.ndindex(energies.shape):
+        step = np.zeros(energies.shape)
+        step[index] = 1e-5
+        exact = (soft(energies.astype(float) + step) - soft(energies.astype(float) - step)) / 2e-5
+        np.testing.assert_allclose(found[index], exact, rtol=1e-3, atol=1e-5)
 
 
 def test_the_sum_over_positions_is_the_memory_under_the_weights() -> None:
     memory = np.array([[[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]]], np.float32)
-    np.testing.assert_allclose(context_vector(np.array([[0.5, 0.25, 0.25]], np.float32), memory), [[2.0, 20.0]])
+    np.testing.assert_allclose(context_vectors(np.array([[[0.5, 0.25, 0.25]]], np.float32), memory), [[[2.0, 20.0]]])
 
 
 def test_one_position_gets_all_attention_without_a_warning() -> None:
@@ -80,12 +230,11 @@ def test_one_position_gets_all_attention_without_a_warning() -> None:
     np.testing.assert_array_equal(weights, [[1.0]])
 
 
-def test_padding_may_hold_anything(make_layer: Callable, data: tuple) -> None:
-    layer, (query, memory) = make_layer(), data
+@pytest.mark.parametrize("names", EVERY)
+def test_padding_may_hold_anything(names: tuple[str, str], make_layer: Callable, data: tuple) -> None:
+    layer, (query, memory) = make_layer(*names), data
     other = np.where(MASK[:, :, None], memory, 1e4).astype(np.float32)
-    for one, two in zip(
-        layer(query, memory, layer.keys(memory), MASK), layer(query, other, layer.keys(other), MASK), strict=True
-    ):
+    for one, two in zip(attend(layer, query, memory), attend(layer, query, other), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
@@ -125,56 +274,56 @@ def test_a_row_without_real_positions_has_no_weights_and_a_finite_gradient() -> 
     np.testing.assert_allclose(gradient[1, [0, 2]], w * (np.array([3, 7]) - w @ [3, 7]), rtol=1e-5)
 
 
-def test_gradients_are_those_of_finite_differences(make_layer: Callable, data: tuple) -> None:
+@pytest.mark.parametrize("names", [names for names in EVERY if names[1] != "hard"])
+def test_gradients_are_those_of_finite_differences(names: tuple[str, str], make_layer: Callable, data: tuple) -> None:
     """Of the reference in float64, for the query, the memory and all weights."""
-    layer, (query, memory) = make_layer(), data
+    layer, (query, memory) = make_layer(*names), data
     random = np.random.default_rng(8)
     on_context, on_weights = random.normal(size=(BATCH, MEMORY)), random.normal(size=(BATCH, POSITIONS))
+    paths = [*named(layer)]
 
     def loss(values: list[np.ndarray]) -> float:
-        context, weights = reference(values[0], values[1], MASK, values[2:])
+        context, weights = reference(names, values[0], values[1], dict(zip(paths, values[2:], strict=True)))
         return float((context * on_context).sum() + (weights * on_weights).sum())
 
     inputs = [tf.constant(query), tf.constant(memory)]
     with tf.GradientTape() as tape:
         tape.watch(inputs)
-        context, weights = layer(*inputs, layer.keys(inputs[1]), MASK)
+        context, weights = attend(layer, *inputs)
         total = tf.reduce_sum(context * on_context.astype("f")) + tf.reduce_sum(weights * on_weights.astype("f"))
     computed = tape.gradient(total, [*inputs, *(v.value for v in layer.trainable_variables)])
-    values = [np.asarray(value, np.float64) for value in (query, memory, *layer.get_weights())]
+    values = [np.asarray(value, np.float64) for value in (query, memory, *named(layer).values())]
     for value, gradient in zip(values, computed, strict=True):
         for place in random.permutation(value.size)[:12]:
             index = np.unravel_index(place, value.shape)
-            kept, differences = value[index], []
+            kept, differences = value[index].copy(), []
             for sign in (1, -1):
                 value[index] = kept + sign * 1e-5
                 differences.append(loss(values))
             value[index] = kept
             np.testing.assert_allclose(
-                gradient.numpy()[index], (differences[0] - differences[1]) / 2e-5, rtol=1e-3, atol=1e-5
+                gradient.numpy()[index], (differences[0] - differences[1]) / 2e-5, rtol=1e-3, atol=1e-4
             )
 
 
+@pytest.mark.parametrize("names", EVERY)
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_mixed_precision_multiplies_in_half_and_weighs_in_float32(
-    policy: str, make_layer: Callable, data: tuple
+    policy: str, names: tuple[str, str], make_layer: Callable, data: tuple
 ) -> None:
-    layer, exact, (query, memory) = make_layer(policy), make_layer(), data
-    keys = layer.keys(memory)
-    context, weights = layer(query, memory, keys, MASK)
-    assert keras.backend.standardize_dtype(keys.dtype) == policy.removeprefix("mixed_")
+    layer, exact = make_layer(*names, dtype=policy), make_layer(*names)
+    context, weights = attend(layer, *data)
     assert [keras.backend.standardize_dtype(v.dtype) for v in (context, weights)] == ["float32", "float32"]
-    assert {v.dtype for v in layer.trainable_variables} == {"float32"}
-    np.testing.assert_allclose(weights, exact(query, memory, exact.keys(memory), MASK)[1], atol=0.03)
+    assert {v.dtype for v in layer.trainable_variables} <= {"float32"}
+    np.testing.assert_allclose(weights, attend(exact, *data)[1], atol=0.05)
     np.testing.assert_allclose(np.sum(weights, axis=1), 1.0, atol=1e-6)
 
 
-def test_the_configuration_makes_the_same_layer(make_layer: Callable, data: tuple) -> None:
-    layer, (query, memory) = make_layer("mixed_bfloat16"), data
+@pytest.mark.parametrize("names", EVERY)
+def test_the_configuration_makes_the_same_layer(names: tuple[str, str], make_layer: Callable, data: tuple) -> None:
+    layer = make_layer(*names, dtype="mixed_bfloat16")
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     copy.set_weights(layer.get_weights())
     assert copy.get_config() == layer.get_config()
-    for one, two in zip(
-        layer(query, memory, layer.keys(memory), MASK), copy(query, memory, copy.keys(memory), MASK), strict=True
-    ):
+    for one, two in zip(attend(layer, *data), attend(copy, *data), strict=True):
         np.testing.assert_array_equal(one, two)

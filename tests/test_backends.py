@@ -22,11 +22,11 @@ LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 
 
 def tiny() -> Any:
-    from nmt.config import DropoutConfig, ModelConfig
+    from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
     from nmt.model import Seq2Seq
 
     nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0)
-    config = ModelConfig(units=8, embedding=6, attention=5, encoder_layers=2, dropout=nothing)
+    config = ModelConfig(units=8, embedding=6, attention=AttentionConfig(units=5), encoder_layers=2, dropout=nothing)
     model = Seq2Seq(config, 12, 12)
     model.build()
     return model

@@ -15,7 +15,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
 
-from nmt import ModelConfig, RunConfig, VocabularyConfig  # noqa: E402
+from nmt import AttentionConfig, ModelConfig, RunConfig, VocabularyConfig  # noqa: E402
 from nmt.config import from_dict  # noqa: E402
 from nmt.run import Run, save_arrays  # noqa: E402
 from nmt.tokenizer import Tokenizer  # noqa: E402
@@ -28,7 +28,7 @@ def test_operations_by_hand() -> None:
     2 * 3, energies and context 5 * (3 + 4), gates 12 * (2 + 4 + 4), read-out (4 + 4 + 2) * 2, output 2 * 7. The bridge
     4 * 4. A product and a sum are two operations, forward and twice backward.
     """
-    config = ModelConfig(units=4, embedding=2, attention=3)
+    config = ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3))
     step = 12 + 6 + 35 + 120 + 20 + 14
     assert cases.flops_per_batch(config, 7, 1, 5, 6) == 6 * (5 * (64 + 12) + 6 * step + 16)
 

@@ -48,7 +48,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (DropoutConfig, {"state": -0.1}, "state is -0.1: expected a number from 0 up to, not including, 1"),
     *(
         (ModelConfig, {name: 0}, f"{name} is 0: expected more than 0")
-        for name in ("units", "embedding", "attention", "encoder_layers")
+        for name in ("units", "embedding", "encoder_layers")
     ),
     (ModelConfig, {"units": 7}, "units is 7: expected an even number"),
     (ScheduleConfig, {"learning_rate": 0.0}, "learning_rate is 0.0: expected more than 0"),

@@ -9,7 +9,16 @@ import keras
 import numpy as np
 import pytest
 
-from nmt.decoder import NO_MASKS, Decoder, DecoderState, RecurrentMasks, Source
+from nmt.config import AttentionConfig
+from nmt.decoder import (
+    NO_LOOP,
+    BahdanauDecoder,
+    DecoderState,
+    Loop,
+    LuongDecoder,
+    RecurrentDecoder,
+    Source,
+)
 
 BATCH, STEPS, POSITIONS, UNITS, MEMORY, EMBEDDING = 3, 4, 5, 6, 8, 7
 RANDOM = np.random.default_rng(4)
@@ -17,14 +26,33 @@ EMBEDDED = RANDOM.normal(size=(BATCH, STEPS, EMBEDDING)).astype(np.float32)
 MEMORIES = RANDOM.normal(size=(BATCH, POSITIONS, MEMORY)).astype(np.float32)
 FINAL = RANDOM.normal(size=(BATCH, MEMORY)).astype(np.float32)
 MASK = np.arange(POSITIONS) < np.array([5, 3, 1])[:, None]
+ADDITIVE = AttentionConfig(units=5)
+
+KINDS: dict[str, dict[str, Any]] = {
+    "bahdanau": {},
+    "to the letter": {"piece_in_query": False},
+    "lstm": {"cell": "lstm"},
+    "general": {"attention": AttentionConfig(score="general", window="local_p", reach=2)},
+    "location": {"attention": AttentionConfig(score="location", window="local_m", reach=2, positions=4)},
+    "hard": {"attention": AttentionConfig(units=5, window="hard")},
+    "none": {"attention": AttentionConfig(score="none")},
+    "luong": {"kind": LuongDecoder, "attention": AttentionConfig(score="general")},
+    "luong lstm": {"kind": LuongDecoder, "cell": "lstm"},
+    "luong without feeding": {"kind": LuongDecoder, "input_feeding": False},
+    "luong local": {"kind": LuongDecoder, "attention": AttentionConfig(score="general", window="local_m", reach=1)},
+    "luong none": {"kind": LuongDecoder, "attention": AttentionConfig(score="none")},
+}
+"""Recurrent decoders: cells, where they attend, and with what."""
 
 
 @pytest.fixture(scope="module")
-def make_decoder(scramble: Callable[..., None]) -> Callable[..., Decoder]:
+def make_decoder(scramble: Callable[..., None]) -> Callable[..., RecurrentDecoder]:
     def make(
-        dropout: float = 0.0, context_dropout: float = 0.0, dtype: str = "float32", piece_in_query: bool = True
-    ) -> Decoder:
-        decoder = Decoder(UNITS, 5, 9, piece_in_query, dropout, context_dropout, seed=6, dtype=dtype)
+        kind: type[RecurrentDecoder] = BahdanauDecoder, attention: AttentionConfig = ADDITIVE, **settings: Any
+    ) -> RecurrentDecoder:
+        if kind is BahdanauDecoder:
+            settings = {"piece_in_query": True, **settings}
+        decoder = kind(UNITS, attention, 9, seed=6, **settings)
         decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
         scramble(decoder)
         return decoder
@@ -32,13 +60,13 @@ def make_decoder(scramble: Callable[..., None]) -> Callable[..., Decoder]:
     return make
 
 
-def unroll(decoder: Decoder, masks: RecurrentMasks = NO_MASKS) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
+def unroll(decoder: RecurrentDecoder, loop: Loop = NO_LOOP) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
     """Read-outs, weights and states, one step after the other."""
-    source = decoder.source(MEMORIES, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
-        states.append(decoder.step(states[-1], decoder.piece_share(EMBEDDED[:, step]), source, masks))
-    readouts = [decoder.readout(s.hidden, s.context, EMBEDDED[:, i]) for i, s in enumerate(states[1:])]
+        states.append(decoder.step(states[-1], decoder.piece_share(EMBEDDED[:, step]), source, loop))
+    readouts = [decoder.readout(s, EMBEDDED[:, i]) for i, s in enumerate(states[1:])]
     return np.stack(readouts, axis=1), np.stack([s.weights for s in states[1:]], axis=1), states
 
 
@@ -50,7 +78,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, piece_in_query: bool) -> None:
     decoder = make_decoder(piece_in_query=piece_in_query)
     weights = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
-    source = decoder.source(MEMORIES, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK)
     before = decoder.initial_state(FINAL, source)
     after = decoder.step(before, decoder.piece_share(EMBEDDED[:, 0]), source)
     attended = np.asarray(after.weights)
@@ -60,12 +88,12 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
         real, s = MEMORIES[row, MASK[row]], hidden[row]
         energies = (
             np.tanh(
-                s @ weights["attention/query_kernel"]
+                s @ weights["attention/score/query_kernel"]
                 + (EMBEDDED[row, 0] @ weights["query_kernel"] if piece_in_query else 0)
-                + real @ weights["attention/key_kernel"]
-                + weights["attention/key_bias"]
+                + real @ weights["attention/score/key_kernel"]
+                + weights["attention/score/key_bias"]
             )
-            @ weights["attention/energy_kernel"]
+            @ weights["attention/score/energy_kernel"]
         )[:, 0]
         alphas = np.exp(energies) / np.exp(energies).sum()
         context = alphas @ real
@@ -83,24 +111,25 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
         np.testing.assert_allclose(after.hidden[row], expected, atol=1e-5)
         read = np.concatenate([expected, context, EMBEDDED[row, 0]])
         np.testing.assert_allclose(
-            decoder.readout(after.hidden, after.context, EMBEDDED[:, 0])[row],
+            decoder.readout(after, EMBEDDED[:, 0])[row],
             np.tanh(read @ weights["readout/kernel"] + weights["readout/bias"]),
             atol=1e-5,
         )
 
 
-@pytest.mark.parametrize("piece_in_query", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 1e-2)])
 def test_unrolled_steps_equal_the_teacher_forced_pass(
-    make_decoder: Callable, dtype: str, tolerance: float, piece_in_query: bool
+    make_decoder: Callable, dtype: str, tolerance: float, kind: str
 ) -> None:
-    decoder = make_decoder(dtype=dtype, piece_in_query=piece_in_query)
+    decoder = make_decoder(dtype=dtype, **KINDS[kind])
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK)
     unrolled_readouts, unrolled_weights, states = unroll(decoder)
     np.testing.assert_allclose(np.asarray(readouts, np.float32), unrolled_readouts.astype(np.float32), atol=tolerance)
     np.testing.assert_allclose(weights, unrolled_weights, atol=tolerance)
     for state in states:
-        assert {keras.backend.standardize_dtype(field.dtype) for field in state} == {"float32"}
+        parts = keras.tree.flatten(state._replace(time=()))
+        assert {keras.backend.standardize_dtype(part.dtype) for part in parts} == {"float32"}
 
 
 def test_weights_are_distributions_over_the_real_positions_of_every_step(make_decoder: Callable) -> None:
@@ -126,7 +155,7 @@ def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable, piece
 
 def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder: Callable) -> None:
     """With the mask that the layer drew, unrolled steps equal the training pass."""
-    decoder = make_decoder(dropout=0.5)
+    decoder = make_decoder(state_dropout=0.5)
     (seeds,) = [v for v in decoder.variables if "seed" in v.path]
     drawn = np.asarray(seeds.value)
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)
@@ -134,7 +163,7 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     mask = np.asarray(decoder.drop_hidden(np.ones((BATCH, UNITS), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
     assert len(np.unique(mask, axis=0)) == BATCH
-    expected_readouts, expected_weights, _ = unroll(decoder, RecurrentMasks(hidden=mask))
+    expected_readouts, expected_weights, _ = unroll(decoder, Loop(hidden=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
@@ -153,7 +182,7 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
     mask = np.asarray(decoder.drop_context(np.ones((BATCH, MEMORY), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
     # `unroll` reads out of the whole context vector.
-    expected_readouts, expected_weights, _ = unroll(decoder, RecurrentMasks(context=mask))
+    expected_readouts, expected_weights, _ = unroll(decoder, Loop(context=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
@@ -161,8 +190,9 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
     np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[0], exact[0])
 
 
-def test_the_configuration_makes_the_same_layer(make_decoder: Callable) -> None:
-    decoder = make_decoder(dropout=0.25)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_configuration_makes_the_same_layer(make_decoder: Callable, kind: str) -> None:
+    decoder = make_decoder(state_dropout=0.25, **KINDS[kind])
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(decoder))
     for old, new in zip(decoder.trainable_variables, copy.trainable_variables, strict=True):
         new.assign(old)
@@ -174,10 +204,67 @@ def test_the_configuration_makes_the_same_layer(make_decoder: Callable) -> None:
 def test_the_source_is_a_plain_argument(make_decoder: Callable) -> None:
     """Nothing of one sentence is left in the layer when the next one comes."""
     decoder = make_decoder()
-    source = decoder.source(MEMORIES, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK)
     state = decoder.initial_state(FINAL, source)
     gates = decoder.piece_share(EMBEDDED[:, 0])
     expected = decoder.step(state, gates, source)
     decoder(EMBEDDED[:1], -MEMORIES[:1], FINAL[:1], MASK[:1])
     again = decoder.step(state, gates, Source(*source))
     np.testing.assert_array_equal(again.hidden, expected.hidden)
+
+
+def lstm_by_hand(gates: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    into, keep, new, out = np.split(gates, 4, axis=-1)
+    carry = sigmoid(keep) * carry + sigmoid(into) * np.tanh(new)
+    return sigmoid(out) * np.tanh(carry), carry
+
+
+@pytest.mark.parametrize("feeding", [True, False])
+def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding: bool) -> None:
+    """Two steps of an LSTM that attends by the general score after each, the second fed with the first's result."""
+    general = AttentionConfig(score="general")
+    decoder = make_decoder(LuongDecoder, general, cell="lstm", input_feeding=feeding)
+    w = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
+    source = decoder.source(MEMORIES, FINAL, MASK)
+    state = decoder.initial_state(FINAL, source)
+    hidden = np.tanh(FINAL @ w["bridge/kernel"] + w["bridge/bias"])
+    carry, fed = np.zeros((BATCH, UNITS)), np.zeros((BATCH, 9))
+    for step in range(2):
+        state = decoder.step(state, decoder.piece_share(EMBEDDED[:, step]), source)
+        gates = EMBEDDED[:, step] @ w["embedding_kernel"] + w["gate_bias"] + hidden @ w["state_kernel"]
+        if feeding:
+            gates = gates + fed @ w["context_kernel"]
+        hidden, carry = lstm_by_hand(gates, carry)
+        energies = np.einsum("bd,bpd->bp", hidden @ w["attention/score/query_kernel"], MEMORIES)
+        exponents = np.where(MASK, np.exp(energies - energies.max(axis=1, keepdims=True)), 0)
+        weights = exponents / exponents.sum(axis=1, keepdims=True)
+        context = np.einsum("bp,bpd->bd", weights, MEMORIES)
+        fed = np.tanh(np.concatenate([hidden, context], axis=1) @ w["readout/kernel"] + w["readout/bias"])
+        np.testing.assert_allclose(state.hidden, hidden, atol=1e-5)
+        np.testing.assert_allclose(state.weights, weights, atol=1e-5)
+        np.testing.assert_allclose(decoder.readout(state, EMBEDDED[:, step]), fed, atol=1e-5)
+
+
+def test_without_attention_a_step_reads_the_final_state_alone(make_decoder: Callable) -> None:
+    decoder = make_decoder(attention=AttentionConfig(score="none"))
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK)
+    others, _ = decoder(EMBEDDED, 2 * MEMORIES[:, ::-1], FINAL, MASK)
+    np.testing.assert_array_equal(readouts, others)
+    assert np.abs(decoder(EMBEDDED, MEMORIES, FINAL + 1, MASK)[0] - readouts).min(axis=(1, 2)).max() > 0
+    assert not np.asarray(weights).any()
+
+
+def test_an_lstm_begins_by_keeping_what_it_knows() -> None:
+    decoder = BahdanauDecoder(UNITS, ADDITIVE, 9, cell="lstm")
+    decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
+    np.testing.assert_array_equal(np.split(np.asarray(decoder.gate_bias.value), 4), np.eye(4)[:, [1]] * np.ones(UNITS))
+
+
+def test_hard_attention_draws_anew_in_training_and_never_in_search(make_decoder: Callable) -> None:
+    decoder = make_decoder(**KINDS["hard"])
+    one, two = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)[1]) for _ in range(2))
+    still, again = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[1]) for _ in range(2))
+    assert {*np.unique(one), *np.unique(still)} == {0.0, 1.0}
+    assert (one != two).any()
+    np.testing.assert_array_equal(still, again)
+    np.testing.assert_array_equal(one.sum(axis=-1), 1.0)

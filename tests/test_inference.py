@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nmt import inference
 from nmt.batching import Sequences, make_batch
-from nmt.config import SearchConfig
+from nmt.config import AttentionConfig, SearchConfig
 from nmt.engine import TrainStep
 from nmt.inference import Demand, Hypothesis, Inference, windows
 from nmt.tokenizer import BOS, EOS, PAD
@@ -28,7 +28,7 @@ BEAM = SearchConfig(beam_size=4, length_penalty=0.8)
 @pytest.fixture(scope="module")
 def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> Inference:
     """Of a model that has half learned to copy: its translations have ends, are of many lengths, and often wrong."""
-    model = make_model(units=24, embedding=12, attention=12)
+    model = make_model(units=24, embedding=12, attention=AttentionConfig(units=12))
     scramble(model, 0, 0.25)
     optimizer = keras.optimizers.Adam(0.01)
     optimizer.build(model.trainable_variables)
@@ -342,7 +342,8 @@ def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_m
     """With energies of zero all positions weigh the same, and with a memory that is the same at all of them any of them
     can stand for the others."""
     model = make_model(seed=3)
-    model.decoder.attention.energy_kernel.assign(np.zeros(model.decoder.attention.energy_kernel.shape))
+    kernel = model.decoder.attention.score.energy_kernel
+    kernel.assign(np.zeros(kernel.shape))
     engine, sets = Inference(model), [[(), (0,), (2,), (0, 1, 2)]]
     np.testing.assert_allclose(engine.score([[4, 9, 5]], [[6, 8]])[0].weights, 0.25, atol=1e-6)
     apart = engine.erase([[4, 9, 5]], [[6, 8]], sets, "attention")[0]

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-from nmt.config import DropoutConfig, ModelConfig
+from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 from nmt.model import Seq2Seq
 from nmt.tokenizer import BOS, EOS, PAD
 
@@ -117,7 +117,7 @@ def test_tied_embeddings_are_one_variable(
 
 def test_embeddings_are_scaled_to_unit_variance_as_first_drawn() -> None:
     keras.utils.set_random_seed(0)
-    model = Seq2Seq(ModelConfig(units=8, embedding=32, attention=4), 500, 500)
+    model = Seq2Seq(ModelConfig(units=8, embedding=32, attention=AttentionConfig(units=4)), 500, 500)
     model.build()
     embedded = np.asarray(model.embed(np.arange(500)[None], model.source_embedding, False))
     np.testing.assert_allclose(embedded.std(), 1.0, atol=0.03)

@@ -171,7 +171,7 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
     for name in ("config.json", "shared.model", "best.npz"):
         (tmp_path / name).write_bytes((directory / name).read_bytes())
     config = (tmp_path / "config.json").read_text()
-    (tmp_path / "config.json").write_text(config.replace('"attention": 32', '"attention": 16'))
+    (tmp_path / "config.json").write_text(config.replace('"units": 32', '"units": 16'))
     with pytest.raises(ValueError, match=r"best\.npz: .* has shape \(32, 32\); the model needs \(32, 16\)"):
         Translator.load(tmp_path)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.noise import gumbel
 from nmt.search.beam import IMPOSSIBLE, Beam
 
 
@@ -53,25 +54,3 @@ def truncated(values: Tensor, top_k: int, top_p: float) -> Tensor:
         least = ops.min(ops.where(inside, falling, -IMPOSSIBLE), axis=-1, keepdims=True)
         values = ops.where(values < least, IMPOSSIBLE, values)
     return values
-
-
-def gumbel(numbers: Tensor, time: Tensor, slots: int, vocabulary: int) -> Tensor:
-    """Standard Gumbel noise, float32 [batch, slots, vocabulary]: a function of the sentence's number, step, slot and
-    piece alone, on every backend; a stateful or batch-shaped generator would make samples depend on batch mates."""
-    rows = _mixed(numbers ^ _mixed(ops.cast(time, "uint32") + 1))  # [batch]
-    cells = _mixed(rows[:, None] + _counted(slots) * 0x9E3779B9)  # [batch, slots]
-    bits = _mixed(cells[:, :, None] + _counted(vocabulary) * 0x85EBCA6B)
-    uniform = (ops.cast(ops.right_shift(bits, 8), "float32") + 0.5) * 2.0**-24  # never 0 or 1
-    return -ops.log(-ops.log(uniform))
-
-
-def _counted(count: int) -> Tensor:
-    return ops.cast(ops.arange(1, count + 1, dtype="int32"), "uint32")
-
-
-def _mixed(bits: Tensor) -> Tensor:
-    """A bijection of 32 bits in which every bit of the input sways every bit of the output: two rounds of
-    multiplication and xor-shift, constants found by Wellons (2018, "Prospecting for hash functions")."""
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        bits = ops.bitwise_xor(bits, ops.right_shift(bits, shift)) * ops.cast(factor, "uint32")
-    return ops.bitwise_xor(bits, ops.right_shift(bits, 16))

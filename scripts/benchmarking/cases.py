@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nmt import DropoutConfig, ModelConfig
+from nmt import AttentionConfig, DropoutConfig, ModelConfig
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
 SIZES = {
     "default": ModelConfig(dropout=DROPOUT),
-    "demo": ModelConfig(units=256, embedding=128, attention=256, dropout=DROPOUT),
+    "demo": ModelConfig(units=256, embedding=128, attention=AttentionConfig(units=256), dropout=DROPOUT),
     # JoeyNMT's: the state is fed with embedding and context, output layer 512 x vocabulary, nothing tied.
-    "joeynmt": ModelConfig(units=512, attention=512, readout=512, tie="none", piece_in_query=False, dropout=DROPOUT),
+    "joeynmt": ModelConfig(
+        units=512, attention=AttentionConfig(units=512), readout=512, tie="none", piece_in_query=False, dropout=DROPOUT
+    ),
     # Marian's: encoder 512 a direction, output layer 256 wide. Its decoder cell is applied twice a step, ours once.
-    "marian": ModelConfig(units=512, memory=1024, attention=512, tie="none", piece_in_query=False, dropout=DROPOUT),
+    "marian": ModelConfig(
+        units=512, memory=1024, attention=AttentionConfig(units=512), tie="none", piece_in_query=False, dropout=DROPOUT
+    ),
 }
 """Named sizes of our model; those of the peers have their layers' widths."""
 
@@ -52,8 +56,8 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
         vocabulary: pieces of the output layer.
         rows, positions, steps: sentences of the batch, its source and target lengths, padding included.
     """
-    embedding, units, attention = config.embedding, config.units, config.attention
-    memory, readout = config.memory or units, config.readout or embedding
+    embedding, units, attention = config.embedding, config.units, config.attention.units
+    memory, readout = config.memory_width, config.readout_width
     direction = memory // 2
     first = 2 * 4 * direction * (embedding + direction)
     further = (config.encoder_layers - 1) * 2 * 4 * direction * (memory + direction)

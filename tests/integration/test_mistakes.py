@@ -74,7 +74,7 @@ def test_vocabulary_that_is_too_large_names_the_largest(place, capfd):
     assert "nmt: error: 8000 pieces are more than this text allows: set vocabulary.size" in said
     assert not (place / "new").exists()
     largest = said.split("to at most ")[1].strip()
-    small = ["--model.units", "8", "--model.embedding", "8", "--model.attention", "8", "--training.passes", "1"]
+    small = ["--model.units", "8", "--model.embedding", "8", "--model.attention.units", "8", "--training.passes", "1"]
     assert main([*command, "--vocabulary.size", largest, *small]) == 0
 
 

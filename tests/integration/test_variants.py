@@ -7,7 +7,9 @@ import pytest
 
 from nmt.cli import main
 
-SMALL = "--model.units 16 --model.embedding 16 --model.attention 16 --training.passes 2 --training.batch_tokens 400"
+SMALL = (
+    "--model.units 16 --model.embedding 16 --model.attention.units 16 --training.passes 2 --training.batch_tokens 400"
+)
 
 
 def run_command(command: str) -> None:

@@ -1,0 +1,34 @@
+"""The attention family: scores, windows, pooling, many heads; the parts of every mechanism in this package.
+
+Queries ask, keys answer with energies, a masked softmax makes weights of these, and the context vector is the weighted
+sum of the values. What differs between mechanisms is the score and the window.
+"""
+
+from nmt.attention.core import MASKED, Tensor, context_vectors, inner_products, masked_softmax
+from nmt.attention.layer import Attention
+from nmt.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
+from nmt.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
+from nmt.attention.scores import SCORES, Score, register
+from nmt.attention.windows import WINDOWS, Moment, Window
+
+__all__ = [
+    "MASKED",
+    "SCORES",
+    "WINDOWS",
+    "Attention",
+    "FixedQueryPooling",
+    "KeysValues",
+    "Moment",
+    "MultiHeadAttention",
+    "Score",
+    "Tensor",
+    "Window",
+    "average_pooling",
+    "causal_mask",
+    "context_vectors",
+    "inner_products",
+    "masked_softmax",
+    "max_pooling",
+    "register",
+    "sinusoids",
+]

@@ -1,0 +1,51 @@
+"""What every attention mechanism ends in: a softmax over the positions that exist, and a weighted sum."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from keras import ops
+
+Tensor = Any
+"""A tensor of whichever backend Keras runs on."""
+
+MASKED = -1e9
+"""Energy of a position that may not be attended to: far below any real energy, and finite, so that no gradient becomes
+NaN."""
+
+
+def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis, over the positions where `mask` is true.
+
+    Args:
+        energies: [..., positions], any float type; computed in float32.
+        mask: boolean, broadcastable to `energies`.
+
+    Returns:
+        float32 [..., positions]: exactly zero where masked; each row sums to one, or is all zero where nothing is
+        unmasked.
+    """
+    with warnings.catch_warnings():
+        # Of one position, which gets all of it: no mistake here.
+        warnings.filterwarnings("ignore", message="You are using a softmax over axis")
+        weights = ops.softmax(ops.where(mask, ops.cast(energies, "float32"), MASKED), axis=-1)
+    return ops.where(mask, weights, 0.0)
+
+
+def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
+    """Of every query with every key, [..., queries, width] and [..., positions, width] -> [..., queries, positions]."""
+    return ops.matmul(queries, ops.swapaxes(keys, -1, -2))
+
+
+def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
+    """Weighted sums of the values, c_i = sum_j alpha_ij h_j (Bahdanau et al. 2015, eq. 5).
+
+    Args:
+        weights: float32 [..., queries, positions].
+        values: [..., positions, width], multiplied in their own type.
+
+    Returns:
+        float32 [..., queries, width].
+    """
+    return ops.cast(ops.matmul(ops.cast(weights, values.dtype), values), "float32")

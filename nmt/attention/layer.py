@@ -1,0 +1,89 @@
+"""Attention of a decoder: a score and a window make weights, weights and memory make a context vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt.attention.core import Tensor, context_vectors
+from nmt.attention.scores import SCORES
+from nmt.attention.windows import WINDOWS, Moment
+
+
+@keras.saving.register_keras_serializable("nmt")
+class Attention(keras.layers.Layer):
+    """One query a sentence against its memory.
+
+    The names are those of Bahdanau, Cho and Bengio (2015): the memory holds their annotations h_j; the query is a state
+    of the decoder. `keys` is what of the score does not depend on the decoder: it is computed once a sentence, outside
+    of the recurrence.
+
+    Args:
+        score: name of the score, see `scores.SCORES`.
+        window: name of the window, see `windows.WINDOWS`.
+        units: width of the hidden layers of scores and windows that have one.
+        reach: D of local windows.
+        positions: positions that a score by position can tell apart.
+    """
+
+    def __init__(
+        self,
+        score: str = "additive",
+        window: str = "global",
+        units: int = 256,
+        reach: int = 5,
+        positions: int = 128,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.names = {"score": score, "window": window}
+        self.score = SCORES[score](units, positions, dtype=self.dtype_policy, name="score")
+        self.window = WINDOWS[window](reach, units, dtype=self.dtype_policy, name="window")
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        self.score.build(query_shape, memory_shape)
+        self.window.build(query_shape)
+        self.width = self.score.width(query_shape[-1], memory_shape[-1])
+        self.built = True
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """[batch, positions, width] -> what the score compares a query with, [batch, positions, any width]."""
+        return self.score.keys(memory)
+
+    def call(
+        self,
+        query: Tensor,
+        memory: Tensor,
+        keys: Tensor,
+        mask: Tensor,
+        offset: Tensor | None = None,
+        time: Tensor | tuple[()] = (),
+        noise: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """One step of attention.
+
+        Args:
+            query: decoder state, float32 [batch, state].
+            memory: [batch, positions, width].
+            keys: `keys(memory)`.
+            mask: boolean [batch, positions], true at real positions.
+            offset: added to the projected query, [batch, `width`]; None: nothing.
+            time: steps made before this one, int32 [batch], for windows that count.
+            noise: Gumbel noise, float32 [batch, positions], for windows that draw, in training.
+
+        Returns:
+            Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
+        """
+        queries = query[:, None]
+        projected = self.score.project(queries)
+        if offset is not None:
+            projected = projected + ops.cast(offset, projected.dtype)[:, None]
+        moment = Moment(queries, time, None if noise is None else noise[:, None])
+        weights = self.window(self.score.compare(projected, keys), mask[:, None], moment)
+        return ops.squeeze(context_vectors(weights, memory), axis=1), ops.squeeze(weights, axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        sizes = {"units": self.score.units, "positions": self.score.positions, "reach": self.window.reach}
+        return {**super().get_config(), **self.names, **sizes}

@@ -1,0 +1,198 @@
+"""Scores: the energy e_ij between a query and a key, in all the forms of the literature.
+
+A score is one class: where the query is projected to (`project`), what of the memory does not depend on the query
+(`keys`, computed once a sentence) and how the two meet (`compare`). `register` makes it known by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import keras
+from keras import ops
+
+from nmt.attention.core import MASKED, Tensor, inner_products
+
+SCORES: dict[str, type[Score]] = {}
+"""Every registered score by its name in the configuration."""
+
+
+def register(name: str) -> Callable[[type[Score]], type[Score]]:
+    """Class decorator: the configuration's `model.attention.score` knows the score by this name."""
+
+    def remember(kind: type[Score]) -> type[Score]:
+        SCORES[name] = keras.saving.register_keras_serializable("nmt", f"{name}_score")(kind)
+        return SCORES[name]
+
+    return remember
+
+
+class Score(keras.layers.Layer):
+    """Base of the scores. Weights are float32, products in the compute type, energies float32.
+
+    Args:
+        units: width of a hidden layer, for the scores that have one.
+        positions: positions that the score can tell apart, for those that score by position.
+    """
+
+    equal_widths: ClassVar[bool] = False
+    """Whether query and memory have to be of one width."""
+
+    def __init__(self, units: int = 256, positions: int = 128, **kwargs: Any) -> None:
+        # The state is carried in float32 whatever the precision: nothing may cast it on the way in.
+        super().__init__(autocast=False, **kwargs)
+        self.units, self.positions = units, positions
+
+    def width(self, query: int, memory: int) -> int:
+        """Width of the projected query, from the widths of query and memory."""
+        return query
+
+    def weight(self, name: str, *shape: int, initializer: Any = None) -> Any:
+        """A float32 weight that no autocast touches."""
+        return self.add_weight(shape=shape, initializer=initializer, autocast=False, name=name)
+
+    def product(self, values: Tensor, kernel: Tensor) -> Tensor:
+        """values @ kernel in the compute type."""
+        return ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        if self.equal_widths and query_shape[-1] != memory_shape[-1]:
+            raise ValueError(
+                f"{type(self).__name__} compares query and memory place by place: expected one width, got "
+                f"{query_shape[-1]} and {memory_shape[-1]}"
+            )
+        self.built = True
+
+    def project(self, query: Tensor) -> Tensor:
+        """[batch, queries, query width] -> [batch, queries, `width`]."""
+        return query
+
+    def keys(self, memory: Tensor) -> Tensor:
+        """[batch, positions, memory width] -> keys, [batch, positions, any width]."""
+        return ops.cast(memory, self.compute_dtype)
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        """Energies, float32 [batch, queries, positions], of projected queries and keys."""
+        raise NotImplementedError
+
+    def call(self, query: Tensor, memory: Tensor) -> Tensor:
+        """Energies, float32 [batch, queries, positions], of queries and memory."""
+        return self.compare(self.project(query), self.keys(memory))
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "units": self.units, "positions": self.positions}
+
+
+@register("additive")
+class Additive(Score):
+    """e_ij = v^T tanh(W q_i + U h_j + b) (Bahdanau et al. 2015, A.1.2; the bias b is ours).
+
+    Luong's concat, v^T tanh(W [q; h]), is the same: a product with what stands side by side is the sum of two.
+    """
+
+    def width(self, query: int, memory: int) -> int:
+        return self.units
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        self.query_kernel = self.weight("query_kernel", query_shape[-1], self.units)
+        self.key_kernel = self.weight("key_kernel", memory_shape[-1], self.units)
+        self.key_bias = self.weight("key_bias", self.units, initializer="zeros")
+        self.energy_kernel = self.weight("energy_kernel", self.units, 1)
+        super().build(query_shape, memory_shape)
+
+    def project(self, query: Tensor) -> Tensor:
+        return self.product(query, self.query_kernel)
+
+    def keys(self, memory: Tensor) -> Tensor:
+        return self.product(memory, self.key_kernel) + ops.cast(self.key_bias, self.compute_dtype)
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        projected = ops.cast(projected, self.compute_dtype)
+        hidden = ops.tanh(keys[:, None] + projected[:, :, None])  # [batch, queries, positions, units]
+        return ops.squeeze(ops.matmul(ops.cast(hidden, "float32"), self.energy_kernel), axis=-1)
+
+
+@register("dot")
+class Dot(Score):
+    """e_ij = q_i . h_j (Luong et al. 2015, eq. 8)."""
+
+    equal_widths = True
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        return ops.cast(inner_products(ops.cast(projected, keys.dtype), keys), "float32")
+
+
+@register("scaled_dot")
+class ScaledDot(Dot):
+    """e_ij = q_i . h_j / sqrt(width) (Vaswani et al. 2017, eq. 1)."""
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        return super().compare(projected, keys) / float(keys.shape[-1]) ** 0.5
+
+
+@register("general")
+class General(Dot):
+    """e_ij = q_i^T W h_j (Luong et al. 2015, eq. 8): the query is projected to where the memory lives."""
+
+    equal_widths = False
+
+    def width(self, query: int, memory: int) -> int:
+        return memory
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        self.query_kernel = self.weight("query_kernel", query_shape[-1], memory_shape[-1])
+        super().build(query_shape, memory_shape)
+
+    def project(self, query: Tensor) -> Tensor:
+        return self.product(query, self.query_kernel)
+
+
+@register("gaussian")
+class Gaussian(Score):
+    """e_ij = -((q_i - h_j) w)^2 / 2 summed over the width, the exponent of a Gaussian kernel whose inverse width w is
+    learned (Nadaraya 1964 and Watson 1964 with w = 1).
+
+    At first w = width^(-1/4), which is 1 for a single number and gives scaled dot products' spread for vectors.
+    """
+
+    equal_widths = True
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        first = keras.initializers.Constant(float(memory_shape[-1]) ** -0.25)
+        self.inverse_width = self.weight("inverse_width", initializer=first)
+        super().build(query_shape, memory_shape)
+
+    def keys(self, memory: Tensor) -> Tensor:
+        return ops.cast(memory, "float32")  # differences of squares need its digits
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        projected = ops.cast(projected, "float32")
+        squares = ops.sum(projected**2, axis=-1)[:, :, None] + ops.sum(keys**2, axis=-1)[:, None, :]
+        return -0.5 * self.inverse_width**2 * (squares - 2 * inner_products(projected, keys))
+
+
+@register("location")
+class Location(Score):
+    """e_ij = (W q_i)_j: where to look is known from the query alone (Luong et al. 2015, eq. 9).
+
+    Positions from `positions` on are never looked at.
+    """
+
+    def width(self, query: int, memory: int) -> int:
+        return self.positions
+
+    def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        self.query_kernel = self.weight("query_kernel", query_shape[-1], self.positions)
+        super().build(query_shape, memory_shape)
+
+    def project(self, query: Tensor) -> Tensor:
+        return self.product(query, self.query_kernel)
+
+    def keys(self, memory: Tensor) -> Tensor:
+        return memory[:, :, :1]  # nothing but how many positions there are
+
+    def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        places = ops.arange(ops.shape(keys)[1], dtype="int32")
+        energies = ops.take(ops.cast(projected, "float32"), ops.minimum(places, self.positions - 1), axis=-1)
+        return ops.where(places < self.positions, energies, MASKED)

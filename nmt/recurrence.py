@@ -1,0 +1,98 @@
+"""What recurrences are made of: the cells, and kernels whose gradients are formed once for all steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt.attention import Tensor
+
+
+def gru(inputs: Tensor, recurrent: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
+    """The state after a step of a GRU (Cho et al. 2014), its reset gate applied after the recurrent product, as cuDNN
+    does, so that the state is multiplied once.
+
+    Args:
+        inputs, recurrent: shares of input and state in update gate, reset gate and candidate, [batch, 3 units].
+        bias: of the state's share in the candidate, [units].
+        hidden: state before, [batch, units].
+    """
+    # Split, not sliced: the gradient of a slice is a full-size tensor at each step.
+    input_update, input_reset, input_candidate = ops.split(inputs, 3, axis=-1)
+    state_update, state_reset, state_candidate = ops.split(recurrent, 3, axis=-1)
+    update = ops.sigmoid(input_update + state_update)
+    candidate = ops.tanh(input_candidate + ops.sigmoid(input_reset + state_reset) * (state_candidate + bias))
+    return (1 - update) * hidden + update * candidate
+
+
+def lstm(gates: Tensor, carry: Tensor) -> tuple[Tensor, Tensor]:
+    """State and carry after a step of an LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
+
+    Args:
+        gates: input, forget, candidate and output, [batch, 4 units].
+        carry: before, [batch, units].
+    """
+    into, keep, new, out = ops.split(gates, 4, axis=-1)
+    carry = ops.sigmoid(keep) * carry + ops.sigmoid(into) * ops.tanh(new)
+    return ops.sigmoid(out) * ops.tanh(carry), carry
+
+
+class LoopKernel:
+    """A kernel as the body of a scan uses it.
+
+    In y_t = share_t + x_t K, where share_t was computed outside of the loop, the gradient by share_t is that by y_t. So
+    that of K, the sum over t of x_t^T dy_t, is one product of what was stacked over all steps: `give_gradient` hangs it
+    on the shares. Inside the loop K is a constant. Left to TensorFlow, each step of the way back forms a gradient as
+    large as the kernel and adds it up in memory, and each step casts the kernel anew. On JAX, whose compiler takes
+    constants out of loops, this is a plain kernel.
+
+    Args:
+        kernel: float32 [inputs, outputs].
+        dtype: that products are formed in.
+    """
+
+    def __init__(self, kernel: Any, dtype: str) -> None:
+        self.kernel = ops.convert_to_tensor(kernel)
+        self.apart = keras.backend.backend() == "tensorflow"
+        self.constant = ops.cast(ops.stop_gradient(self.kernel) if self.apart else self.kernel, dtype)
+        self.inputs: Tensor | None = None
+
+    def product(self, values: Tensor) -> Tensor:
+        """values [batch, inputs] @ kernel, float32 [batch, outputs]."""
+        return ops.cast(ops.matmul(ops.cast(values, self.constant.dtype), self.constant), "float32")
+
+    def give_gradient(
+        self, shares: Tensor, of_outputs: Callable[[Tensor], Tensor] = lambda gradient: gradient
+    ) -> Tensor:
+        """The shares [steps, batch, width] as they are; their gradient gives the kernel its own.
+
+        Args:
+            shares: what products with the kernel are added to.
+            of_outputs: takes the gradient by the outputs [..., outputs] from that by the shares [..., width].
+        """
+        if not self.apart:
+            return shares
+
+        def forward(shares: Tensor, kernel: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
+            def gradient(upstream: Tensor) -> tuple[Tensor, Tensor]:
+                # Called on the way back, when the inputs of all steps are known.
+                by_outputs = ops.cast(of_outputs(upstream), self.constant.dtype)
+                inputs = ops.reshape(ops.cast(self.inputs, self.constant.dtype), (-1, kernel.shape[0]))
+                by_outputs = ops.reshape(by_outputs, (-1, kernel.shape[1]))
+                return upstream, ops.cast(ops.matmul(ops.transpose(inputs), by_outputs), "float32")
+
+            return shares, gradient
+
+        return ops.custom_gradient(forward)(shares, self.kernel)
+
+    def saw(self, inputs: Tensor) -> None:
+        """Tells what it multiplied, [steps, batch, inputs], after the scan."""
+        self.inputs = inputs
+
+
+def before(states: Tensor, first: Tensor) -> Tensor:
+    """Of states after each step, [steps, batch, width], those before each step."""
+    return ops.concatenate([first[None], states[:-1]], axis=0)

@@ -1,0 +1,314 @@
+"""The Transformer (Vaswani et al. 2017): encoder and decoder of attention alone.
+
+Layer normalisation stands before each sublayer and once behind the last one (Xiong et al. 2020), which needs no long
+warm-up; all else is the paper's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from nmt.attention import KeysValues, MultiHeadAttention, Tensor, causal_mask, context_vectors, sinusoids
+from nmt.config import TransformerConfig
+from nmt.encoder import Encoded
+
+
+class TransformerSource(NamedTuple):
+    """An encoded source sentence as the decoder reads it; the same at every step."""
+
+    layers: tuple[KeysValues, ...]
+    """The memory's keys and values for the attention of each decoder layer."""
+    mask: Tensor
+    """Boolean [batch, positions], true at real positions."""
+
+
+class TransformerState(NamedTuple):
+    """What one step hands to the next; search reorders it along the batch and reads `weights`."""
+
+    output: Tensor
+    """Of the last layer at this step, [batch, width]."""
+    weights: Tensor
+    """Attention to the source, heads averaged, float32 [batch, positions]."""
+    time: Tensor
+    """Steps made, int32 [batch]."""
+    layers: tuple[KeysValues, ...]
+    """Keys and values of the steps so far, for each layer, each [batch, heads, longest, width / heads]."""
+
+
+class Positions(keras.layers.Layer):
+    """Adds to a sequence where in it each vector stands.
+
+    Args:
+        kind: "sinusoidal" or "learned".
+        longest: positions that have an embedding where it is learned; those behind share the last one's.
+    """
+
+    def __init__(self, kind: str, longest: int, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.kind, self.longest = kind, longest
+
+    def build(self, values_shape: tuple) -> None:
+        if self.kind == "learned":
+            shape = (self.longest, values_shape[-1])
+            self.table = self.add_weight(shape=shape, initializer="random_normal", autocast=False, name="table")
+        self.built = True
+
+    def call(self, values: Tensor, positions: Tensor) -> Tensor:
+        """values [..., width], positions integer [...] or broadcastable -> their sum, in the compute type."""
+        if self.kind == "learned":
+            told = ops.take(self.table, ops.minimum(positions, self.longest - 1), axis=0)
+        else:
+            told = sinusoids(positions, values.shape[-1])
+        return ops.cast(values, self.compute_dtype) + ops.cast(told, self.compute_dtype)
+
+
+class Sublayers(keras.layers.Layer):
+    """What layers of encoder and decoder have in common: normalisation before a sublayer, dropout on what it adds.
+
+    Args:
+        config: sizes.
+        names: of the sublayers, each of which gets a normalisation of its own.
+        dropout: rate, on what a sublayer adds.
+        seed: of the dropout masks.
+    """
+
+    def __init__(
+        self, config: TransformerConfig, names: tuple[str, ...], dropout: float, seed: int, **kwargs: Any
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.config = config
+        policy = self.dtype_policy
+        self.norms = {name: keras.layers.LayerNormalization(dtype=policy, name=f"{name}_norm") for name in names}
+        self.attentions = {
+            name: MultiHeadAttention(config.heads, dtype=policy, name=name) for name in names if name != "feed_forward"
+        }
+        self.hidden = keras.layers.Dense(config.feed_forward, activation="relu", dtype=policy, name="hidden")
+        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype=policy)
+
+    def build(self, values_shape: tuple, *_: Any) -> None:
+        for norm in self.norms.values():
+            norm.build(values_shape)
+        for attention in self.attentions.values():
+            attention.build(values_shape, values_shape)
+        self.output_layer = keras.layers.Dense(values_shape[-1], dtype=self.dtype_policy, name="output")
+        self.hidden.build(values_shape)
+        self.output_layer.build((*values_shape[:-1], self.config.feed_forward))
+        self.built = True
+
+    def normalized(self, values: Tensor, name: str) -> Tensor:
+        """The values as the sublayer of that name reads them."""
+        return self.norms[name](values)
+
+    def added(self, values: Tensor, change: Tensor, training: bool) -> Tensor:
+        """The values with what a sublayer makes of them."""
+        return values + self.drop(change, training=training)
+
+    def feed_forward(self, values: Tensor, training: bool) -> Tensor:
+        """Each position's own network, two layers with a rectifier between (eq. 2)."""
+        change = self.output_layer(self.hidden(self.normalized(values, "feed_forward")))
+        return self.added(values, change, training)
+
+
+class EncoderLayer(Sublayers):
+    """Self-attention over the source, then each position's own network."""
+
+    def __init__(self, config: TransformerConfig, dropout: float, seed: int, **kwargs: Any) -> None:
+        super().__init__(config, ("self_attention", "feed_forward"), dropout, seed, **kwargs)
+
+    def call(self, values: Tensor, mask: Tensor, training: bool) -> Tensor:
+        """values [batch, positions, width], mask [batch, positions] -> as the values."""
+        attention, read = self.attentions["self_attention"], self.normalized(values, "self_attention")
+        change, _ = attention(read, attention.memorize(read), mask[:, None, None])
+        return self.feed_forward(self.added(values, change, training), training)
+
+
+class DecoderLayer(Sublayers):
+    """Self-attention over the target so far, attention to the source, then each position's own network."""
+
+    def __init__(self, config: TransformerConfig, dropout: float, seed: int, **kwargs: Any) -> None:
+        super().__init__(config, ("self_attention", "attention", "feed_forward"), dropout, seed, **kwargs)
+
+    def memorize(self, memory: Tensor) -> KeysValues:
+        """Keys and values of the encoded source."""
+        return self.attentions["attention"].memorize(memory)
+
+    def remember(self, values: Tensor) -> KeysValues:
+        """Keys and values of target steps, [batch, steps, width]."""
+        return self.attentions["self_attention"].memorize(self.normalized(values, "self_attention"))
+
+    def call(
+        self, values: Tensor, past: KeysValues, past_mask: Tensor, source: KeysValues, mask: Tensor, training: bool
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Args:
+            values: steps, [batch, steps, width].
+            past: `remember` of all steps that may be seen.
+            past_mask: boolean, which step sees which, broadcastable to [batch, heads, steps, all steps].
+            source: `memorize` of the source.
+            mask: boolean [batch, positions].
+
+        Returns:
+            As the values, and attention to the source, float32 [batch, heads, steps, positions].
+        """
+        read = self.normalized(values, "self_attention")
+        change, _ = self.attentions["self_attention"](read, past, past_mask)
+        values = self.added(values, change, training)
+        read = self.normalized(values, "attention")
+        change, weights = self.attentions["attention"](read, source, mask[:, None, None])
+        values = self.added(values, change, training)
+        return self.feed_forward(values, training), weights
+
+
+@keras.saving.register_keras_serializable("nmt")
+class TransformerEncoder(keras.layers.Layer):
+    """Layers of self-attention over the embedded source.
+
+    Args:
+        config: sizes.
+        dropout: rate, on what each sublayer adds.
+        seed: of the dropout masks.
+    """
+
+    def __init__(self, config: TransformerConfig, dropout: float = 0.0, seed: int = 0, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.config, self.rate, self.seed = config, dropout, seed
+        policy = self.dtype_policy
+        self.positions = Positions(config.positions, config.longest, dtype=policy, name="positions")
+        self.layers = [
+            EncoderLayer(config, dropout, seed + i, dtype=policy, name=f"layer_{i + 1}")
+            for i in range(config.encoder_layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(dtype=policy, name="norm")
+
+    def build(self, values_shape: tuple, *_: Any) -> None:
+        for layer in (self.positions, *self.layers, self.norm):
+            layer.build(values_shape)
+        self.built = True
+
+    def call(self, values: Tensor, lengths: Tensor, training: bool = False) -> Encoded:
+        """Embedded source [batch, positions, width] and lengths [batch] -> `Encoded`; the final state is the memory's
+        average, for a recurrent decoder to begin with."""
+        places = ops.arange(ops.shape(values)[1], dtype="int32")
+        mask = places[None, :] < ops.cast(lengths, "int32")[:, None]
+        values = self.positions(values, places)
+        for layer in self.layers:
+            values = layer(values, mask, training=training)
+        memory = self.norm(values)
+        shares = ops.cast(mask, "float32") / ops.maximum(ops.cast(lengths, "float32"), 1.0)[:, None]
+        return Encoded(memory, ops.squeeze(context_vectors(shares[:, None], memory), axis=1))
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"config": dataclasses.asdict(self.config), "dropout": self.rate, "seed": self.seed}
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> TransformerEncoder:
+        return cls(**{**config, "config": TransformerConfig(**config["config"])})
+
+
+@keras.saving.register_keras_serializable("nmt")
+class TransformerDecoder(keras.layers.Layer):
+    """Layers of self-attention over the target so far and of attention to the source.
+
+    Training runs all steps at once; a step of search reads the keys and values of the steps before from its state.
+
+    Args:
+        config: sizes.
+        dropout: rate, on what each sublayer adds.
+        seed: of the dropout masks.
+    """
+
+    def __init__(self, config: TransformerConfig, dropout: float = 0.0, seed: int = 0, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.config, self.rate, self.seed = config, dropout, seed
+        policy = self.dtype_policy
+        self.aligned = (config.alignment_layer or max(config.decoder_layers - 1, 1)) - 1
+        self.positions = Positions(config.positions, config.longest, dtype=policy, name="positions")
+        self.layers = [
+            DecoderLayer(config, dropout, seed + i, dtype=policy, name=f"layer_{i + 1}")
+            for i in range(config.decoder_layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(dtype=policy, name="norm")
+
+    def build(self, embedded_shape: tuple, *_: Any) -> None:
+        for layer in (self.positions, *self.layers, self.norm):
+            layer.build(embedded_shape)
+        self.built = True
+
+    def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> TransformerSource:
+        """What a step reads of the encoder, computed once a sentence; the final state is of no interest."""
+        return TransformerSource(tuple(layer.memorize(memory) for layer in self.layers), mask)
+
+    def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:
+        """No steps yet, and room for `longest`."""
+        batch, width = ops.shape(final)[0], final.shape[-1]
+        shape = (batch, self.config.heads, longest, width // self.config.heads)
+        layers = tuple(
+            KeysValues(ops.zeros(shape, self.compute_dtype), ops.zeros(shape, self.compute_dtype)) for _ in self.layers
+        )
+        weights = ops.zeros_like(ops.cast(source.mask, "float32"))
+        return TransformerState(
+            ops.zeros((batch, width), self.compute_dtype), weights, ops.zeros((batch,), "int32"), layers
+        )
+
+    def piece_share(self, embedded: Tensor) -> Tensor:
+        """What a step reads of the previous piece: its embedding as it is."""
+        return embedded
+
+    def step(self, state: TransformerState, embedded: Tensor, source: TransformerSource) -> TransformerState:
+        """One step of search.
+
+        Args:
+            state: of the step before.
+            embedded: embedding of the previous piece, [batch, width].
+            source: encoded source sentence.
+        """
+        longest = ops.shape(state.layers[0].keys)[2]
+        places = ops.arange(longest, dtype="int32")
+        now = (places == state.time[:, None])[:, None, :, None]  # [batch, 1, longest, 1]
+        seen = (places <= state.time[:, None])[:, None, None, :]
+        values, past, weights = self.positions(embedded, state.time)[:, None], [], []
+        for layer, before, memory in zip(self.layers, state.layers, source.layers, strict=True):
+            new = layer.remember(values)
+            past.append(KeysValues(*(ops.where(now, value, old) for value, old in zip(new, before, strict=True))))
+            values, paid = layer(values, past[-1], seen, memory, source.mask, training=False)
+            weights.append(paid)
+        attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)
+        return TransformerState(self.norm(values)[:, 0], attention, state.time + 1, tuple(past))
+
+    def readout(self, state: TransformerState, embedded: Tensor) -> Tensor:
+        """What the output layer multiplies, in the compute type."""
+        return state.output
+
+    def call(
+        self, embedded: Tensor, memory: Tensor, final: Tensor, mask: Tensor, training: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Teacher forcing: all steps of a target sentence whose pieces are known.
+
+        Args:
+            embedded: embeddings of the target shifted right, [batch, steps, width].
+            memory, final: of the encoder, [batch, positions, width] and [batch, width].
+            mask: boolean [batch, positions].
+
+        Returns:
+            Read-outs [batch, steps, width] and attention weights, float32 [batch, steps, positions].
+        """
+        source = self.source(memory, final, mask)
+        steps = ops.shape(embedded)[1]
+        values, weights = self.positions(embedded, ops.arange(steps, dtype="int32")), []
+        for layer, read in zip(self.layers, source.layers, strict=True):
+            values, paid = layer(values, layer.remember(values), causal_mask(steps), read, mask, training=training)
+            weights.append(paid)
+        return self.norm(values), ops.mean(weights[self.aligned], axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"config": dataclasses.asdict(self.config), "dropout": self.rate, "seed": self.seed}
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> TransformerDecoder:
+        return cls(**{**config, "config": TransformerConfig(**config["config"])})

@@ -1,0 +1,57 @@
+"""Kernels of a recurrence: gradients formed once for all steps are those that a plain scan gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt import recurrence
+from nmt.config import AttentionConfig, DropoutConfig
+
+SOURCE = np.array([[4, 7, 9, 5, 11, 3], [6, 8, 3, 0, 0, 0]], np.int32)
+TARGET = np.array([[2, 5, 6, 11, 7], [2, 9, 10, 0, 0]], np.int32)
+FOLLOWING = np.array([[5, 6, 11, 7, 3], [9, 10, 3, 0, 0]], np.int32)
+
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"cell": "lstm", "encoder_layers": 2},
+    {"decoder": "luong"},
+    {"decoder": "luong", "cell": "lstm", "input_feeding": False},
+    {"attention": AttentionConfig(score="none")},
+    {"dropout": DropoutConfig(embedding=0, encoder=0, readout=0, state=0.5, context=0.5)},
+]
+
+
+@pytest.mark.parametrize("changes", KINDS)
+def test_gradients_are_those_of_a_plain_scan(
+    changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gradients() -> tuple[float, list[np.ndarray]]:
+        model = make_model(**changes)
+
+        @tf.function(autograph=False)
+        def compute() -> Any:
+            with tf.GradientTape() as tape:
+                loss = model.total_loss(SOURCE, TARGET, FOLLOWING, 0.1)
+            return loss, tape.gradient(loss, model.trainable_variables)
+
+        loss, found = compute()
+        return float(loss), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found]
+
+    loss, found = gradients()
+    plain_kernel = recurrence.LoopKernel.__init__
+
+    def plain(self: Any, kernel: Any, dtype: str) -> None:
+        plain_kernel(self, kernel, dtype)
+        self.apart, self.constant = False, tf.cast(self.kernel, dtype)
+
+    monkeypatch.setattr(recurrence.LoopKernel, "__init__", plain)
+    expected_loss, expected = gradients()
+    assert loss == pytest.approx(expected_loss, rel=1e-6)
+    for one, two in zip(found, expected, strict=True):
+        assert np.abs(two).max() > 0
+        np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)

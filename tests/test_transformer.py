@@ -1,0 +1,212 @@
+"""Multi-head attention and the Transformer against NumPy; positions; steps against the teacher-forced pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from nmt.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
+from nmt.config import ConfigError, ModelConfig, TransformerConfig
+from nmt.tokenizer import PAD
+from nmt.transformer import Positions, TransformerDecoder, TransformerEncoder
+
+BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
+RANDOM = np.random.default_rng(3)
+MEMORY = RANDOM.normal(size=(BATCH, POSITIONS, WIDTH)).astype(np.float32)
+QUERIES = RANDOM.normal(size=(BATCH, STEPS, WIDTH)).astype(np.float32)
+LENGTHS = np.array([5, 3, 1])
+MASK = np.arange(POSITIONS) < LENGTHS[:, None]
+SMALL = TransformerConfig(encoder_layers=2, decoder_layers=2, heads=2, feed_forward=10)
+
+
+def softmax(energies: np.ndarray) -> np.ndarray:
+    exponents = np.exp(energies - energies.max(axis=-1, keepdims=True))
+    return exponents / exponents.sum(axis=-1, keepdims=True)
+
+
+@pytest.fixture
+def make_heads(scramble: Callable[..., None]) -> Callable[..., MultiHeadAttention]:
+    def make(heads: int, dtype: str = "float32") -> MultiHeadAttention:
+        layer = MultiHeadAttention(heads, dtype=dtype)
+        layer.build((None, None, WIDTH), (None, None, WIDTH))
+        scramble(layer)
+        return layer
+
+    return make
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_every_head_is_scaled_dot_attention_in_its_own_slice(heads: int, make_heads: Callable) -> None:
+    layer = make_heads(heads)
+    kernel = {v.path.split("/")[-1]: np.asarray(v.value, np.float64) for v in layer.trainable_variables}
+    found, weights = layer(QUERIES, layer.memorize(MEMORY), MASK[:, None, None])
+    q, k, v = (
+        values @ kernel[f"{name}_kernel"] + kernel[f"{name}_bias"]
+        for name, values in (("query", QUERIES), ("key", MEMORY), ("value", MEMORY))
+    )
+    size = WIDTH // heads
+    for row in range(BATCH):
+        contexts = []
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            real = MASK[row]
+            expected = softmax(q[row][:, part] @ k[row][real][:, part].T / np.sqrt(size))
+            np.testing.assert_allclose(np.asarray(weights)[row, head][:, real], expected, atol=1e-5)
+            contexts.append(expected @ v[row][real][:, part])
+        joined = np.concatenate(contexts, axis=-1) @ kernel["output_kernel"] + kernel["output_bias"]
+        np.testing.assert_allclose(found[row], joined, atol=2e-5)
+    assert not np.asarray(weights)[np.broadcast_to(~MASK[:, None, None], weights.shape)].any()
+
+
+def test_one_head_with_projections_that_change_nothing_is_the_scaled_dot_score() -> None:
+    heads, plain = MultiHeadAttention(1), Attention("scaled_dot")
+    heads.build((None, None, WIDTH), (None, None, WIDTH))
+    plain.build((None, None, WIDTH), (None, None, WIDTH))
+    for name in ("query", "key", "value", "output"):
+        getattr(heads, f"{name}_kernel").assign(np.eye(WIDTH))
+    context, weights = plain(QUERIES[:, 0], MEMORY, plain.keys(MEMORY), MASK)
+    found, many = heads(QUERIES[:, :1], heads.memorize(MEMORY), MASK[:, None, None])
+    np.testing.assert_allclose(found[:, 0], context, atol=1e-5)
+    np.testing.assert_allclose(many[:, 0, 0], weights, atol=1e-6)
+
+
+def test_heads_have_to_divide_the_width() -> None:
+    with pytest.raises(ValueError, match="3 heads do not divide a width of 8"):
+        MultiHeadAttention(3).build((None, None, 8), (None, None, 8))
+    with pytest.raises(ConfigError, match="embedding is 12: a Transformer of 4 heads needs a multiple of 8"):
+        ModelConfig(architecture="transformer", embedding=12)
+
+
+def test_sinusoids_are_the_papers() -> None:
+    found = np.asarray(sinusoids(np.arange(7), 6))
+    for position in range(7):
+        for i in range(3):
+            angle = position / 10000 ** (2 * i / 6)
+            np.testing.assert_allclose(found[position, 2 * i : 2 * i + 2], [np.sin(angle), np.cos(angle)], atol=1e-5)
+
+
+def test_a_shift_of_positions_is_a_rotation_of_their_sinusoids() -> None:
+    """Why they were chosen: the offset of two positions can be read off by a linear map (Vaswani et al. 2017, 3.5)."""
+    codes = np.asarray(sinusoids(np.arange(20), 4), np.float64)
+    products = codes @ codes.T
+    for offset in range(1, 5):
+        np.testing.assert_allclose(np.diagonal(products, offset), products[0, offset], atol=1e-5)
+
+
+def test_learned_positions_behind_the_last_share_its_embedding() -> None:
+    layer = Positions("learned", 3)
+    layer.build((None, None, 4))
+    found = np.asarray(layer(np.zeros((1, 5, 4), np.float32), np.arange(5)))[0]
+    np.testing.assert_array_equal(found[:3], layer.table.value)
+    np.testing.assert_array_equal(found[3:], [found[2]] * 2)
+    assert len(np.unique(found, axis=0)) == 3
+
+
+def test_a_step_sees_itself_and_those_before_it() -> None:
+    np.testing.assert_array_equal(causal_mask(3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+
+
+def test_the_encoder_layer_is_the_papers_with_normalisation_first(scramble: Callable[..., None]) -> None:
+    encoder = TransformerEncoder(TransformerConfig(encoder_layers=1, heads=1, feed_forward=10))
+    encoder.build((None, None, WIDTH))
+    scramble(encoder)
+    w = {v.path.split("layer_1/")[-1]: np.asarray(v.value, np.float64) for v in encoder.trainable_variables}
+
+    def normal(values: np.ndarray, name: str) -> np.ndarray:
+        centred = values - values.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt(values.var(axis=-1, keepdims=True) + 1e-3)
+        return centred / deviation * w[f"{name}/gamma"] + w[f"{name}/beta"]
+
+    memory, final = encoder(MEMORY, LENGTHS)
+    outer = next(name.removesuffix("/gamma") for name in w if name.endswith("norm/gamma") and "_norm" not in name)
+    for row, length in enumerate(LENGTHS):
+        x = MEMORY[row, :length] + np.asarray(sinusoids(np.arange(length), WIDTH))
+        read = normal(x, "self_attention_norm")
+        q, k, v = (
+            read @ w[f"self_attention/{n}_kernel"] + w[f"self_attention/{n}_bias"] for n in ("query", "key", "value")
+        )
+        mixed = softmax(q @ k.T / np.sqrt(WIDTH)) @ v
+        x = x + mixed @ w["self_attention/output_kernel"] + w["self_attention/output_bias"]
+        hidden = np.maximum(normal(x, "feed_forward_norm") @ w["hidden/kernel"] + w["hidden/bias"], 0)
+        x = x + hidden @ w["output/kernel"] + w["output/bias"]
+        expected = normal(x, outer)
+        np.testing.assert_allclose(np.asarray(memory)[row, :length], expected, atol=1e-4)
+        np.testing.assert_allclose(np.asarray(final)[row], expected.mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 0.05)])
+def test_unrolled_steps_equal_the_teacher_forced_pass(
+    scramble: Callable[..., None], positions: Any, dtype: str, tolerance: float
+) -> None:
+    config = TransformerConfig(decoder_layers=2, heads=2, feed_forward=10, positions=positions)
+    decoder = TransformerDecoder(config, dtype=dtype)
+    decoder.build((None, None, WIDTH))
+    scramble(decoder, scale=0.3)
+    readouts, weights = decoder(QUERIES, MEMORY, MEMORY[:, 0], MASK)
+    source = decoder.source(MEMORY, MEMORY[:, 0], MASK)
+    state = decoder.initial_state(MEMORY[:, 0], source, STEPS + 2)
+    for step in range(STEPS):
+        state = decoder.step(state, decoder.piece_share(QUERIES[:, step]), source)
+        read = decoder.readout(state, QUERIES[:, step])
+        np.testing.assert_allclose(np.asarray(read, "f"), np.asarray(readouts[:, step], "f"), atol=tolerance)
+        np.testing.assert_allclose(state.weights, weights[:, step], atol=tolerance)
+    np.testing.assert_allclose(np.sum(weights, axis=-1), 1.0, atol=1e-5)
+
+
+def test_a_step_reads_nothing_of_the_steps_to_come(scramble: Callable[..., None]) -> None:
+    decoder = TransformerDecoder(SMALL)
+    decoder.build((None, None, WIDTH))
+    scramble(decoder, scale=0.3)
+    changed = QUERIES.copy()
+    changed[:, 2:] += RANDOM.normal(size=changed[:, 2:].shape)
+    (one, one_weights), (two, two_weights) = (decoder(q, MEMORY, MEMORY[:, 0], MASK) for q in (QUERIES, changed))
+    np.testing.assert_allclose(one[:, :2], two[:, :2], atol=1e-6)
+    np.testing.assert_allclose(one_weights[:, :2], two_weights[:, :2], atol=1e-6)
+    assert np.abs(one[:, 2] - two[:, 2]).max() > 1e-3
+
+
+def test_the_layer_that_aligns_can_be_chosen(scramble: Callable[..., None]) -> None:
+    def weights(layer: int) -> np.ndarray:
+        decoder = TransformerDecoder(TransformerConfig(decoder_layers=3, heads=2, alignment_layer=layer))
+        decoder.build((None, None, WIDTH))
+        scramble(decoder, scale=0.3)
+        return np.asarray(decoder(QUERIES, MEMORY, MEMORY[:, 0], MASK)[1])
+
+    first, second, third, chosen = (weights(layer) for layer in (1, 2, 3, 0))
+    np.testing.assert_array_equal(chosen, second)
+    assert np.abs(first - second).max() > 1e-3
+    assert np.abs(second - third).max() > 1e-3
+    with pytest.raises(ConfigError, match="alignment_layer is 4: expected 0, or a layer from 1 to 3"):
+        TransformerConfig(alignment_layer=4)
+
+
+@pytest.mark.parametrize("kind", [TransformerEncoder, TransformerDecoder])
+def test_the_configuration_makes_the_same_layer(kind: Any) -> None:
+    layer = kind(SMALL, dropout=0.25, seed=3, dtype="mixed_bfloat16")
+    copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert copy.get_config() == layer.get_config()
+    assert copy.config == SMALL
+
+
+def test_residual_dropout_works_in_training_alone(scramble: Callable[..., None]) -> None:
+    encoder = TransformerEncoder(SMALL, dropout=0.5)
+    encoder.build((None, None, WIDTH))
+    scramble(encoder, scale=0.3)
+    exact = np.asarray(encoder(MEMORY, LENGTHS).memory)
+    one, two = (np.asarray(encoder(MEMORY, LENGTHS, training=True).memory) for _ in range(2))
+    assert np.abs(one - exact).max() > 1e-2
+    assert np.abs(one - two).max() > 1e-2
+    np.testing.assert_array_equal(encoder(MEMORY, LENGTHS).memory, exact)
+
+
+def test_parameters_counted_by_hand(make_model: Callable) -> None:
+    """Width 8, hidden layer 10: attention 4 (8 x 8 + 8) = 288, network 8 x 10 + 10 + 10 x 8 + 8 = 178, norm 16."""
+    model = make_model(architecture="transformer", embedding=8, transformer=SMALL)
+    encoder, decoder = 288 + 178 + 2 * 16, 2 * 288 + 178 + 3 * 16
+    assert model.count_params() == 2 * encoder + 16 + 2 * decoder + 16 + 12 * 8 + 12
+    assert PAD == 0
