@@ -41,6 +41,15 @@ def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -
     return from_dict(RunConfig, merged)
 
 
+def load_fields(path: str | Path) -> dict[str, Any]:
+    """The fields that a YAML or JSON file sets, their names checked; empty groups are left out.
+
+    Raises:
+        ConfigError: as `load_config`.
+    """
+    return _read(Path(path))
+
+
 def _parser() -> ArgumentParser:
     from jsonargparse import ArgumentParser, set_parsing_settings
 

@@ -1,0 +1,16 @@
+"""Variants of a configuration, trained and measured side by side: same text, same budget, several seeds."""
+
+from nmt.comparison.plan import ComparisonError, Plan, Trial, read_plan
+from nmt.comparison.report import write_report
+from nmt.comparison.trials import Outcome, read_outcomes, run_trials
+
+__all__ = [
+    "ComparisonError",
+    "Outcome",
+    "Plan",
+    "Trial",
+    "read_outcomes",
+    "read_plan",
+    "run_trials",
+    "write_report",
+]

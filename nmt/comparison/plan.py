@@ -1,0 +1,136 @@
+"""What is compared: a file of variants, read and checked before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
+
+
+class ComparisonError(NmtError):
+    """A file of variants that cannot be compared, or a trial that failed; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """What the trained variants are measured on."""
+
+    source: str
+    target: str
+    alignment: str = ""
+    """Gold links in Pharaoh format; empty: alignments are not measured."""
+    tokenize: str = "13a"
+    """sacreBLEU's tokenizer."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One variant with one seed."""
+
+    variant: str
+    seed: int
+    config: RunConfig
+
+    @property
+    def name(self) -> str:
+        """Of its run directory and files."""
+        return f"{self.variant}-{self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials, seed after seed, so that whatever is done of them compares all variants alike."""
+
+    test: TestSet
+    variants: tuple[str, ...]
+    """In the order of the file; the first is what the others are compared with."""
+    trials: tuple[Trial, ...]
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What each variant changes."""
+    about: str = ""
+    """What the comparison is about, for the report."""
+
+
+def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
+    """Reads a YAML file with these fields:
+
+        about:     one line for the report
+        config:    configuration file that all variants begin with
+        common:    fields over it, for all of them
+        test:      source, target, and alignment and tokenize if need be
+        seeds:     how many (1, 2, ...)
+        variants:  names, each with the fields that it changes
+
+    Args:
+        path: the file; the paths in it are relative to the working directory.
+        output: directory of the comparison; runs go into `runs` below it.
+        seeds: instead of the file's.
+
+    Raises:
+        ComparisonError, ConfigError: a field that is missing, unknown, or a variant that is no configuration.
+    """
+    from nmt.cli.configuration import load_fields
+
+    values = _fields(path)
+    common = _merged(load_fields(values["config"]) if values["config"] else {}, values["common"])
+    variants = values["variants"]
+    if not isinstance(variants, dict) or not variants:
+        raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
+    known = {f.name for f in fields(TestSet)}
+    test = values["test"]
+    if not isinstance(test, dict) or not {"source", "target"} <= set(test) <= known:
+        raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
+    count = seeds or values["seeds"]
+    changes = {str(name): change or {} for name, change in variants.items()}
+    trials = [
+        Trial(name, seed, _config(path, name, _merged(common, change), seed, output))
+        for seed in range(1, count + 1)
+        for name, change in changes.items()
+    ]
+    return Plan(TestSet(**test), tuple(changes), tuple(trials), changes, str(values["about"]))
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        values = yaml.safe_load("\n".join(read_lines(str(path))))
+    except yaml.YAMLError as error:
+        raise ComparisonError(f"{path}: not valid YAML: {error}") from None
+    defaults = {"about": "", "config": "", "common": {}, "test": None, "seeds": 1, "variants": None}
+    if not isinstance(values, dict) or not set(values) <= set(defaults):
+        unknown = ", ".join(sorted(set(values) - set(defaults))) if isinstance(values, dict) else "no fields"
+        raise ComparisonError(f"{path}: {unknown}: expected the fields {', '.join(defaults)}")
+    values = defaults | values
+    if not isinstance(values["seeds"], int) or values["seeds"] < 1:
+        raise ComparisonError(f"{path}: seeds is {values['seeds']}: expected a number from 1")
+    return values
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """The nested fields of `over` over those of `under`."""
+    return dict(under) | {
+        name: _merged(under.get(name) or {}, value) if isinstance(value, dict) else value
+        for name, value in over.items()
+    }
+
+
+def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:
+    try:
+        config: RunConfig = from_dict(RunConfig, values)
+        if "/" in variant:
+            raise ConfigError("expected a name without /")
+    except ConfigError as error:
+        raise ComparisonError(f"{path}: variant {variant}: {error}") from None
+    training = replace(config.training, seed=seed)
+    return replace(config, name=f"{variant}-{seed}", directory=str(output / "runs"), training=training)
+
+
+def fields_of(trial: Trial) -> dict[str, Any]:
+    """The trial's configuration as `nmt train --config` reads it."""
+    return to_dict(trial.config)

@@ -1,0 +1,147 @@
+"""Trials: each is trained and measured by the commands that a user runs, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt.comparison.plan import ComparisonError, Plan, Trial, fields_of
+from nmt.progress import Ticker, duration
+from nmt.run import Run, load_arrays, write_whole
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was measured of one trial."""
+
+    variant: str
+    seed: int
+    bleu: float
+    """Of the test set, 0 to 100."""
+    chrf: float
+    aer: float | None
+    """Of the test set's pairs, 0 to 1; None where there is no gold alignment."""
+    tokens_per_second: int
+    """Target tokens, in training."""
+    seconds: float
+    """Spent in training steps."""
+    steps: int
+    peak_memory_mib: int
+    parameters: int
+    precision: str
+    jobs: int
+    """Trials that ran at once."""
+
+
+def run_trials(plan: Plan, output: Path, jobs: int = 1) -> None:
+    """Runs what has not been run yet; each outcome is written when it is known, so a second call goes on.
+
+    Args:
+        plan: see `plan.read_plan`.
+        output: directory of the comparison.
+        jobs: trials at once, which share the cores between them.
+
+    Raises:
+        ComparisonError: a trial failed; the others that had begun are ended.
+    """
+    todo = [trial for trial in plan.trials if not _place(output, trial).exists()]
+    ticker = Ticker()
+    if len(todo) < len(plan.trials):
+        ticker.say(f"{len(plan.trials) - len(todo)} of {len(plan.trials)} trials are done already")
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(_run, trial, plan, output, jobs) for trial in todo]
+        try:
+            for done, future in enumerate(as_completed(waiting), start=1):
+                outcome = future.result()
+                left = ticker.seconds / done * (len(todo) - done)
+                aer = "" if outcome.aer is None else f", AER {outcome.aer:.3f}"
+                ticker.say(
+                    f"{done}/{len(todo)} {outcome.variant}, seed {outcome.seed}: BLEU {outcome.bleu:.2f}{aer}, "
+                    f"{outcome.tokens_per_second:,} tokens/s; about {duration(left)} left"
+                )
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
+    """Trains and evaluates by `nmt train` and `nmt evaluate`."""
+    config, log = output / "configs" / f"{trial.name}.json", output / "logs" / f"{trial.name}.log"
+    write_whole(config, json.dumps(fields_of(trial), indent=1).encode())
+    log.parent.mkdir(parents=True, exist_ok=True)
+    run, test = Path(trial.config.directory) / trial.name, plan.test
+    scores, translation = output / "scores" / f"{trial.name}.json", _translation(output, trial)
+    for place in (scores, translation):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    evaluation = ["evaluate", "--model", run, "--source", test.source, "--reference", test.target]
+    evaluation += ["--tokenize", test.tokenize, "--output", translation, "--json", scores]
+    evaluation += ["--gold", test.alignment] if test.alignment else []
+    with open(log, "a", encoding="utf-8") as file:
+        for command in (["train", "--config", config], evaluation):
+            result = subprocess.run(
+                [sys.executable, "-m", "nmt", *map(str, command)],
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=_environment(jobs),
+                check=False,
+            )
+            if result.returncode:
+                raise ComparisonError(f"{trial.name}: nmt {command[0]} ended with {result.returncode}, see {log}")
+    outcome = _outcome(trial, run, json.loads(scores.read_text(encoding="utf-8")), jobs)
+    write_whole(_place(output, trial), (json.dumps(asdict(outcome), indent=1) + "\n").encode())
+    return outcome
+
+
+def _environment(jobs: int) -> dict[str, str]:
+    """A share of the cores for each of the trials that run at once."""
+    if jobs == 1:
+        return dict(os.environ)
+    threads = str(max(1, len(os.sched_getaffinity(0)) // jobs))
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(names, threads)}
+
+
+def _outcome(trial: Trial, directory: Path, scores: dict[str, Any], jobs: int) -> Outcome:
+    run = Run.open(directory)
+    last = run.read_history()[-1]
+    alignment = scores.get("alignment")
+    return Outcome(
+        variant=trial.variant,
+        seed=trial.seed,
+        bleu=scores["bleu"]["value"],
+        chrf=scores["chrf"]["value"],
+        aer=None if alignment is None else alignment["aer"],
+        tokens_per_second=int(last["tokens_per_second"]),
+        seconds=float(last["seconds"]),
+        steps=int(last["step"]),
+        peak_memory_mib=int(last["peak_memory_mib"]),
+        parameters=int(sum(np.size(array) for array in load_arrays(run.best).values())),
+        precision=run.config.training.precision,
+        jobs=jobs,
+    )
+
+
+def _place(output: Path, trial: Trial) -> Path:
+    return output / "outcomes" / f"{trial.name}.json"
+
+
+def _translation(output: Path, trial: Trial) -> Path:
+    return output / "translations" / f"{trial.name}.txt"
+
+
+def read_outcomes(plan: Plan, output: Path) -> Iterator[tuple[Trial, Outcome, list[str]]]:
+    """Of the trials that are done: trial, outcome, and the test set's translations."""
+    for trial in plan.trials:
+        place = _place(output, trial)
+        if place.exists():
+            outcome = Outcome(**json.loads(place.read_text(encoding="utf-8")))
+            yield trial, outcome, _translation(output, trial).read_text(encoding="utf-8").splitlines()
