@@ -1,10 +1,11 @@
-"""The `nmt` command: train, translate, score, align, evaluate, explain.
+"""The `nmt` command: train, translate, score, align, evaluate, explain, compare.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -25,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     output any more. Whatever else goes wrong is a bug and keeps its traceback.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on how we compile
     warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # no path and no line of our code
     try:
         try:
@@ -58,6 +60,7 @@ def _run(argv: list[str]) -> int:
         "align": commands.align,
         "evaluate": commands.evaluate,
         "explain": commands.explain,
+        "compare": commands.compare,
     }[parsed.command](parsed)
     return 0
 

@@ -45,11 +45,18 @@ def _parser() -> Parser:
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
     _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
+    _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     return parser
 
 
+def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:
+    """A command that needs no trained model."""
+    return commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
+
+
 def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:
-    parser = commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
+    """A command that works with trained models."""
+    parser = _plain_command(commands, name, summary)
     parser.add_argument(
         "--model",
         required=True,
@@ -127,6 +134,10 @@ _DESCRIPTIONS = {
     "explanation.html and a plot of each of the worst, and prints these and the corpus's means. With --target the "
     "pairs given; without, the model's own translations. With --erase, what each target word loses in "
     "log-probability when a source word is erased, and how far attention agrees with that.",
+    "compare": "Trains every variant that a file names, on the same text with the same budget, several seeds of each, "
+    "measures them on a test set, and writes a report: BLEU, chrF, AER, speed, memory, BLEU by sentence length, and "
+    "the same sentence's attention by all of them. What is measured is kept: the same command goes on after an "
+    "interruption, and more seeds or variants train only what is new.",
 }
 
 
@@ -249,6 +260,25 @@ def _add_explain(parser: Parser) -> None:
         "--worst", type=_count, default=10, metavar="N", help="pairs that are printed and plotted (default: 10)"
     )
     _add_search(parser)
+
+
+def _add_compare(parser: Parser) -> None:
+    parser.add_argument("--variants", required=True, metavar="FILE", help="YAML file of what is compared")
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into, or to go on in")
+    parser.add_argument(
+        "--seeds", type=_positive, metavar="N", help="seeds of each variant (default: as the file says)"
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, default=1, metavar="N", help="trainings at once, sharing the cores (default: 1)"
+    )
+    parser.add_argument(
+        "--sentence",
+        type=_positive,
+        default=0,
+        metavar="N",
+        help="line of the test set whose attention is drawn (default: the first of eight words or more)",
+    )
+    parser.add_argument("--report-only", action="store_true", help="train nothing: report what is measured so far")
 
 
 def _add_gold_format(parser: Parser) -> None:

@@ -241,6 +241,20 @@ def explain(arguments: Namespace) -> None:
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
 
 
+def compare(arguments: Namespace) -> None:
+    """`nmt compare`: variants of a configuration, trained and measured side by side."""
+    with quiet_start():
+        from nmt.comparison import read_plan, run_trials, write_report
+
+    directory = _output_directory(arguments.output)
+    plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
+    lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
+    require_same_length(lines)
+    if not arguments.report_only:
+        run_trials(plan, directory, arguments.jobs)
+    say(f"the report is {write_report(plan, directory, arguments.sentence)}")
+
+
 def _erased(
     pairs: Iterable[tuple[Translation, Erasure]], progress: Progress
 ) -> Iterator[tuple[Translation, Erasure | None]]:

@@ -102,7 +102,7 @@ def _fields(path: Path) -> dict[str, Any]:
         values = yaml.safe_load("\n".join(read_lines(str(path))))
     except yaml.YAMLError as error:
         raise ComparisonError(f"{path}: not valid YAML: {error}") from None
-    defaults = {"about": "", "config": "", "common": {}, "test": None, "seeds": 1, "variants": None}
+    defaults: dict[str, Any] = {"about": "", "config": "", "common": {}, "test": None, "seeds": 1, "variants": None}
     if not isinstance(values, dict) or not set(values) <= set(defaults):
         unknown = ", ".join(sorted(set(values) - set(defaults))) if isinstance(values, dict) else "no fields"
         raise ComparisonError(f"{path}: {unknown}: expected the fields {', '.join(defaults)}")

@@ -55,8 +55,9 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> None:
     """
     todo = [trial for trial in plan.trials if not _place(output, trial).exists()]
     ticker = Ticker()
-    if len(todo) < len(plan.trials):
-        ticker.say(f"{len(plan.trials) - len(todo)} of {len(plan.trials)} trials are done already")
+    done_before = len(plan.trials) - len(todo)
+    before = f", {done_before} of them done already" if done_before else ""
+    ticker.say(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(_run, trial, plan, output, jobs) for trial in todo]
         try:

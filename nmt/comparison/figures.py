@@ -1,0 +1,111 @@
+"""Figures of a comparison: BLEU by sentence length, and the attention of every variant to one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nmt.alignment import WordAlignment
+from nmt.comparison.plan import Trial
+from nmt.links import Gold
+from nmt.plotting import save_figure
+from nmt.plotting.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
+from nmt.plotting.fonts import find_fonts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
+"""Paul Tol's bright scheme, told apart by colour-blind eyes; line styles tell those apart that share a colour."""
+
+STYLES = ("-", "--", ":")
+
+
+def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:
+    """BLEU by length, a line a variant; the range of its seeds is shaded.
+
+    Args:
+        labels: of the buckets.
+        curves: of each variant, for each seed, a value a bucket.
+        path: .png, .pdf or .svg.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with drawing():
+        figure = Figure(figsize=(8.5, 4.8), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        places = np.arange(len(labels))
+        for number, (name, seeds) in enumerate(curves.items()):
+            values, colour = np.array(seeds, float), COLOURS[number % len(COLOURS)]
+            style = STYLES[number // len(COLOURS) % len(STYLES)]
+            axes.plot(places, values.mean(axis=0), style, color=colour, marker="o", markersize=3, label=name)
+            if len(values) > 1:
+                axes.fill_between(places, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.12, linewidth=0)
+        axes.set_xticks(places, labels)
+        axes.set_xlabel("words of the source sentence")
+        axes.set_ylabel("BLEU")
+        axes.grid(color=GRID, linewidth=0.5)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    save_figure(figure, path)
+
+
+def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path, gold: Gold | None = None) -> None:
+    """A grid of heat maps, one for each trial that attends, of the same pair.
+
+    Args:
+        trials: trained ones.
+        source, target: the pair.
+        path: .png, .pdf or .svg.
+        gold: its links, outlined where they are known.
+    """
+    from nmt.translator import Translator
+
+    found = {}
+    for trial in trials:
+        if trial.config.model.architecture == "transformer" or trial.config.model.attention.score != "none":
+            translator = Translator.load(Path(trial.config.directory) / trial.name)
+            (pair,) = translator.align([source], [target])
+            found[trial.variant] = pair.alignment
+    if found:
+        with drawing():
+            figure = _grid(found, gold)
+        save_figure(figure, path)
+
+
+def _grid(found: Mapping[str, WordAlignment], gold: Gold | None) -> Figure:
+    """Heat maps of the same words, the words themselves at the grid's left and lower edge alone."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    first = next(iter(found.values()))
+    columns = min(4, len(found))
+    rows = -(-len(found) // columns)
+    words = [*first.source, *first.target]
+    fonts = [*find_fonts([*words, *found]), GENERIC]
+    style: dict[str, Any] = {"fontfamily": fonts, "parse_math": False, "fontsize": SMALL, "color": INK}
+    cell = 0.17  # inches
+    width, height = cell * len(first.source) + 0.25, cell * len(first.target) + 0.35
+    figure = Figure(figsize=(columns * width + 1.6, rows * height + 1.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axes in grid.flat[len(found) :]:
+        axes.set_visible(False)
+    for number, (name, alignment) in enumerate(found.items()):
+        axes = grid.flat[number]
+        image = axes.imshow(alignment.weights, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", aspect="auto")
+        axes.set_title(name, **{**style, "fontsize": WORD})
+        axes.set_xticks(range(len(first.source)), first.source, rotation=90, **style)
+        axes.set_yticks(range(len(first.target)), first.target, **style)
+        axes.tick_params(length=0, labelbottom=number + columns >= len(found))
+        axes.spines[:].set_color(GRID)
+        for s, t in sorted(gold.sure | gold.possible) if gold else ():
+            axes.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, edgecolor="#cc6611", linewidth=0.7))
+    style_bar(figure.colorbar(image, ax=grid, shrink=0.5, label="attention"))
+    return figure

@@ -1,0 +1,149 @@
+"""Comparing variants: the plan and what it refuses, resuming, the report's numbers by hand, the command end to end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+import yaml
+
+from nmt.cli import main
+from nmt.comparison import ComparisonError, read_plan, trials
+from nmt.comparison.report import difference, length_buckets, spread
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("comparison")
+    copy_task.write_corpus(directory, train=300)
+    fields = copy_task.fields(directory)
+    (directory / "config.yaml").write_text(yaml.safe_dump(fields))
+    return directory
+
+
+def write_variants(corpus: Path, **changes: Any) -> Path:
+    values = {
+        "about": "Two decoders.",
+        "config": str(corpus / "config.yaml"),
+        "common": {"training": {"passes": 1}, "model": {"units": 16, "embedding": 16, "attention": {"units": 8}}},
+        "test": {
+            "source": str(corpus / "validation.source"),
+            "target": str(corpus / "validation.target"),
+            "alignment": str(corpus / "validation.align"),
+        },
+        "variants": {"additive": None, "none": {"model": {"attention": {"score": "none"}}}},
+    } | changes
+    path = corpus / "variants.yaml"
+    path.write_text(yaml.safe_dump({name: value for name, value in values.items() if value != "absent"}))
+    return path
+
+
+def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is_common(corpus: Path) -> None:
+    plan = read_plan(write_variants(corpus, seeds=2), Path("out"))
+    assert [trial.name for trial in plan.trials] == ["additive-1", "none-1", "additive-2", "none-2"]
+    assert [trial.config.training.seed for trial in plan.trials] == [1, 1, 2, 2]
+    attention = [trial.config.model.attention for trial in plan.trials[:2]]
+    assert [(a.score, a.units) for a in attention] == [("additive", 8), ("none", 8)]
+    assert {trial.config.training.passes for trial in plan.trials} == {1}
+    assert {trial.config.directory for trial in plan.trials} == {"out/runs"}
+    assert {trial.config.corpus.train.source for trial in plan.trials} == {f"{corpus}/train.source"}
+    assert len(read_plan(write_variants(corpus), Path("out"), seeds=5).trials) == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"variants": {}}, "variants: expected names and what each of them changes"),
+        ({"variants": {"a/b": {}}}, "variant a/b: expected a name without /"),
+        ({"variants": {"x": {"model": {"heads": 2}}}}, "variant x: model: unknown field heads"),
+        ({"variants": {"x": {"model": {"units": 7}}}}, "variant x: model: units is 7: expected an even number"),
+        ({"test": {"source": "x"}}, "test: expected source and target"),
+        ({"seeds": 0}, "seeds is 0: expected a number from 1"),
+        ({"variant": {}}, "variant: expected the fields about, config"),
+    ],
+)
+def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, changes: Any, message: str) -> None:
+    with pytest.raises(ComparisonError) as caught:
+        read_plan(write_variants(corpus, **changes), Path("out"))
+    assert message in str(caught.value)
+    assert "variants.yaml" in str(caught.value)
+
+
+def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
+    lengths = [3] * 30 + [8] * 25 + [13] * 4 + [27] * 2
+    found = length_buckets(lengths)
+    assert [label for label, _ in found] == ["1-5", "6-30"]
+    assert sorted(row for _, rows in found for row in rows) == list(range(61))
+    assert length_buckets([2] * 3) == [("1-5", [0, 1, 2])]
+    assert [label for label, _ in length_buckets([7] * 20 + [12] * 20)] == ["6-10", "11-15"]
+
+
+def test_spreads_and_differences_by_hand() -> None:
+    assert spread([36.0, 37.0, 38.0], "{:.1f}") == "37.0 (36.0 to 38.0)"
+    assert spread([None, None], "{:.1f}") == "-"
+    assert spread([0.125], "{:.3f}") == "0.125"
+    assert difference([30.0, 31.0], [33.0, 35.0], "{:.1f}") == "-3.5"
+    assert difference([30.0, 33.5], [33.0, 35.0], "{:.1f}") == "-2.2 (=)"
+    assert difference([30.0], [28.0], "{:.1f}") == "+2.0 (?)"
+    assert difference([None], [0.1], "{:.1f}") == "-"
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The commands that trials run; they run in this process, which has loaded all they need."""
+    ran: list[str] = []
+    really = subprocess.run
+
+    def run(command: list[str], **kwargs: Any) -> subprocess.CompletedProcess[str]:
+        if command[1:3] != ["-m", "nmt"]:  # something that a library asks the system
+            return really(command, **kwargs)
+        ran.append(command[3])
+        return subprocess.CompletedProcess(command, main(command[3:]))
+
+    monkeypatch.setattr(trials.subprocess, "run", run)
+    yield ran
+
+
+def test_the_command_trains_measures_reports_and_goes_on(
+    corpus: Path, tmp_path: Path, commands: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    command = ["compare", "--variants", str(write_variants(corpus)), "--output", str(output)]
+    assert main(command) == 0
+    assert commands == ["train", "evaluate"] * 2
+    assert f"the report is {output}/report.md" in capfd.readouterr().err
+    outcome = json.loads((output / "outcomes" / "additive-1.json").read_text())
+    with np.load(output / "runs" / "additive-1" / "best.npz") as weights:
+        assert outcome["parameters"] == sum(weights[name].size for name in weights.files)
+    assert 0 <= outcome["aer"] <= 1
+    report = (output / "report.md").read_text()
+    for expected in ("Two decoders.", "| additive | 1 |", '| none | `{"model": {"attention": {"score": "none"}}}` |'):
+        assert expected in report
+    for name in ("by_length.png", "attention.png"):
+        assert (output / name).read_bytes().startswith(b"\x89PNG")
+    assert len((output / "outcomes.csv").read_text().splitlines()) == 3
+    before = {path: path.stat().st_mtime_ns for path in (output / "outcomes").iterdir()}
+    assert main(command) == 0
+    assert len(commands) == 4
+    assert "2 trainings, 2 of them done already" in capfd.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_trial_that_fails_is_named_with_its_log(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failed: Callable[..., Any] = lambda command, **_: subprocess.CompletedProcess(command, 2)  # noqa: E731
+    monkeypatch.setattr(trials.subprocess, "run", failed)
+    assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path)]) == 2
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert "nmt train ended with 2, see" in error
+    assert (
+        main(["compare", "--variants", str(corpus / "variants.yaml"), "--output", str(tmp_path), "--report-only"]) == 2
+    )
+    assert "no trial is done yet" in capfd.readouterr().err
