@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import keras
@@ -16,7 +18,9 @@ from hypothesis.extra.numpy import arrays
 
 from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax
 from nmt.attention.windows import HardWindow, Moment
+from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig
+from nmt.engine import TrainStep
 from nmt.noise import gumbel
 
 BATCH, POSITIONS, STATE, MEMORY, UNITS, PLACES = 3, 5, 4, 6, 7, 4
@@ -327,3 +331,26 @@ def test_the_configuration_makes_the_same_layer(names: tuple[str, str], make_lay
     assert copy.get_config() == layer.get_config()
     for one, two in zip(attend(layer, *data), attend(copy, *data), strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_the_score_that_contributing_shows_works(make_model: Callable) -> None:
+    """The code in CONTRIBUTING.md as it stands there: against NumPy, and it learns inside a model."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    try:
+        exec(compile(code, "CONTRIBUTING.md", "exec"), {"__name__": "example"})
+        model = make_model(attention=AttentionConfig(score="cosine"))
+        model.decoder.attention.score.sharpness.assign(3.0)
+        random = np.random.default_rng(2)
+        query, memory = random.normal(size=(1, 2, 8)).astype("f"), random.normal(size=(1, 3, 8)).astype("f")
+        lengths = np.linalg.norm(query, axis=-1)[:, :, None] * np.linalg.norm(memory, axis=-1)[:, None]
+        expected = 3 * np.einsum("bqd,bpd->bqp", query, memory) / lengths
+        np.testing.assert_allclose(model.decoder.attention.score(query, memory), expected, atol=1e-5)
+        optimizer = keras.optimizers.Adam(0.02)
+        optimizer.build(model.trainable_variables)
+        step = TrainStep(model, optimizer, 0.0)
+        batch = make_batch(Sequences.of([[4, 7, 9], [5, 6]]), Sequences.of([[8, 9], [4, 11, 5]]), np.arange(2))
+        losses = [step(batch) for _ in range(30)]
+        assert losses[-1] < 0.5 * losses[0]
+    finally:
+        SCORES.pop("cosine", None)

@@ -21,15 +21,55 @@ TARGETS = [[5, 6, 11], [9, 4, 4, 8, 10], [7]]
 LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 
 
-def tiny() -> Any:
-    from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
+def tiny(kind: str = "rnn") -> Any:
+    """A small model without dropout: Bahdanau's, Luong's with a local window and an LSTM, or a Transformer."""
+    from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
     from nmt.model import Seq2Seq
 
-    nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0)
-    config = ModelConfig(units=8, embedding=6, attention=AttentionConfig(units=5), encoder_layers=2, dropout=nothing)
+    nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0, residual=0)
+    changes: dict[str, dict[str, Any]] = {
+        "rnn": {"embedding": 6, "attention": AttentionConfig(units=5), "encoder_layers": 2},
+        "luong": {"decoder": "luong", "cell": "lstm", "attention": AttentionConfig("general", "local_p", 5, 2)},
+        "transformer": {"architecture": "transformer", "transformer": TransformerConfig(2, 2, 2, 10)},
+    }
+    config = ModelConfig(**{"units": 8, "embedding": 8, "dropout": nothing, **changes[kind]})
     model = Seq2Seq(config, 12, 12)
     model.build()
     return model
+
+
+KINDS = ("luong", "transformer")
+"""Those whose search and training step alone are compared."""
+
+
+def drawn(kind: str) -> dict[str, np.ndarray]:
+    """Weights of a kind, the same on every backend."""
+    random = np.random.default_rng(48)
+    shapes = [tuple(v.shape) for v in tiny(kind).trainable_variables]
+    return {f"{i:04d}": random.normal(0, 0.7, shape).astype(np.float32) for i, shape in enumerate(shapes)}
+
+
+def compute_kind(kind: str) -> dict[str, np.ndarray]:
+    """Translations, their attention and two training steps of a kind."""
+    import keras
+
+    from nmt.batching import Sequences, make_batch
+    from nmt.config import SearchConfig
+    from nmt.engine import TrainStep, assign_arrays
+    from nmt.inference import Inference
+
+    model = tiny(kind)
+    assign_arrays(model.trainable_variables, drawn(kind), "weights")
+    found = Inference(model).translate(SOURCES, SearchConfig(beam_size=2))
+    optimizer = keras.optimizers.Adam(0.01)
+    optimizer.build(model.trainable_variables)
+    step = TrainStep(model, optimizer, 0.1)
+    batch = make_batch(Sequences.of(SOURCES), Sequences.of(TARGETS), np.arange(3))
+    return {
+        f"{kind} ids": np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found]),
+        f"{kind} paid": np.concatenate([h.weights.ravel() for h in found]),
+        f"{kind} steps": np.array([step(batch) for _ in range(2)]),
+    }
 
 
 def compute(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -60,15 +100,14 @@ def compute(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     results["guided"] = np.array([step.guided(GuidedBatch(*batch, links), weight) for weight in (1.0, 0.5)])
     averages = averaged_arrays(model, optimizer)
     results["averages"] = np.concatenate([array.ravel() for array in averages.values()])
+    for kind in KINDS:
+        results |= compute_kind(kind)
     return results
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
 def test_jax_gives_what_tensorflow_gives(tmp_path: Path) -> None:
-    random = np.random.default_rng(48)
-    weights = {
-        f"{i:04d}": random.normal(0, 0.7, v.shape).astype(np.float32) for i, v in enumerate(tiny().trainable_variables)
-    }
+    weights = drawn("rnn")
     np.savez(tmp_path / "weights.npz", **weights)
     command = [sys.executable, __file__, str(tmp_path / "weights.npz"), str(tmp_path / "jax.npz")]
     paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])

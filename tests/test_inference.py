@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nmt import inference
 from nmt.batching import Sequences, make_batch
-from nmt.config import AttentionConfig, SearchConfig
+from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.engine import TrainStep
 from nmt.inference import Demand, Hypothesis, Inference, windows
 from nmt.tokenizer import BOS, EOS, PAD
@@ -365,3 +365,35 @@ def test_rows_are_log_probabilities_of_the_sets_that_were_asked_for(engine: Infe
     for chosen, row in zip(places, rows[1:], strict=True):
         if not chosen:
             np.testing.assert_allclose(row, rows[0], atol=1e-5)
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "luong": {"decoder": "luong", "attention": AttentionConfig("general")},
+    "lstm, local-m": {"cell": "lstm", "attention": AttentionConfig(window="local_m", units=5, reach=2)},
+    "local-p": {"attention": AttentionConfig("general", "local_p", units=5, reach=2)},
+    "hard": {"attention": AttentionConfig(window="hard", units=5)},
+    "location": {"attention": AttentionConfig("location", positions=4)},
+    "none": {"attention": AttentionConfig("none")},
+    "transformer": {"architecture": "transformer", "embedding": 8, "transformer": TransformerConfig(2, 2, 2, 10)},
+    "mixed": {"architecture": "mixed", "embedding": 8, "transformer": TransformerConfig(1, 1, 2, 10, "learned", 4)},
+}
+"""Models that search has to be right for, whatever their states hold."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_search_gives_what_scoring_gives_whatever_the_architecture(make_model: Callable, kind: str) -> None:
+    """Log-probability and attention of what was found are those under teacher forcing; batch mates change nothing."""
+    model = make_model(**KINDS[kind])
+    engine, sources = Inference(model), [[4, 7, 9, 5, 11], [6, 8], [10]]
+    config = SearchConfig(beam_size=3, max_length_ratio=1.0)
+    found = engine.translate(sources, config)
+    scored = engine.score(sources, [h.ids for h in found])
+    for hypothesis, forced in zip(found, scored, strict=True):
+        steps = len(hypothesis.piece_log_probabilities)
+        np.testing.assert_allclose(
+            hypothesis.piece_log_probabilities, forced.piece_log_probabilities[:steps], atol=2e-5
+        )
+        np.testing.assert_allclose(hypothesis.weights, forced.weights[:steps], atol=2e-5)
+    alone = engine.translate(sources[1:2], config)[0]
+    assert alone.ids == found[1].ids
+    np.testing.assert_allclose(alone.weights, found[1].weights, atol=1e-5)
