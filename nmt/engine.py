@@ -218,12 +218,37 @@ class Adam(keras.optimizers.Adam):
     the first weights for as many steps as it is long, which is more than a short run has.
     """
 
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Kingma and Ba (2015), algorithm 1, in the order of section 2's last lines.
+
+        On TensorFlow by its own kernel, which goes through weight, moments and gradient once; as single operations, as
+        Keras writes it, they travel between memory and processor several times.
+        """
+        if keras.backend.backend() != "tensorflow":
+            super().update_step(gradient, variable, learning_rate)
+            return
+        import tensorflow as tf
+
+        index = self._get_variable_index(variable)
+        moments = (moment[index].value for moment in (self._momentums, self._velocities))
+        step = keras.ops.cast(self.iterations + 1, "float32")
+        tf.raw_ops.ResourceApplyAdam(
+            **{name: value.handle for name, value in zip(("var", "m", "v"), (variable, *moments), strict=True)},
+            beta1_power=self.beta_1**step,
+            beta2_power=self.beta_2**step,
+            lr=keras.ops.cast(learning_rate, "float32"),
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=tf.convert_to_tensor(gradient),
+        )
+
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
         if self.use_ema:
             steps = keras.ops.cast(self.iterations, "float32")
-            decay = keras.ops.minimum(self.ema_momentum, steps / (steps + 3.0))
+            part = 1 - keras.ops.minimum(self.ema_momentum, steps / (steps + 3.0))
             for variable, average in zip(trainable_variables, self._model_variables_moving_average, strict=True):
-                average.assign(decay * average + (1 - decay) * variable.value)
+                average.assign_sub(part * (average.value - variable.value))
 
 
 def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:

@@ -76,6 +76,21 @@ def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
     assert max(np.abs(a - w).max() for a, w in zip(found.values(), values(model), strict=True)) > 1e-2
 
 
+def test_our_adam_is_keras_adam(make_model: Callable) -> None:
+    """Clipping, schedule and untied embeddings, whose gradients are sparse, too."""
+
+    def trained(kind: type[keras.optimizers.Adam]) -> list[np.ndarray]:
+        model = make_model(tie="none")
+        schedule = keras.optimizers.schedules.CosineDecay(0.05, 10)
+        step = TrainStep(model, built(kind(schedule, global_clipnorm=0.5, epsilon=1e-4), model), 0.1)
+        for _ in range(6):
+            step(BATCH)
+        return values(model)
+
+    for ours, theirs in zip(trained(engine.Adam), trained(keras.optimizers.Adam), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=2e-5)
+
+
 def test_without_averages_the_weights_are_what_is_saved(make_model: Callable) -> None:
     model = make_model()
     found = averaged_arrays(model, built(keras.optimizers.SGD(0.1), model))
