@@ -264,7 +264,7 @@ def draw_fits(data: Data, found: Sequence[Estimate], errors: np.ndarray) -> Figu
         "learned width": {"color": "#D55E00", "linestyle": "-", "linewidth": 1.6},
         "grid search": {"color": "#F0C060", "linestyle": "-", "linewidth": 5.0, "zorder": 1},
     }
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     left.plot(data.x, data.y, "o", color="#222222", markersize=4, markerfacecolor="none", label="training points")
     left.plot(data.test_x, data.truth, color="#222222", linestyle=":", linewidth=1.6, label="truth")
@@ -284,6 +284,7 @@ def _draw_errors(axes: Axes, found: Sequence[Estimate], errors: np.ndarray, styl
             style = {"color": styles[estimate.name]["color"], "markersize": 11 if below else 5, "zorder": 3 - below}
             axes.plot([estimate.inverse_width], [estimate.left_one_out], "o", label=estimate.name, **style)
     axes.set(xscale="log", xlabel="inverse width w", ylabel="leave-one-out error (mean squared)")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylim(0, None)
     axes.legend(fontsize=7.5, frameon=False)
 

@@ -76,6 +76,19 @@ def test_weights_are_those_of_nadaraya_and_watson(w):
         assert predictions[i, 0] == pytest.approx(kernel @ data.y / kernel.sum(), abs=1e-3)
 
 
+def test_keys_of_one_length_make_it_scaled_dot_products():
+    from nmt.attention import SCORES, masked_softmax
+
+    queries, keys = np.split(np.random.default_rng(0).normal(size=(1, 12, 5)).astype(np.float32), 2, axis=1)
+    same = 3 * keys / np.linalg.norm(keys, axis=-1, keepdims=True)
+    kernel, products, longer = (
+        np.asarray(masked_softmax(SCORES[name]()(queries, given), True))
+        for name, given in (("gaussian", same), ("scaled_dot", same), ("gaussian", keys))
+    )
+    assert kernel == pytest.approx(products, abs=1e-5)
+    assert abs(kernel - longer).max() > 0.1
+
+
 def test_a_point_never_predicts_itself():
     data = regression.make_data(seed=1, points=12)
     changed = data._replace(y=data.y + 100.0 * (np.arange(12) == 4))
