@@ -258,7 +258,7 @@ def draw_fits(data: Data, found: Sequence[Estimate], errors: np.ndarray) -> Figu
     from matplotlib.figure import Figure
 
     # Okabe and Ito's colours, and lines of different kinds, for all kinds of eyes.
-    styles = {
+    styles: dict[str, dict[str, Any]] = {
         "average pooling": {"color": "#999999", "linestyle": "-."},
         "Nadaraya-Watson, w = 1": {"color": "#0072B2", "linestyle": "--"},
         "learned width": {"color": "#D55E00", "linestyle": "-", "linewidth": 1.6},
