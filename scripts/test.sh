@@ -10,4 +10,5 @@ prepare_environment "[test,jax,browser]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt
-.venv/bin/python -m pytest "$@"
+# A process a core; the tests of a file stay together, because they share what they train.
+.venv/bin/python -m pytest --numprocesses auto --dist loadfile "$@"
