@@ -434,7 +434,7 @@ def test_command_as_a_user_runs_it(playground):
     for line, (piece, cosine, seen) in zip(lines[2:5], found.neighbours("ba", 3, 20), strict=True):
         assert line.split() == [f"{cosine:.3f}", str(seen), piece]
         assert seen == words.count(piece[1:]) >= 20
-    assert lines[5] == "zu = ▁zu (seen 1 times; as a whole word once)"
+    assert lines[5] == "zu = ▁zu (seen once; as a whole word once)"
     assert lines[10] == "ba - da + fa, these left out of the answers"
     assert [line.split()[2] for line in lines[15:]] == [n.piece for n in found.analogy("ba", "da", "fa", 3, 20)]
     said = result.stderr.splitlines()

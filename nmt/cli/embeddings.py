@@ -106,8 +106,9 @@ def _described(entry: Entry) -> str:
     what = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
     if entry.seen is None or entry.whole is None:
         return what
-    seen = f"seen {', '.join(f'{count:,}' for count in entry.seen)} times"
-    return f"{what} ({seen}; as a whole word {_times(entry.whole)})"
+    *others, last = entry.seen
+    seen = ", ".join([*(f"{count:,}" for count in others), _times(last)])
+    return f"{what} (seen {seen}; as a whole word {_times(entry.whole)})"
 
 
 def _times(count: int | None) -> str:
