@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from keras.ops import convert_to_numpy
@@ -114,6 +115,13 @@ class Translator:
             for variable in model.trainable_variables:
                 digest.update(np.asarray(convert_to_numpy(variable.value)).tobytes())
         return digest.hexdigest()
+
+    def embeddings(self, side: Literal["source", "target"]) -> np.ndarray:
+        """The embeddings of a side's pieces as they were trained, float32 [pieces, width], before the model multiplies
+        them by sqrt(width); both sides' are the same where all are tied. Of an ensemble, its first model's."""
+        model = self._inference.models[0]
+        layer = model.source_embedding if side == "source" else model.target_embedding
+        return np.array(convert_to_numpy(layer.embeddings), np.float32)
 
     def translate(
         self,

@@ -111,7 +111,7 @@ def run(vocabulary, tmp_path_factory) -> Path:
     from nmt.engine import variables_to_arrays
     from nmt.model import Seq2Seq
 
-    config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": 8}})
+    config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": {"units": 8}}})
     made = Run.create(tmp_path_factory.mktemp("models") / "run", config, vocabulary, vocabulary)
     model = Seq2Seq(config.model, vocabulary.size, vocabulary.size, seed=1)
     model.build()

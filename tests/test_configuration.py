@@ -114,10 +114,7 @@ def test_train_help_explains_the_fields(capsys):
         main(["train", "--help"])
     assert end.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert (
-        "Width of the BiLSTM's memory, half of it for each direction of the encoder; 0: as wide as the decoder state."
-        in text
-    )
+    assert "Width of the BiLSTM's memory, half of it for each direction; 0: as wide as the decoder state." in text
     assert "relative to the working directory" in text
 
 

@@ -444,7 +444,7 @@ def test_a_guided_run_goes_on_to_the_bit(corpus, tmp_path, monkeypatch, capsys):
 def test_guidance_lowers_the_alignment_error(tmp_path):
     """The same short training with and without links; validation has gold links, which guide nothing."""
     copy_task.write_corpus(tmp_path, train=600, validation=30)
-    fields = {"passes": 2, "batch_tokens": 200, "ema": 0.0}
+    fields = {"passes": 3, "batch_tokens": 200, "ema": 0.0}
     plain = train(config(tmp_path, tmp_path, "plain", **fields))
     led = train(guided(tmp_path, tmp_path, "led", str(tmp_path / "train.align"), **fields))
     errors = [float(history(run)[-1]["validation_aer"]) for run in (plain, led)]

@@ -46,6 +46,7 @@ def _parser() -> Parser:
     _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
+    _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
     return parser
 
 
@@ -54,9 +55,19 @@ def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summ
     return commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
 
 
-def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:
-    """A command that works with trained models."""
+def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: str, computes: bool = True) -> Parser:
+    """A command over a trained run; one that computes with the model takes an ensemble too, and a precision."""
     parser = _plain_command(commands, name, summary)
+    parser.add_argument(
+        "--checkpoints",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
+    )
+    if not computes:
+        parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
+        return parser
     parser.add_argument(
         "--model",
         required=True,
@@ -69,13 +80,6 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: s
         choices=["probability", "log_probability"],
         default="probability",
         help="of an ensemble's distributions (default: probability)",
-    )
-    parser.add_argument(
-        "--checkpoints",
-        type=_count,
-        default=0,
-        metavar="N",
-        help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
     )
     parser.add_argument(
         "--precision",
@@ -138,6 +142,9 @@ _DESCRIPTIONS = {
     "measures them on a test set, and writes a report: BLEU, chrF, AER, speed, memory, BLEU by sentence length, and "
     "the same sentence's attention by all of them. What is measured is kept: the same command goes on after an "
     "interruption, and more seeds or variants train only what is new.",
+    "embeddings": "Prints the pieces whose vectors are nearest to those of given words (cosine), solves analogies, "
+    "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
+    "how often it was seen in training. A word of several pieces is the mean of their vectors.",
 }
 
 
@@ -279,6 +286,43 @@ def _add_compare(parser: Parser) -> None:
         help="line of the test set whose attention is drawn (default: the first of eight words or more)",
     )
     parser.add_argument("--report-only", action="store_true", help="train nothing: report what is measured so far")
+
+
+def _add_embeddings(parser: Parser) -> None:
+    parser.add_argument(
+        "--side",
+        choices=["source", "target"],
+        help="whose embeddings, or, where both sides share one matrix, in whose text pieces must have been seen "
+        "(default: both where they share one, else source)",
+    )
+    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="words whose nearest pieces are printed")
+    parser.add_argument(
+        "--analogy",
+        nargs=3,
+        action="append",
+        metavar=("A", "B", "C"),
+        help="prints the pieces nearest to A - B + C, these three left out; can be given several times",
+    )
+    parser.add_argument(
+        "--count", type=_positive, default=10, metavar="N", help="answers to each question (default: 10)"
+    )
+    parser.add_argument(
+        "--minimum",
+        type=_count,
+        metavar="N",
+        help="answers seen fewer times than this in training are left out (default: 1)",
+    )
+    parser.add_argument(
+        "--pieces",
+        action="store_true",
+        help="what is given are pieces as SentencePiece writes them (▁ begins a word), not words",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="a picture of words on two axes (.png, .svg or .pdf)")
+    parser.add_argument("--words", nargs="+", metavar="WORD", help="what --plot draws")
+    parser.add_argument(
+        "--most-frequent", type=_positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
+    )
+    parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
 
 
 def _add_gold_format(parser: Parser) -> None:

@@ -1,4 +1,5 @@
-"""Heat maps of attention, drawn by matplotlib's Agg canvas: no window, no pyplot, no state between two figures.
+"""Heat maps of attention, and words on two axes, drawn by matplotlib's Agg canvas: no window, no pyplot, no state
+between two figures.
 
 matplotlib is imported by the functions that need it. It is not thread-safe and is styled through global settings, so
 everything here draws under one lock, with matplotlib's own defaults in place of the user's settings. Text in any script
@@ -6,13 +7,17 @@ is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading o
 """
 
 from nmt.plotting.canvas import PlotError
-from nmt.plotting.files import save_figure, save_heatmap, save_pages
+from nmt.plotting.files import check_suffix, save_figure, save_heatmap, save_pages
 from nmt.plotting.grid import show_heatmaps
 from nmt.plotting.heatmaps import Picture, heatmap, heatmap_pages
+from nmt.plotting.words import Dot, draw_words
 
 __all__ = [
+    "Dot",
     "Picture",
     "PlotError",
+    "check_suffix",
+    "draw_words",
     "heatmap",
     "heatmap_pages",
     "save_figure",

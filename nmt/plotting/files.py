@@ -41,7 +41,7 @@ def save_heatmap(
     Raises:
         PlotError: another suffix, a side without words, or a place that cannot be written.
     """
-    _check_suffix(Path(path))
+    check_suffix(Path(path))
     return save_figure(heatmap(alignment, title, gold, erasure), path)
 
 
@@ -52,7 +52,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
         PlotError: another suffix, or a place that cannot be written.
     """
     path = Path(path)
-    suffix = _check_suffix(path)
+    suffix = check_suffix(path)
     dpi = min(DPI, _MOST_PIXELS / max(figure.get_size_inches()))
     with unfinished(path, PlotError) as place, _drawing_with(_families(figure)):
         figure.savefig(place, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
@@ -108,7 +108,12 @@ def _families(figure: Figure) -> set[str]:
     return {family for text in figure.findobj(Text) for family in text.get_fontfamily()}
 
 
-def _check_suffix(path: Path) -> str:
+def check_suffix(path: Path) -> str:
+    """The suffix of a file for one picture.
+
+    Raises:
+        PlotError: it is not one of those that can be written.
+    """
     suffix = path.suffix.lower()
     if suffix not in _METADATA:
         raise PlotError(f"{path}: expected a name that ends in {', '.join(_METADATA)}")

@@ -1,0 +1,137 @@
+"""`nmt embeddings`: what a run's embeddings say, printed, drawn and exported."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt.cli.loading import load_run, say
+from nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    from nmt.embeddings import Embeddings, Entry, Neighbour, Projection
+    from nmt.translator import Translator
+
+_MOST_FREQUENT = 60
+
+
+def embeddings(arguments: Namespace) -> None:
+    """`nmt embeddings`: every question is answered before anything is printed or written."""
+    _check(arguments)
+    translator = load_run(arguments.model, checkpoints=arguments.checkpoints)
+    from nmt.embeddings import Embeddings
+
+    found = Embeddings.of(translator, arguments.side)
+    if arguments.minimum is not None and found.seen is None:
+        raise NmtError(f"--minimum needs the counts of the training text: {arguments.model} has no corpus/")
+    asked = [found.find(word, arguments.pieces) for word in arguments.neighbours or ()]
+    analogies = [[found.find(word, arguments.pieces) for word in words] for words in arguments.analogy or ()]
+    how = arguments.count, 1 if arguments.minimum is None else arguments.minimum
+    near = [found.neighbours(entry, *how) for entry in asked]
+    solved = [found.analogy(a, b, c, *how) for a, b, c in analogies]
+    drawn = _drawn(found, arguments) if arguments.plot else []
+    projection = found.project(drawn) if arguments.plot else None
+    _say_what_it_is(found, translator, arguments)
+    _say_what_is_rare([*asked, *(entry for three in analogies for entry in three), *drawn])
+    for entry, answers in zip(asked, near, strict=True):
+        print(f"{entry.text} = {_described(entry)}")
+        _print(answers)
+    for three, answers in zip(analogies, solved, strict=True):
+        print("{} - {} + {}, these left out of the answers".format(*(entry.text for entry in three)))
+        for entry in three:
+            print(f"  {entry.text} = {_described(entry)}")
+        _print(answers)
+    if projection is not None:
+        _plot(drawn, projection, arguments)
+    if arguments.export:
+        path = found.export(arguments.export)
+        say(f"{len(found.pieces):,} pieces, {found.vectors.shape[1]} numbers each, written to {path}")
+
+
+def _check(arguments: Namespace) -> None:
+    """What can be refused before the seconds that loading takes."""
+    if not (arguments.neighbours or arguments.analogy or arguments.plot or arguments.export):
+        raise NmtError("nothing is asked for: give --neighbours, --analogy, --plot or --export")
+    if arguments.plot:
+        from nmt.plotting import check_suffix
+
+        check_suffix(Path(arguments.plot))
+    elif arguments.words or arguments.most_frequent:
+        raise NmtError("--words and --most-frequent say what --plot draws: give --plot FILE too")
+    if arguments.words and arguments.most_frequent:
+        raise NmtError("--words and --most-frequent are two ways to choose what --plot draws: give one of them")
+
+
+def _drawn(found: Embeddings, arguments: Namespace) -> list[Entry]:
+    if arguments.words:
+        return [found.find(word, arguments.pieces) for word in dict.fromkeys(arguments.words)]
+    frequent = found.frequent(arguments.most_frequent or _MOST_FREQUENT)
+    return [found.find(piece, piece=True)._replace(text=piece.lstrip("▁")) for piece in frequent]
+
+
+def _say_what_it_is(found: Embeddings, translator: Translator, arguments: Namespace) -> None:
+    """Whose vectors these are, and of how much text."""
+    shared = translator.config.model.tie == "all"
+    side = arguments.side or "source"
+    whose = "both sides share" if shared else f"the {side} side has"
+    say(f"embeddings that {whose}: {len(found.pieces):,} pieces, {found.vectors.shape[1]} numbers each")
+    if found.seen is None:
+        say(f"how often they were seen in training is not known: {arguments.model} has no corpus/")
+        return
+    text = "the training text" if shared and not arguments.side else f"the {side} side of the training text"
+    total, never = int(found.seen.pieces.sum()), int((found.seen.pieces[4:] == 0).sum())
+    rare = int((found.seen.pieces[4:] < _rare()).sum()) - never
+    say(f"{text} is {total:,} pieces long; {rare:,} pieces stand there fewer than {_rare()} times, {never:,} never")
+
+
+def _rare() -> int:
+    from nmt.embeddings import RARE
+
+    return RARE
+
+
+def _say_what_is_rare(entries: Sequence[Entry]) -> None:
+    for entry in {entry.text: entry for entry in entries if entry.rare}.values():
+        say(
+            f"'{entry.text}' was seen {_times(entry.whole)} in training, fewer than {_rare()}: "
+            "what its vector says is little more than chance"
+        )
+
+
+def _described(entry: Entry) -> str:
+    """What stands for a word, and how often it was seen."""
+    pieces = " ".join(entry.pieces)
+    what = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
+    if entry.seen is None or entry.whole is None:
+        return what
+    *others, last = entry.seen
+    seen = ", ".join([*(f"{count:,}" for count in others), _times(last)])
+    return f"{what} (seen {seen}; as a whole word {_times(entry.whole)})"
+
+
+def _times(count: int | None) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _print(neighbours: Sequence[Neighbour]) -> None:
+    print("  cosine     seen  piece")
+    for piece, cosine, seen in neighbours:
+        print(f"  {cosine:6.3f}  {'?' if seen is None else format(seen, ','):>7}  {piece}")
+
+
+def _plot(entries: Sequence[Entry], projection: Projection, arguments: Namespace) -> None:
+    from nmt.plotting import Dot, draw_words, save_figure
+
+    points, shares = projection
+    dots = [Dot(entry.text, x, y, entry.rare) for entry, (x, y) in zip(entries, points.tolist(), strict=True)]
+    axes = tuple(f"axis {i}: {share:.1%} of the variance" for i, share in enumerate(shares, start=1))
+    chosen = f"{len(dots)} chosen words" if arguments.words else f"the {len(dots)} words seen most often"
+    title = f"{Path(arguments.model).resolve().name}{f', {arguments.side}' if arguments.side else ''}: {chosen}"
+    figure, left_out = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
+    path = save_figure(figure, arguments.plot)
+    say(
+        f"{len(dots)} words drawn, {left_out} of them without room for their names; the two axes hold "
+        f"{shares[0]:.1%} and {shares[1]:.1%} of the variance; written to {path}"
+    )
