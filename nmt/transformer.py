@@ -7,7 +7,7 @@ warm-up; all else is the paper's.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 from keras import ops
@@ -163,15 +163,17 @@ class DecoderLayer(Sublayers):
         return self.feed_forward(values, training), weights
 
 
-@keras.saving.register_keras_serializable("nmt")
-class TransformerEncoder(keras.layers.Layer):
-    """Layers of self-attention over the embedded source.
+class Stack(keras.layers.Layer):
+    """What encoder and decoder have in common: positions, layers on top of each other, a normalisation behind them.
 
     Args:
         config: sizes.
         dropout: rate, on what each sublayer adds.
-        seed: of the dropout masks.
+        seed: of the dropout masks; each layer has one, counted on from here.
     """
+
+    kind: ClassVar[type[EncoderLayer | DecoderLayer]]
+    """Of the layers."""
 
     def __init__(self, config: TransformerConfig, dropout: float = 0.0, seed: int = 0, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -179,15 +181,38 @@ class TransformerEncoder(keras.layers.Layer):
         policy = self.dtype_policy
         self.positions = Positions(config.positions, config.longest, dtype=policy, name="positions")
         self.layers = [
-            EncoderLayer(config, dropout, seed + i, dtype=policy, name=f"layer_{i + 1}")
-            for i in range(config.encoder_layers)
+            self.kind(config, dropout, seed + i, dtype=policy, name=f"layer_{i + 1}") for i in range(self.depth)
         ]
         self.norm = keras.layers.LayerNormalization(dtype=policy, name="norm")
+
+    @property
+    def depth(self) -> int:
+        """Number of layers."""
+        raise NotImplementedError
 
     def build(self, values_shape: tuple, *_: Any) -> None:
         for layer in (self.positions, *self.layers, self.norm):
             layer.build(values_shape)
         self.built = True
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"config": dataclasses.asdict(self.config), "dropout": self.rate, "seed": self.seed}
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Stack:
+        return cls(**{**config, "config": TransformerConfig(**config["config"])})
+
+
+@keras.saving.register_keras_serializable("nmt")
+class TransformerEncoder(Stack):
+    """Layers of self-attention over the embedded source."""
+
+    kind = EncoderLayer
+
+    @property
+    def depth(self) -> int:
+        return self.config.encoder_layers
 
     def call(self, values: Tensor, lengths: Tensor, training: bool = False) -> Encoded:
         """Embedded source [batch, positions, width] and lengths [batch] -> `Encoded`; the final state is the memory's
@@ -201,43 +226,24 @@ class TransformerEncoder(keras.layers.Layer):
         shares = ops.cast(mask, "float32") / ops.maximum(ops.cast(lengths, "float32"), 1.0)[:, None]
         return Encoded(memory, ops.squeeze(context_vectors(shares[:, None], memory), axis=1))
 
-    def get_config(self) -> dict[str, Any]:
-        own = {"config": dataclasses.asdict(self.config), "dropout": self.rate, "seed": self.seed}
-        return {**super().get_config(), **own}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> TransformerEncoder:
-        return cls(**{**config, "config": TransformerConfig(**config["config"])})
-
 
 @keras.saving.register_keras_serializable("nmt")
-class TransformerDecoder(keras.layers.Layer):
+class TransformerDecoder(Stack):
     """Layers of self-attention over the target so far and of attention to the source.
 
     Training runs all steps at once; a step of search reads the keys and values of the steps before from its state.
-
-    Args:
-        config: sizes.
-        dropout: rate, on what each sublayer adds.
-        seed: of the dropout masks.
     """
 
-    def __init__(self, config: TransformerConfig, dropout: float = 0.0, seed: int = 0, **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
-        self.config, self.rate, self.seed = config, dropout, seed
-        policy = self.dtype_policy
-        self.aligned = (config.alignment_layer or max(config.decoder_layers - 1, 1)) - 1
-        self.positions = Positions(config.positions, config.longest, dtype=policy, name="positions")
-        self.layers = [
-            DecoderLayer(config, dropout, seed + i, dtype=policy, name=f"layer_{i + 1}")
-            for i in range(config.decoder_layers)
-        ]
-        self.norm = keras.layers.LayerNormalization(dtype=policy, name="norm")
+    kind = DecoderLayer
 
-    def build(self, embedded_shape: tuple, *_: Any) -> None:
-        for layer in (self.positions, *self.layers, self.norm):
-            layer.build(embedded_shape)
-        self.built = True
+    @property
+    def depth(self) -> int:
+        return self.config.decoder_layers
+
+    @property
+    def aligned(self) -> int:
+        """Place of the layer whose attention is the alignment."""
+        return (self.config.alignment_layer or max(self.depth - 1, 1)) - 1
 
     def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> TransformerSource:
         """What a step reads of the encoder, computed once a sentence; the final state is of no interest."""
@@ -304,11 +310,3 @@ class TransformerDecoder(keras.layers.Layer):
             values, paid = layer(values, layer.remember(values), causal_mask(steps), read, mask, training=training)
             weights.append(paid)
         return self.norm(values), ops.mean(weights[self.aligned], axis=1)
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"config": dataclasses.asdict(self.config), "dropout": self.rate, "seed": self.seed}
-        return {**super().get_config(), **own}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> TransformerDecoder:
-        return cls(**{**config, "config": TransformerConfig(**config["config"])})
