@@ -331,6 +331,29 @@ def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, capsys):
     assert "give --copy-unknown too" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--temperature", "--top-k", "--top-p", "--seed"])
+def test_what_a_beam_does_not_read_is_not_taken_in_silence(model, write, capsys, flag):
+    command = ["translate", "--model", model, "--input", write("in", "a"), flag, "1"]
+    assert main(command) == 2
+    assert f"{flag} is for drawing translations: give --method sample too" in capsys.readouterr().err
+    assert main([*command, "--method", "sample"]) == 0
+
+
+def test_drawings_of_an_earlier_call_do_not_stay(model, write, tmp_path):
+    output = tmp_path / "out"
+    command = ["align", "--model", model, "--output", str(output), "--source"]
+    assert main([*command, write("three", "a b", "c d", "e f"), "--format", "png", "svg", "html"]) == 0
+    kept = output / "notes.png"
+    kept.write_bytes(b"mine")
+    assert main([*command, write("one", "g h"), "--format", "png"]) == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "0001.png",
+        "alignments.jsonl",
+        "alignments.pharaoh",
+        "notes.png",
+    ]
+
+
 def test_several_models_are_an_ensemble(model, write):
     fake_translator.Translator.loaded.clear()
     command = ["translate", "--model", model, model, "--averaging", "log_probability", "--checkpoints", "2"]

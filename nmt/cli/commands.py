@@ -122,6 +122,7 @@ def _export(
     from nmt.links import require_in_range
     from nmt.plotting import Picture
 
+    _clear_drawings(directory)
     kept: list[Links] = []
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with ExitStack() as files:
@@ -143,6 +144,15 @@ def _export(
                 drawn[number] = found, Picture(pair.alignment, title, gold_links)
     _draw(drawn, directory, arguments.format)
     return kept
+
+
+def _clear_drawings(directory: Path) -> None:
+    """Takes away what an earlier call drew of other sentences, in a directory that holds the numbers of one."""
+    if (directory / "alignments.jsonl").exists():
+        named = [directory / f"alignments.{suffix}" for suffix in ("html", "pdf")]
+        numbered = [place for suffix in ("png", "svg") for place in directory.glob(f"[0-9][0-9][0-9][0-9].{suffix}")]
+        for place in (*named, *numbered):
+            place.unlink(missing_ok=True)
 
 
 def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:

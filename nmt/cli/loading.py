@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from nmt.translator import Translation, Translator
 
 
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
+"""Fields of the search that a beam does not read."""
+
+
 def search_flags(arguments: Namespace) -> dict[str, Any]:
     """The fields of the search that the command line gives."""
     names = (field.name for field in dataclasses.fields(SearchConfig))
@@ -31,7 +35,11 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     given = search_flags(arguments)
     SearchConfig(**given)  # checked before the seconds that loading takes
     translator = load_models(arguments)
-    return translator, replace(translator.config.search, **given)
+    search = replace(translator.config.search, **given)
+    for name in SAMPLING:
+        if name in given and search.method == "beam":
+            raise NmtError(f"--{name.replace('_', '-')} is for drawing translations: give --method sample too")
+    return translator, search
 
 
 def load_models(arguments: Namespace) -> Translator:
