@@ -55,6 +55,8 @@ class PieceShare(NamedTuple):
     bias: Tensor | None = None
     """A GRU's bias on its state's share in the candidate, float32 [..., units], where it is given step by step so that
     a gradient is known step by step; None: the decoder's own."""
+    context: Tensor | None = None
+    """Zeros that are added to the context vector, float32 [..., memory width], for the same reason; None: nothing."""
 
 
 class DecoderState(NamedTuple):
@@ -217,7 +219,9 @@ class RecurrentDecoder(keras.layers.Layer):
         noise = None
         if loop.numbers is not None:
             noise = gumbel(loop.numbers, state.time, 1, ops.shape(source.mask)[1])[:, 0]
-        return self.attention(hidden, source.memory, source.keys, source.mask, piece.query, state.time, noise)
+        read = source.memory, source.keys, source.mask
+        context, weights = self.attention(hidden, *read, piece.query, state.time, noise)
+        return (context if piece.context is None else context + piece.context), weights
 
     def _multiplied(self, values: Tensor, name: str, loop: Loop) -> Tensor:
         """values @ the kernel of that name, float32."""
@@ -274,7 +278,11 @@ class RecurrentDecoder(keras.layers.Layer):
         start = self.initial_state(final, source)
         loop = self.random(start) if training else NO_LOOP
         names = [name for name in ("state_kernel", "context_kernel") if hasattr(self, name)]
-        loop = loop._replace(kernels={name: LoopKernel(getattr(self, name), self.compute_dtype) for name in names})
+        kernels = {name: LoopKernel(getattr(self, name), self.compute_dtype) for name in names}
+        if self.attention is not None:
+            kernels["memory"] = LoopKernel(source.memory, source.memory.dtype)
+            source = source._replace(memory=kernels["memory"].constant)
+        loop = loop._replace(kernels=kernels)
         shares = self._shares(ops.transpose(embedded, (1, 0, 2)), loop)
         edges = list(accumulate(share.shape[-1] for share in shares if share is not None))[:-1]
 
@@ -295,6 +303,9 @@ class RecurrentDecoder(keras.layers.Layer):
         """`piece_share` of all steps, [steps, batch, embedding], on which the gradients of the loop's kernels hang."""
         share, units = self.piece_share(embedded), self.units
         gates, kernels = share.gates, loop.kernels
+        if "memory" in kernels:
+            zeros = ops.zeros((*ops.shape(gates)[:2], kernels["memory"].kernel.shape[-1]))
+            share = share._replace(context=kernels["memory"].give_gradient(zeros))
         if "context_kernel" in kernels:
             gates = kernels["context_kernel"].give_gradient(gates)
         if self.cell == "lstm":
@@ -312,6 +323,8 @@ class RecurrentDecoder(keras.layers.Layer):
         """Tells the loop's kernels what they multiplied."""
         hidden, read = before(states.hidden, start.hidden), self._reads(start, states)
         loop.kernels["state_kernel"].saw(hidden if loop.hidden is None else hidden * loop.hidden)
+        if "memory" in loop.kernels:
+            loop.kernels["memory"].saw(states.weights)
         if "context_kernel" in loop.kernels:
             loop.kernels["context_kernel"].saw(read if loop.context is None else read * loop.context)
 

@@ -49,8 +49,10 @@ class LoopKernel:
     large as the kernel and adds it up in memory, and each step casts the kernel anew. On JAX, whose compiler takes
     constants out of loops, this is a plain kernel.
 
+    The memory that attention sums up at every step is such a kernel too, one for each sentence.
+
     Args:
-        kernel: float32 [inputs, outputs].
+        kernel: [inputs, outputs], or [batch, inputs, outputs], another for each row.
         dtype: that products are formed in.
     """
 
@@ -80,13 +82,19 @@ class LoopKernel:
             def gradient(upstream: Tensor) -> tuple[Tensor, Tensor]:
                 # Called on the way back, when the inputs of all steps are known.
                 by_outputs = ops.cast(of_outputs(upstream), self.constant.dtype)
-                inputs = ops.reshape(ops.cast(self.inputs, self.constant.dtype), (-1, kernel.shape[0]))
-                by_outputs = ops.reshape(by_outputs, (-1, kernel.shape[1]))
-                return upstream, ops.cast(ops.matmul(ops.transpose(inputs), by_outputs), "float32")
+                by_kernel = self._outer(ops.cast(self.inputs, self.constant.dtype), by_outputs)
+                return upstream, ops.cast(by_kernel, kernel.dtype)
 
             return shares, gradient
 
         return ops.custom_gradient(forward)(shares, self.kernel)
+
+    def _outer(self, inputs: Tensor, outputs: Tensor) -> Tensor:
+        """Sum over steps of inputs^T outputs, [steps, batch, ...] each, shaped as the kernel."""
+        if len(self.kernel.shape) == 3:
+            return ops.matmul(ops.transpose(inputs, (1, 2, 0)), ops.transpose(outputs, (1, 0, 2)))
+        rows, columns = (ops.reshape(values, (-1, values.shape[-1])) for values in (inputs, outputs))
+        return ops.matmul(ops.transpose(rows), columns)
 
     def saw(self, inputs: Tensor) -> None:
         """Tells what it multiplied, [steps, batch, inputs], after the scan."""

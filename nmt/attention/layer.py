@@ -76,10 +76,11 @@ class Attention(keras.layers.Layer):
         Returns:
             Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
         """
-        queries = query[:, None]
+        # Expanded, not indexed with None: the gradient of that is a copy.
+        queries = ops.expand_dims(query, 1)
         projected = self.score.project(queries)
         if offset is not None:
-            projected = projected + ops.cast(offset, projected.dtype)[:, None]
+            projected = projected + ops.expand_dims(ops.cast(offset, projected.dtype), 1)
         moment = Moment(queries, time, None if noise is None else noise[:, None])
         weights = self.window(self.score.compare(projected, keys), mask[:, None], moment)
         return ops.squeeze(context_vectors(weights, memory), axis=1), ops.squeeze(weights, axis=1)

@@ -109,7 +109,8 @@ class Additive(Score):
 
     def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
         projected = ops.cast(projected, self.compute_dtype)
-        hidden = ops.tanh(keys[:, None] + projected[:, :, None])  # [batch, queries, positions, units]
+        # [batch, queries, positions, units]; expanded, not indexed with None: the gradient of that is a copy.
+        hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(projected, 2))
         return ops.squeeze(ops.matmul(ops.cast(hidden, "float32"), self.energy_kernel), axis=-1)
 
 
