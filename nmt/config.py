@@ -191,8 +191,8 @@ class TransformerConfig:
     longest: int = 512
     """Positions that have an embedding, where it is learned; those behind share the last one's."""
     alignment_layer: int = 0
-    """Decoder layer whose attention to the source, its heads averaged, is the alignment, counted from 1; 0: the last
-    but one (Garg et al. 2019), or the only one."""
+    """Decoder layer whose attention to the source, its heads averaged, is the alignment, counted from 1; 0: the
+    last."""
 
     def __post_init__(self) -> None:
         _require_positive(self, "encoder_layers", "decoder_layers", "heads", "feed_forward", "longest")

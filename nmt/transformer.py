@@ -243,7 +243,7 @@ class TransformerDecoder(Stack):
     @property
     def aligned(self) -> int:
         """Place of the layer whose attention is the alignment."""
-        return (self.config.alignment_layer or max(self.depth - 1, 1)) - 1
+        return (self.config.alignment_layer or self.depth) - 1
 
     def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> TransformerSource:
         """What a step reads of the encoder, computed once a sentence; the final state is of no interest."""
