@@ -240,6 +240,11 @@ class ModelConfig:
     """Dropout rates."""
 
     @property
+    def attends(self) -> bool:
+        """Whether there is any attention to the source."""
+        return self.architecture == "transformer" or self.attention.score != "none"
+
+    @property
     def memory_width(self) -> int:
         """Width of the encoder's output."""
         return self.memory or self.units if self.architecture == "rnn" else self.embedding
@@ -450,6 +455,10 @@ class RunConfig:
         _require(
             self.vocabulary.shared or self.model.tie != "all",
             "model.tie is 'all' but the vocabularies are separate: set vocabulary.shared to true, or tie to 'target'",
+        )
+        _require(
+            not self.training.guided.links or self.model.attends,
+            "training.guided.links guides attention, but model.attention.score is none: choose a score",
         )
 
 

@@ -80,6 +80,14 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (RunConfig, {"name": ""}, "name is '': expected a plain folder name"),
     (RunConfig, {"name": "a/b"}, "name is 'a/b': expected a plain folder name"),
     (RunConfig, {"vocabulary": VocabularyConfig(shared=False)}, "model.tie is 'all' but the vocabularies are separate"),
+    (
+        RunConfig,
+        {
+            "model": ModelConfig(attention=AttentionConfig("none")),
+            "training": TrainingConfig(guided=GuidedConfig(links="a")),
+        },
+        "training.guided.links guides attention, but model.attention.score is none",
+    ),
 ]
 
 

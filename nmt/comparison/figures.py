@@ -68,7 +68,7 @@ def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path
 
     found = {}
     for trial in trials:
-        if trial.config.model.architecture == "transformer" or trial.config.model.attention.score != "none":
+        if trial.config.model.attends:
             translator = Translator.load(Path(trial.config.directory) / trial.name)
             (pair,) = translator.align([source], [target])
             found[trial.variant] = pair.alignment
