@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import (
+    AttentionConfig,
     CheckpointConfig,
     ConfigError,
     CorpusConfig,
@@ -51,6 +52,18 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
         for name in ("units", "embedding", "encoder_layers")
     ),
     (ModelConfig, {"units": 7}, "units is 7: expected an even number"),
+    (AttentionConfig, {"units": 0}, "units is 0: expected more than 0"),
+    (AttentionConfig, {"score": "none", "window": "hard"}, "window is hard, but score none attends to nothing"),
+    (
+        ModelConfig,
+        {"memory": 64, "attention": AttentionConfig(score="dot")},
+        "compares a state of 512 with a memory of 64",
+    ),
+    (
+        ModelConfig,
+        {"architecture": "transformer", "tie": "none", "readout": 8},
+        "readout is 8, but the output layer is tied to embeddings of width 256",
+    ),
     (ScheduleConfig, {"learning_rate": 0.0}, "learning_rate is 0.0: expected more than 0"),
     (ScheduleConfig, {"warmup_steps": -1}, "warmup_steps: expected 0 or more"),
     (ScheduleConfig, {"final_share": 1.5}, "final_share: expected a number from 0 to 1"),
