@@ -20,6 +20,8 @@ from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
 
+Bytes = IO[bytes] | gzip.GzipFile
+
 WORST = 0.05
 """Share of the pairs that a model drops unless the command line says otherwise."""
 
@@ -62,7 +64,7 @@ def _same(path: str, other: str) -> bool:
 
 
 @contextmanager
-def _file(path: str) -> Iterator[IO[bytes]]:
+def _file(path: str) -> Iterator[Bytes]:
     """A file of bytes, whole or not at all, compressed if its name says so."""
     with whole_file(path) as file:
         if path.endswith(".gz"):
@@ -98,9 +100,7 @@ def _with_model(
         yield pair, fault or unlikely(next(rest), limit)
 
 
-def _write(
-    judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[IO[bytes]], report: IO[bytes] | None
-) -> Counter[str]:
+def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
     """Writes each pair where it belongs.
 
     Returns:
