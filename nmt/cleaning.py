@@ -34,9 +34,10 @@ NAMES = (
     "identical",
     "script",
     "language",
+    "spelling",
     "numbers",
     "duplicate",
-    "unlikely",
+    "unusual",
 )
 """Of the rules, in the order in which they are asked; the last is a model's."""
 
@@ -63,6 +64,8 @@ class Rules:
     """share of a side's letters that may be of another script than most of that side's letters in the corpus"""
     language: float = 0.5
     """drop pairs with a side whose words are this much more probable on the other side, in nats a word"""
+    spelling: float = 0.8
+    """nats a character by which a side's spelling may be more surprising than is usual on that side of the corpus"""
     numbers: bool = False
     """drop pairs whose sides do not have the same digits"""
     duplicates: Literal["off", "pair", "source", "target", "either"] = "pair"
@@ -71,7 +74,7 @@ class Rules:
     """pairs at the beginning of the corpus from which is learnt what is usual"""
 
     def __post_init__(self) -> None:
-        for name in ("shortest", "longest", "ratio", "slack", "identical", "script", "language"):
+        for name in ("shortest", "longest", "ratio", "slack", "identical", "script", "language", "spelling"):
             if not getattr(self, name) >= 0:
                 raise NmtError(f"{name} is {getattr(self, name)}: expected 0, which switches the rule off, or more")
         if 0 < self.ratio < 1:
@@ -93,6 +96,47 @@ class Fault(NamedTuple):
     """What the measure was held against."""
 
 
+class Spelling:
+    """How the words of a side are spelt: a trigram model of its letters and spaces, case folded.
+
+    p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (MacKay and Peto 1995, "A Hierarchical Dirichlet
+    Language Model", equation 13, here with m = `PRIOR` and p(c) by add-one).
+
+    Args:
+        texts: sentences of that side; blank ones say nothing.
+    """
+
+    PRIOR = 2.0
+    DOUBT = 10
+    """Characters of the usual surprise that are added to each sentence: a short one may be a name or a cry."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._trigrams: Counter[str] = Counter()
+        kept = [text for text in texts if text.strip()]
+        for text in kept:
+            self._trigrams.update(_trigrams(text))
+        self._contexts: Counter[str] = Counter()
+        self._characters: Counter[str] = Counter()
+        for trigram, count in self._trigrams.items():
+            self._contexts[trigram[:2]] += count
+            self._characters[trigram[2]] += count
+        self._total = self._characters.total() + len(self._characters) + 1
+        self.usual = _median([self._mean(_trigrams(text)) for text in kept], 0.0)
+        """Nats a character: the median over the sentences."""
+
+    def excess(self, text: str) -> float:
+        """Nats a character more than usual, over the sentence and `DOUBT` characters as usual."""
+        trigrams = _trigrams(text)
+        return (self._mean(trigrams) - self.usual) * len(trigrams) / (len(trigrams) + self.DOUBT)
+
+    def _mean(self, trigrams: Sequence[str]) -> float:
+        return -sum(map(self._log_probability, trigrams)) / len(trigrams)
+
+    def _log_probability(self, trigram: str) -> float:
+        prior = self.PRIOR * (self._characters[trigram[2]] + 1) / self._total
+        return math.log((self._trigrams[trigram] + prior) / (self._contexts[trigram[:2]] + self.PRIOR))
+
+
 @dataclass(frozen=True)
 class Usual:
     """What is usual in a corpus."""
@@ -104,21 +148,24 @@ class Usual:
     """Target characters for each source character: the median over the pairs."""
     leaning: dict[str, float]
     """ln p(word | target side) / p(word | source side) of each word that was seen."""
+    source_spelling: Spelling
+    target_spelling: Spelling
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Usual:
         """Learns it from pairs, a blank side of which says nothing; a few bad ones do not matter."""
         scripts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-        lengths = []
-        for pair in pairs:
+        lengths, texts = [], list(pairs)
+        for pair in texts:
             for text, letters, said in zip(pair, scripts, words, strict=True):
                 letters.update(_scripts(text))
                 said.update(_words(text))
             source, target = map(_characters, pair)
             if source and target:
                 lengths.append(target / source)
-        return cls(_most(scripts[0]), _most(scripts[1]), _median(lengths), _leaning(*words))
+        spellings = [Spelling(pair[side] for pair in texts) for side in (0, 1)]
+        return cls(_most(scripts[0]), _most(scripts[1]), _median(lengths, 1.0), _leaning(*words), *spellings)
 
 
 def judge(pairs: Iterable[RawPair], rules: Rules) -> Iterator[tuple[RawPair, Fault | None]]:
@@ -145,7 +192,10 @@ def find_fault(source: str, target: str, rules: Rules, usual: Usual) -> Fault | 
     """What is wrong with a pair by itself: the first rule that hits; None where none does."""
     if not source.strip() or not target.strip():
         return _empty(source, target) if rules.empty else None
-    faults = (rule(source, target, rules, usual) for rule in (_short, _long, _ratio, _identical, _script, _language))
+    faults = (
+        rule(source, target, rules, usual)
+        for rule in (_short, _long, _ratio, _identical, _script, _language, _spelling)
+    )
     return next((fault for fault in faults if fault), None) or (_numbers(source, target) if rules.numbers else None)
 
 
@@ -234,6 +284,14 @@ def _numbers(source: str, target: str) -> Fault | None:
     return Fault("numbers", alone, 0) if alone else None
 
 
+def _spelling(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+    """Finds sides in a third language, and text that was broken in conversion."""
+    if not rules.spelling:
+        return None
+    excess = max(usual.source_spelling.excess(source), usual.target_spelling.excess(target))
+    return Fault("spelling", excess, rules.spelling) if excess > rules.spelling else None
+
+
 class Duplicates:
     """Remembers sentences by 64 bits of their hashes: a billion different ones meet by chance 0.03 times.
 
@@ -261,18 +319,18 @@ class Duplicates:
 
 
 def limit_of_worst(scores: Sequence[float], share: float) -> float:
-    """The score below which the lowest `share` of the scores lie; NaN, which is no score, is left out of account.
+    """The score above which the highest `share` of the scores lie; NaN, which is no score, is left out of account.
 
-    Equal scores stay together: where the limit falls among equals, fewer than `share` lie below it.
+    Equal scores stay together: where the limit falls among equals, fewer than `share` lie above it.
     """
-    known = sorted(score for score in scores if not math.isnan(score))
+    known = sorted((score for score in scores if not math.isnan(score)), reverse=True)
     place = round(share * len(known))
-    return known[place] if place < len(known) else math.inf
+    return known[place] if place < len(known) else -math.inf
 
 
-def unlikely(score: float, limit: float) -> Fault | None:
-    """The fault of a pair that a model finds less likely than the limit, both in nats a target piece."""
-    return Fault("unlikely", score, limit) if score < limit else None
+def unusual(score: float, limit: float) -> Fault | None:
+    """The fault of a pair whose score, of `explanation.Ranking.scores`, is above the limit."""
+    return Fault("unusual", score, limit) if score > limit else None
 
 
 def _decoded(pair: RawPair) -> tuple[str, str]:
@@ -280,8 +338,8 @@ def _decoded(pair: RawPair) -> tuple[str, str]:
     return source, target
 
 
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2] if values else 1.0
+def _median(values: Sequence[float], otherwise: float) -> float:
+    return sorted(values)[len(values) // 2] if values else otherwise
 
 
 def _characters(text: str) -> int:
@@ -292,11 +350,19 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+_LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
+
+
+def _trigrams(text: str) -> list[str]:
+    """One for each character and one for the end, each with the two characters before it; what is no letter of a word
+    is a space, or dates and numbers would be what surprises most."""
+    text = f"  {' '.join(_LETTERS.findall(text.casefold()))} "
+    return [text[place - 2 : place + 1] for place in range(2, len(text))]
 
 
 def _digits(text: str) -> Counter[int]:

@@ -13,9 +13,9 @@ A tenth of the pairs is damaged, each kind as often as the others:
 * other language: the line of --other, which translates the source into a third language, in place of the target.
 
 Found are those that the rules drop and, with --model, those that are least likely per piece, those that `nmt explain`
-ranks as most unusual, and those that the rules drop together with the least likely of the rest. The three drop as many
-pairs as are damaged, so that what they find is their precision too. Pairs count as good if they were not damaged; what
-was wrong with them before counts as lost.
+ranks as most unusual, and, as by `nmt clean --model`, those that the rules drop and the most unusual of the rest. With a
+model as many pairs are dropped as are damaged, so what it finds is its precision too. Pairs count as good if they were
+not damaged; those that were bad before count as lost.
 """
 
 from __future__ import annotations
@@ -89,29 +89,29 @@ def by_rules(pairs: Sequence[Pair]) -> dict[int, str]:
     return {i: fault.rule for i, (_, fault) in enumerate(judge(raw, Rules())) if fault}
 
 
-def by_model(pairs: Sequence[Pair], translator: nmt.Translator) -> dict[str, list[int]]:
-    """The indices of all pairs, the worst first, by either detector."""
+def by_model(pairs: Sequence[Pair], translator: nmt.Translator, rules: set[int], count: int) -> dict[str, set[int]]:
+    """The indices of the `count` worst pairs by either detector, and of those that the rules drop with the worst of
+    the rest."""
     from nmt.explanation import explain, rank
 
     found = [
         explain(pair.alignment, pair.log_probability, len(pair.pieces))
         for pair in translator.align((source for source, _ in pairs), (target for _, target in pairs))
     ]
+    numbers = [each.numbers() for each in found]
+    rest = [i for i in range(len(pairs)) if i not in rules]
+    worst = rank([numbers[i] for i in rest]).order[: max(count - len(rules), 0)]
     return {
-        "likelihood": sorted(range(len(pairs)), key=lambda i: found[i].log_probability),
-        "unusual": rank([each.numbers() for each in found]).order.tolist(),
+        "likelihood": set(sorted(range(len(pairs)), key=lambda i: found[i].log_probability)[:count]),
+        "unusual": set(rank(numbers).order[:count].tolist()),
+        "rules, unusual": rules.union(rest[i] for i in worst),
     }
 
 
 def measure(pairs: Sequence[Pair], kinds: dict[int, str], translator: nmt.Translator | None) -> dict[str, set[int]]:
     """The indices that each detector drops."""
     rules = set(by_rules(pairs))
-    if translator is None:
-        return {"rules": rules}
-    orders = by_model(pairs, translator)
-    dropped = {name: set(order[: len(kinds)]) for name, order in orders.items()}
-    rest = [i for i in orders["likelihood"] if i not in rules]
-    return {"rules": rules, **dropped, "rules, likelihood": rules | set(rest[: max(len(kinds) - len(rules), 0)])}
+    return {"rules": rules} | (by_model(pairs, translator, rules, len(kinds)) if translator else {})
 
 
 def table(trials: Sequence[tuple[dict[int, str], dict[str, set[int]]]], total: int) -> list[str]:

@@ -14,15 +14,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.cleaning import NAMES, Duplicates, Fault, Rules, Usual, find_fault, invalid, judge, limit_of_worst, unlikely
+from nmt.cleaning import (
+    NAMES,
+    Duplicates,
+    Fault,
+    Rules,
+    Spelling,
+    Usual,
+    find_fault,
+    invalid,
+    judge,
+    limit_of_worst,
+    unusual,
+)
 from nmt.cli import main
 from nmt.errors import NmtError
 
 REPOSITORY = Path(__file__).parent.parent
 DEMO = REPOSITORY / "data" / "demo"
 
-PLAIN = Usual("LATIN", "LATIN", 1.0, {})
-OFF = Rules(invalid=False, empty=False, longest=0, ratio=0, identical=0, script=0, language=0, duplicates="off")
+PLAIN = Usual("LATIN", "LATIN", 1.0, {}, Spelling([]), Spelling([]))
+OFF = Rules(
+    invalid=False, empty=False, longest=0, ratio=0, identical=0, script=0, language=0, spelling=0, duplicates="off"
+)
 
 
 def hit(source: str, target: str, usual: Usual = PLAIN, **rules) -> Fault | None:
@@ -95,7 +109,8 @@ def test_scripts_are_those_of_unicode():
     assert (usual.source_script, usual.target_script) == ("LATIN", "CJK")
     assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.25) is None
     assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.24) == Fault("script", 0.25, 0.24)
-    assert Usual.of([("12", "")]) == Usual("", "", 1.0, {"12": pytest.approx(math.log(1 / 2) + math.log(2))})
+    nothing = Usual.of([("12", "")])
+    assert (nothing.source_script, nothing.target_script, nothing.length) == ("", "", 1.0)
 
 
 def test_words_lean_to_the_side_that_they_are_seen_on():
@@ -109,6 +124,28 @@ def test_words_lean_to_the_side_that_they_are_seen_on():
         assert hit(*pair, usual, language=0.99 * lean) == Fault("language", pytest.approx(lean), 0.99 * lean)
         assert hit(*pair, usual, language=1.01 * lean) is None
     assert hit("the cat Paris", "le chat Paris", usual, language=0.01) is None
+
+
+def test_spelling_by_hand():
+    """Of "ab" and "ab" the trigrams are "  a", " ab" and "ab ", twice each, and there are six characters."""
+    spelling = Spelling(["ab", "AB", " "])
+    seen = math.log((2 + 2 * (2 + 1) / (6 + 4)) / (2 + 2))  # n = 2 in a context seen twice, prior 2, p(c) = 3 / 10
+    assert spelling.usual == pytest.approx(-seen)
+    assert spelling.excess("AB.") == spelling.excess("12 ab") == pytest.approx(0)
+    first = math.log(2 * (0 + 1) / 10 / (2 + 2))  # a letter never seen, in the context that begins a sentence
+    rest = math.log(2 * (0 + 1) / 10 / (0 + 2)), math.log(2 * (2 + 1) / 10 / (0 + 2))  # the letter again, the space
+    assert spelling.excess("zz") == pytest.approx((-first - sum(rest) + 3 * seen) / (3 + 10))
+
+
+def test_a_side_in_a_third_language_is_spelt_surprisingly():
+    english, french = ["the cat sees the dog"] * 3, ["le chat voit le chien"] * 3
+    usual = Usual.of(zip(english, french, strict=True))
+    assert hit(english[0], french[0], usual, spelling=0.001) is None
+    strange = "ein Hund sieht die Katze"
+    excess = usual.target_spelling.excess(strange)
+    assert hit(english[0], strange, usual, spelling=excess - 0.01) == Fault("spelling", excess, excess - 0.01)
+    assert hit(english[0], strange, usual, spelling=excess + 0.01) is None
+    assert hit(strange, french[0], usual, spelling=0.8).rule == "spelling"
 
 
 def test_digits_must_have_partners():
@@ -138,19 +175,19 @@ def test_invalid_text_is_told_by_its_byte():
     assert [fault for _, fault in judge(pairs, replace(OFF, duplicates="pair"))] == [None, None]
 
 
-def test_the_worst_share_lies_below_its_limit():
-    scores = [-3.0, -1.0, math.nan, -5.0, -2.0]
+def test_the_worst_share_lies_above_its_limit():
+    scores = [3.0, 1.0, math.nan, 5.0, 2.0]
     limit = limit_of_worst(scores, 0.5)
-    assert [unlikely(score, limit) for score in scores] == [
-        Fault("unlikely", -3.0, -2.0),
+    assert [unusual(score, limit) for score in scores] == [
+        Fault("unusual", 3.0, 2.0),
         None,
         None,
-        Fault("unlikely", -5.0, -2.0),
+        Fault("unusual", 5.0, 2.0),
         None,
     ]
-    assert limit_of_worst(scores, 0) == -5
-    assert limit_of_worst([-1.0] * 4, 0.5) == -1  # equals stay together
-    assert limit_of_worst([], 0.5) == math.inf
+    assert limit_of_worst(scores, 0) == 5
+    assert limit_of_worst([1.0] * 4, 0.5) == 1  # equals stay together
+    assert limit_of_worst([], 0.5) == -math.inf
 
 
 @pytest.mark.parametrize(
@@ -263,43 +300,55 @@ def test_the_command_writes_what_is_good_and_reports_what_is_not(files, capsys):
 
 
 def test_every_rule_can_be_switched_off(files):
-    off = "--no-invalid --no-empty --longest 0 --ratio 0 --identical 0 --script 0 --language 0 --duplicates off"
+    off = "--no-invalid --no-empty --longest 0 --ratio 0 --identical 0 --script 0 --language 0 --spelling 0"
+    off += " --duplicates off"
     assert main([*files, *off.split()]) == 0
     assert unpacked("o.gz").count(b"\n") == 6
     assert Path("o.txt").read_bytes() == unpacked("t.gz") + b"\n"
 
 
 class Model:
-    """A translator to whom a target is the more likely the shorter it is: minus a nat for each character and piece."""
+    """A translator to whom line n is the less likely the larger n is: n nats for each piece."""
 
     def align(self, sources, targets):
         for pair in fake_translator.Translator().align(sources, targets):
-            yield replace(pair, log_probability=-len(pair.text) * len(pair.pieces))
+            yield replace(pair, log_probability=-int(pair.source.strip("x")) * len(pair.pieces))
 
 
 @pytest.fixture
 def modelled(tmp_path, monkeypatch):
-    """A hundred pairs; the target of line n has n characters in two words, and lines 1 and 2 are empty."""
+    """A hundred pairs, each with its number; the targets of lines 1 and 2 are empty."""
     monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
     monkeypatch.setattr("nmt.cli.cleaning.load_models", lambda arguments: Model())
     monkeypatch.chdir(tmp_path)
-    target = ["" if n < 3 else "a " + "b" * (n - 2) for n in range(1, 101)]
-    Path("s").write_text("".join("b" * n + "\n" for n in range(1, 101)))
-    Path("t").write_text("".join(f"{text}\n" for text in target))
+    Path("s").write_text("".join(f"x{n}\n" for n in range(1, 101)))
+    Path("t").write_text("\n\n" + "".join(f"y{n}\n" for n in range(3, 101)))
     command = "clean --source s --target t --output-source o.s --output-target o.t --report r --model run"
-    return [*command.split(), "--language", "0"]
+    return command.split()
 
 
-@pytest.mark.parametrize(
-    "flags, kept", [([], 93), (["--worst", "0.5"], 49), (["--worst", "0"], 98), (["--threshold", "-60"], 58)]
-)
-def test_a_model_drops_the_least_likely_of_what_the_rules_keep(modelled, flags, kept):
+@pytest.mark.parametrize("flags, kept", [([], 93), (["--worst", "0.5"], 49), (["--worst", "0"], 98)])
+def test_a_model_drops_the_most_unusual_of_what_the_rules_keep(modelled, flags, kept):
     assert main([*modelled, *flags]) == 0
-    assert Path("o.t").read_text().splitlines() == Path("t").read_text().splitlines()[2 : 2 + kept]
+    assert Path("o.t").read_text().splitlines() == [f"y{n}" for n in range(3, 3 + kept)]
     rows = [row.split("\t") for row in Path("r").read_text().splitlines()[1:]]
-    assert [row[1] for row in rows] == ["empty"] * 2 + ["unlikely"] * (98 - kept)
-    for line, _, value, threshold, _, _ in rows[2:]:
-        assert float(value) == -int(line) < float(threshold) <= -int(line) + int(line) - kept
+    assert [row[:2] for row in rows] == [
+        [str(n), rule] for n, rule in [(1, "empty"), (2, "empty"), *((n, "unusual") for n in range(3 + kept, 101))]
+    ]
+
+
+def test_the_score_of_a_model_is_that_of_explain(modelled):
+    """Lines 3 to 100: the median is 51.5 nats a piece, half of the lines are 24.5 or less away from it."""
+    limit = 0.6745 * (80 - 51.5) / 24.5
+    assert main([*modelled, "--threshold", str(limit + 0.001)]) == 0
+    rows = [row.split("\t") for row in Path("r").read_text().splitlines()[3:]]
+    assert [int(row[0]) for row in rows] == list(range(81, 101))
+    assert float(rows[0][2]) == pytest.approx(0.6745 * (81 - 51.5) / 24.5, abs=1e-3)
+
+
+def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(modelled):
+    assert main([*modelled, "--no-empty", "--worst", "0.5", "--duplicates", "off"]) == 0
+    assert Path("o.t").read_text().splitlines() == ["", "", *(f"y{n}" for n in range(3, 52))]
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,8 @@ _DESCRIPTIONS = {
     "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
     "how often it was seen in training. A word of several pieces is the mean of their vectors.",
     "clean": "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
-    "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds least "
-    "likely. Files whose names end in .gz are read and written compressed.",
+    "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
+    "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed.",
 }
 
 
@@ -354,13 +354,13 @@ def _add_clean(parser: Parser) -> None:
         "--worst",
         type=_share,
         metavar="SHARE",
-        help="with --model: the share of the pairs left by the rules that is dropped, the least likely (default: 0.05)",
+        help="with --model: the share of the pairs left by the rules that is dropped, the most unusual (default: 0.05)",
     )
     limit.add_argument(
         "--threshold",
         type=float,
         metavar="X",
-        help="with --model: drop the pairs whose log-probability a target piece is below this many nats, such as -4",
+        help="with --model: drop the pairs whose score of nmt explain is above this",
     )
     rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
     _add_fields(rules, Rules, defaults=True)

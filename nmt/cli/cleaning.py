@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-import math
 from argparse import Namespace
 from array import array
 from collections import Counter
@@ -14,7 +13,7 @@ from itertools import tee
 from pathlib import Path
 from typing import IO
 
-from nmt.cleaning import NAMES, Fault, RawPair, Rules, judge, limit_of_worst, unlikely
+from nmt.cleaning import NAMES, Fault, RawPair, Rules, judge, limit_of_worst, unusual
 from nmt.cli.files import whole_file
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
@@ -74,30 +73,36 @@ def _file(path: str) -> Iterator[Bytes]:
             yield file.buffer
 
 
-def _scores(arguments: Namespace, rules: Rules) -> tuple[array[float], float]:
-    """The log-probability a target piece of each pair that the rules keep, NaN without pieces; and the limit."""
+def _scores(arguments: Namespace, rules: Rules) -> tuple[list[float], float]:
+    """How unusual a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
+    import numpy as np
+
+    from nmt.explanation import MEASURES, explain, rank
+
     translator = load_models(arguments)
     judged = judge(raw_pairs(arguments.source, arguments.target), rules)
     sources, targets = tee(tuple(map(_text, pair)) for pair, fault in judged if fault is None)
-    progress, scores, cut = lines_of(None), array("d"), 0
+    progress, numbers, cut = lines_of(None), array("d"), 0
     for found in progress.over(translator.align((pair[0] for pair in sources), (pair[1] for pair in targets))):
-        scores.append(found.log_probability / len(found.pieces) if found.pieces else math.nan)
+        numbers.extend(explain(found.alignment, found.log_probability, len(found.pieces)).numbers())
         cut += found.truncated
     if cut:
         say(f"{cut} source sentences are longer than the model takes; of these it read the beginning alone")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
+    ranked = rank(np.frombuffer(numbers).reshape(-1, len(MEASURES))).scores
+    scores = np.where(np.isfinite(ranked), ranked, np.nan).tolist()
     if arguments.threshold is not None:
         return scores, arguments.threshold
     return scores, limit_of_worst(scores, WORST if arguments.worst is None else arguments.worst)
 
 
 def _with_model(
-    judged: Iterator[tuple[RawPair, Fault | None]], scores: array[float], limit: float
+    judged: Iterator[tuple[RawPair, Fault | None]], scores: list[float], limit: float
 ) -> Iterator[tuple[RawPair, Fault | None]]:
     """The same pairs, where those that the rules keep can be dropped by their scores."""
     rest = iter(scores)
     for pair, fault in judged:
-        yield pair, fault or unlikely(next(rest), limit)
+        yield pair, fault or unusual(next(rest), limit)
 
 
 def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
