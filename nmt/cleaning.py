@@ -38,8 +38,9 @@ NAMES = (
     "numbers",
     "duplicate",
     "unusual",
+    "unlikely",
 )
-"""Of the rules, in the order in which they are asked; the last is a model's."""
+"""Of the rules, in the order in which they are asked; the last two are a model's."""
 
 
 @dataclass(frozen=True)
@@ -304,8 +305,11 @@ class Duplicates:
         self._seen: set[int] = set()
 
     def find(self, source: str, target: str) -> Fault | None:
-        """The fault of a pair that was there before; remembers it otherwise. Outer spaces do not matter."""
+        """The fault of a pair that was there before; remembers it otherwise. Outer spaces do not matter; a pair with a
+        blank side is not looked at."""
         source, target = source.strip(), target.strip()
+        if not source or not target:
+            return None
         keys = {
             name: _hashed(name, text)
             for name, text in (("pair", f"{source}\n{target}"), ("source", source), ("target", target))
@@ -328,9 +332,10 @@ def limit_of_worst(scores: Sequence[float], share: float) -> float:
     return known[place] if place < len(known) else -math.inf
 
 
-def unusual(score: float, limit: float) -> Fault | None:
-    """The fault of a pair whose score, of `explanation.Ranking.scores`, is above the limit."""
-    return Fault("unusual", score, limit) if score > limit else None
+def above(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
+    """The fault of a pair whose score by a model is above the limit: that of `explanation.Ranking.scores`, or how
+    unlikely the target is, in nats a piece."""
+    return Fault(rule, score, limit) if score > limit else None
 
 
 def _decoded(pair: RawPair) -> tuple[str, str]:

@@ -13,7 +13,7 @@ A tenth of the pairs is damaged, each kind as often as the others:
 * other language: the line of --other, which translates the source into a third language, in place of the target.
 
 Found are those that the rules drop and, with --model, those that are least likely per piece, those that `nmt explain`
-ranks as most unusual, and, as by `nmt clean --model`, those that the rules drop and the most unusual of the rest. With a
+ranks as most unusual, and, as `nmt clean --model` does, those of the rules and the most unusual of the rest. With a
 model as many pairs are dropped as are damaged, so what it finds is its precision too. Pairs count as good if they were
 not damaged; those that were bad before count as lost.
 """

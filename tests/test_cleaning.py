@@ -21,11 +21,11 @@ from nmt.cleaning import (
     Rules,
     Spelling,
     Usual,
+    above,
     find_fault,
     invalid,
     judge,
     limit_of_worst,
-    unusual,
 )
 from nmt.cli import main
 from nmt.errors import NmtError
@@ -178,7 +178,7 @@ def test_invalid_text_is_told_by_its_byte():
 def test_the_worst_share_lies_above_its_limit():
     scores = [3.0, 1.0, math.nan, 5.0, 2.0]
     limit = limit_of_worst(scores, 0.5)
-    assert [unusual(score, limit) for score in scores] == [
+    assert [above("unusual", score, limit) for score in scores] == [
         Fault("unusual", 3.0, 2.0),
         None,
         None,
@@ -346,8 +346,14 @@ def test_the_score_of_a_model_is_that_of_explain(modelled):
     assert float(rows[0][2]) == pytest.approx(0.6745 * (81 - 51.5) / 24.5, abs=1e-3)
 
 
+def test_a_model_can_judge_by_likelihood_alone(modelled):
+    assert main([*modelled, "--by", "unlikely", "--threshold", "80"]) == 0
+    rows = [row.split("\t")[:4] for row in Path("r").read_text().splitlines()[3:]]
+    assert rows == [[str(n), "unlikely", str(n), "80"] for n in range(81, 101)]
+
+
 def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(modelled):
-    assert main([*modelled, "--no-empty", "--worst", "0.5", "--duplicates", "off"]) == 0
+    assert main([*modelled, "--no-empty", "--worst", "0.5", "--duplicates", "target"]) == 0
     assert Path("o.t").read_text().splitlines() == ["", "", *(f"y{n}" for n in range(3, 52))]
 
 
@@ -361,7 +367,7 @@ def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(
         (["--output-target", "o.gz"], "o.gz: is named twice"),
         (["--report", "t.gz"], "t.gz: is named twice"),
         (["--output-source", "nowhere/o"], "nowhere: no such directory"),
-        (["--worst", "0.1"], "--worst and --threshold say what a model drops"),
+        (["--worst", "0.1"], "--by, --worst and --threshold say what a model drops"),
         (["--worst", "2", "--model", "run"], "expected a share"),
         (["--worst", "0.1", "--threshold", "-1", "--model", "run"], "not allowed with"),
         (["--model", "run", "--source", "missing"], "missing: expected a plain file"),

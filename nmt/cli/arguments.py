@@ -349,18 +349,24 @@ def _add_clean(parser: Parser) -> None:
     parser.add_argument(
         "--report", metavar="FILE", help="the pairs dropped: line, rule, value, threshold, source, target; tabs between"
     )
+    parser.add_argument(
+        "--by",
+        choices=["unusual", "unlikely"],
+        help="with --model: unusual, the score of nmt explain; unlikely, minus the log-probability a target piece, in "
+        "nats (default: unusual)",
+    )
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
         "--worst",
         type=_share,
         metavar="SHARE",
-        help="with --model: the share of the pairs left by the rules that is dropped, the most unusual (default: 0.05)",
+        help="with --model: the share of the pairs left by the rules that is dropped, the worst (default: 0.05)",
     )
     limit.add_argument(
         "--threshold",
         type=float,
         metavar="X",
-        help="with --model: drop the pairs whose score of nmt explain is above this",
+        help="with --model: drop the pairs that are unusual or unlikely by more than this",
     )
     rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
     _add_fields(rules, Rules, defaults=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import tee
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
-from nmt.cleaning import NAMES, Fault, RawPair, Rules, judge, limit_of_worst, unusual
+from nmt.cleaning import NAMES, Fault, RawPair, Rules, above, judge, limit_of_worst
 from nmt.cli.files import whole_file
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
@@ -21,6 +21,7 @@ from nmt.errors import NmtError
 
 Bytes = IO[bytes] | gzip.GzipFile
 
+_BY: Literal["unusual"] = "unusual"
 WORST = 0.05
 """Share of the pairs that a model drops unless the command line says otherwise."""
 
@@ -35,7 +36,7 @@ def clean(arguments: Namespace) -> None:
         report = files.enter_context(_file(arguments.report)) if arguments.report else None
         judged = judge(raw_pairs(arguments.source, arguments.target), rules)
         if arguments.model:
-            judged = _with_model(judged, *_scores(arguments, rules))
+            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules))
         counts = _write(judged, outputs, report)
     _summarize(counts, arguments)
 
@@ -48,8 +49,8 @@ def _check(arguments: Namespace) -> None:
         for other in (*inputs, *written[:place]):
             if _same(path, other):
                 raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
-    if not arguments.model and (arguments.worst is not None or arguments.threshold is not None):
-        raise NmtError("--worst and --threshold say what a model drops: give --model too")
+    if not arguments.model and any(getattr(arguments, name) is not None for name in ("by", "worst", "threshold")):
+        raise NmtError("--by, --worst and --threshold say what a model drops: give --model too")
     for path in inputs if arguments.model else ():
         if not Path(path).is_file():
             raise NmtError(f"{path}: expected a plain file, which with --model is read twice")
@@ -74,35 +75,39 @@ def _file(path: str) -> Iterator[Bytes]:
 
 
 def _scores(arguments: Namespace, rules: Rules) -> tuple[list[float], float]:
-    """How unusual a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
+    """How bad a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
     import numpy as np
 
     from nmt.explanation import MEASURES, explain, rank
 
     translator = load_models(arguments)
     judged = judge(raw_pairs(arguments.source, arguments.target), rules)
-    sources, targets = tee(tuple(map(_text, pair)) for pair, fault in judged if fault is None)
+    sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
     progress, numbers, cut = lines_of(None), array("d"), 0
-    for found in progress.over(translator.align((pair[0] for pair in sources), (pair[1] for pair in targets))):
-        numbers.extend(explain(found.alignment, found.log_probability, len(found.pieces)).numbers())
-        cut += found.truncated
+    for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
+        numbers.extend(explain(pair.alignment, pair.log_probability, len(pair.pieces)).numbers())
+        cut += pair.truncated
     if cut:
         say(f"{cut} source sentences are longer than the model takes; of these it read the beginning alone")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
-    ranked = rank(np.frombuffer(numbers).reshape(-1, len(MEASURES))).scores
-    scores = np.where(np.isfinite(ranked), ranked, np.nan).tolist()
+    measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
+    found = rank(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
+    scores = np.where(np.isfinite(found), found, np.nan).tolist()
     if arguments.threshold is not None:
         return scores, arguments.threshold
     return scores, limit_of_worst(scores, WORST if arguments.worst is None else arguments.worst)
 
 
 def _with_model(
-    judged: Iterator[tuple[RawPair, Fault | None]], scores: list[float], limit: float
+    judged: Iterator[tuple[RawPair, Fault | None]],
+    by: Literal["unusual", "unlikely"],
+    scores: list[float],
+    limit: float,
 ) -> Iterator[tuple[RawPair, Fault | None]]:
     """The same pairs, where those that the rules keep can be dropped by their scores."""
     rest = iter(scores)
     for pair, fault in judged:
-        yield pair, fault or unusual(next(rest), limit)
+        yield pair, fault or above(by, next(rest), limit)
 
 
 def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
