@@ -1,6 +1,6 @@
 """Which pairs of a parallel corpus are better left out, and by which rule.
 
-What is usual is learnt from the corpus's own first pairs: how long one side is beside the other, which script each is
+What is usual is learnt from the corpus's own pairs: how long one side is beside the other, which script each is
 written in, which words are whose. So no rule knows a language, and a corpus that is mostly bad cannot be cleaned.
 
     for pair, fault in judge(pairs, Rules()):
@@ -72,7 +72,7 @@ class Rules:
     duplicates: Literal["off", "pair", "source", "target", "either"] = "pair"
     """drop all but the first pair with the same two sides, the same source, the same target, or the same one of both"""
     sample: int = 10_000
-    """pairs at the beginning of the corpus from which is learnt what is usual"""
+    """most pairs from which is learnt what is usual: spread over the files, or the first of a pipe"""
 
     def __post_init__(self) -> None:
         for name in ("shortest", "longest", "ratio", "slack", "identical", "script", "language", "spelling"):
@@ -100,8 +100,8 @@ class Fault(NamedTuple):
 class Spelling:
     """How the words of a side are spelt: a trigram model of its letters and spaces, case folded.
 
-    p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (MacKay and Peto 1995, "A Hierarchical Dirichlet
-    Language Model", equation 13, here with m = `PRIOR` and p(c) by add-one).
+    p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
+    Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
     Args:
         texts: sentences of that side; blank ones say nothing.
@@ -169,18 +169,34 @@ class Usual:
         return cls(_most(scripts[0]), _most(scripts[1]), _median(lengths, 1.0), _leaning(*words), *spellings)
 
 
-def judge(pairs: Iterable[RawPair], rules: Rules) -> Iterator[tuple[RawPair, Fault | None]]:
+def learn(pairs: Iterable[RawPair], count: int) -> Usual:
+    """What is usual in a corpus, from at most `count` of its pairs and at least half as many, spread evenly over it."""
+    kept: list[RawPair] = []
+    step = 1
+    for place, pair in enumerate(pairs):
+        if place % step == 0:
+            if len(kept) == count > 1:
+                kept, step = kept[::2], 2 * step
+                if place % step:
+                    continue
+            if len(kept) < count:
+                kept.append(pair)
+    return Usual.of(map(_decoded, kept))
+
+
+def judge(pairs: Iterable[RawPair], rules: Rules, usual: Usual | None = None) -> Iterator[tuple[RawPair, Fault | None]]:
     """Each pair, in order and untouched, with what is wrong with it: the first rule that hits, None where it is good.
 
-    It streams: what is kept is the sample at the beginning, and a hash of each pair that is good so far.
+    It streams: what is kept is a hash of each pair that is good so far and, without `usual`, a sample at the beginning.
 
     Args:
         pairs: the corpus.
         rules: which pairs are bad.
+        usual: what is usual in the corpus; None: in its first `rules.sample` pairs.
     """
-    rest = iter(pairs)
-    sample = list(islice(rest, rules.sample))
-    usual, copies = Usual.of(map(_decoded, sample)), Duplicates(rules.duplicates)
+    rest, copies = iter(pairs), Duplicates(rules.duplicates)
+    sample = list(islice(rest, rules.sample)) if usual is None else []
+    usual = usual or Usual.of(map(_decoded, sample))
     for pair in chain(sample, rest):
         fault = invalid(pair) if rules.invalid else None
         if fault is None:
@@ -226,7 +242,7 @@ def _long(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
 
 def _ratio(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
     """Characters, not words: they are many, so their ratio varies less (Gale and Church 1993, "A Program for Aligning
-    Sentences in Bilingual Corpora", section 3.4), and they are there where nothing is written between words.
+    Sentences in Bilingual Corpora"), and they are there where nothing is written between words.
 
     Both sides are measured in target characters: the source's are multiplied by how many of these it usually becomes.
     """

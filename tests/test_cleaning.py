@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import math
 import sys
 from dataclasses import replace
@@ -25,6 +26,7 @@ from nmt.cleaning import (
     find_fault,
     invalid,
     judge,
+    learn,
     limit_of_worst,
 )
 from nmt.cli import main
@@ -244,6 +246,25 @@ def unpacked(path: str) -> bytes:
     return gzip.decompress(Path(path).read_bytes())
 
 
+def test_what_is_usual_is_learnt_from_all_over_a_corpus():
+    pairs = [(f"s{n}".encode(), f"t{n}".encode()) for n in range(100)]
+    for count, places in ((100, range(100)), (50, range(0, 100, 2)), (30, range(0, 100, 4)), (1, [0])):
+        usual = learn(iter(pairs), count)
+        assert usual.leaning.keys() == {f"{side}{n}" for side in "st" for n in places}
+    twins = [(b"Russian", "по-русски".encode())] * 100
+    assert [fault for _, fault in judge(twins[:1], Rules(), Usual.of([("a", "b")]))][0].rule == "script"
+    assert [fault for _, fault in judge(twins[:1], Rules())] == [None]
+
+
+def test_a_pipe_is_read_once(files, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n\nthree\n")))
+    Path("t").write_text("un\ndeux\ntrois\n")
+    assert main([*files, "--source", "-", "--target", "t"]) == 0
+    assert Path("o.txt").read_text() == "un\ntrois\n"
+    assert main([*files, "--source", "-", "--target", "t", "--model", "run"]) == 2
+    assert "-: can be read only once" in capsys.readouterr().err
+
+
 def lines(path: Path) -> list[bytes]:
     return path.read_bytes().removesuffix(b"\n").split(b"\n")
 
@@ -370,7 +391,7 @@ def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(
         (["--worst", "0.1"], "--by, --worst and --threshold say what a model drops"),
         (["--worst", "2", "--model", "run"], "expected a share"),
         (["--worst", "0.1", "--threshold", "-1", "--model", "run"], "not allowed with"),
-        (["--model", "run", "--source", "missing"], "missing: expected a plain file"),
+        (["--model", "run", "--source", "missing"], "missing: No such file or directory"),
         (["--model", "run"], "run: no such run directory"),
         (["--ratio", "0.5"], "ratio is 0.5"),
     ],

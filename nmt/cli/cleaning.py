@@ -13,8 +13,8 @@ from itertools import tee
 from pathlib import Path
 from typing import IO, Literal
 
-from nmt.cleaning import NAMES, Fault, RawPair, Rules, above, judge, limit_of_worst
-from nmt.cli.files import whole_file
+from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
+from nmt.cli.files import read_once, whole_file
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
@@ -27,16 +27,17 @@ WORST = 0.05
 
 
 def clean(arguments: Namespace) -> None:
-    """`nmt clean`: streams the pairs once, and with a model twice."""
+    """`nmt clean`: streams the pairs to learn what is usual, for a model, and to write them."""
     names = (field.name for field in dataclasses.fields(Rules))
     rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     _check(arguments)
     with ExitStack() as files:
         outputs = [files.enter_context(_file(path)) for path in (arguments.output_source, arguments.output_target)]
         report = files.enter_context(_file(arguments.report)) if arguments.report else None
-        judged = judge(raw_pairs(arguments.source, arguments.target), rules)
+        usual = learn(_pairs(arguments), rules.sample) if not _read_once(arguments) else None
+        judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:
-            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules))
+            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual))
         counts = _write(judged, outputs, report)
     _summarize(counts, arguments)
 
@@ -51,9 +52,18 @@ def _check(arguments: Namespace) -> None:
                 raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
     if not arguments.model and any(getattr(arguments, name) is not None for name in ("by", "worst", "threshold")):
         raise NmtError("--by, --worst and --threshold say what a model drops: give --model too")
-    for path in inputs if arguments.model else ():
-        if not Path(path).is_file():
-            raise NmtError(f"{path}: expected a plain file, which with --model is read twice")
+    if arguments.model and (path := _read_once(arguments)):
+        raise NmtError(f"{path}: can be read only once, and --model needs the pairs again: use files")
+
+
+def _read_once(arguments: Namespace) -> str:
+    """An input that is standard input or a pipe; "" where there is none."""
+    once = (path for path in (arguments.source, arguments.target) if path == "-" or read_once(Path(path)))
+    return next(once, "")
+
+
+def _pairs(arguments: Namespace) -> Iterator[RawPair]:
+    return raw_pairs(arguments.source, arguments.target)
 
 
 def _same(path: str, other: str) -> bool:
@@ -74,14 +84,14 @@ def _file(path: str) -> Iterator[Bytes]:
             yield file.buffer
 
 
-def _scores(arguments: Namespace, rules: Rules) -> tuple[list[float], float]:
+def _scores(arguments: Namespace, rules: Rules, usual: Usual | None) -> tuple[list[float], float]:
     """How bad a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
     import numpy as np
 
     from nmt.explanation import MEASURES, explain, rank
 
     translator = load_models(arguments)
-    judged = judge(raw_pairs(arguments.source, arguments.target), rules)
+    judged = judge(_pairs(arguments), rules, usual)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
     progress, numbers, cut = lines_of(None), array("d"), 0
     for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
