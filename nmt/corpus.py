@@ -178,6 +178,18 @@ def read_lines(path: str) -> Iterator[str]:
             raise CorpusError(f"{error}: convert it to UTF-8") from None
 
 
+def raw_pairs(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
+    """The lines of two files that belong together, still as bytes, without their ends.
+
+    Raises:
+        CorpusError: a file cannot be read, or the two differ in lines: told when the shorter one ends.
+    """
+    if source == target == "-":
+        raise CorpusError("standard input (-) is given more than once: put all but one into files")
+    for cells in _in_step([_Stream(path, zip(_raw_lines(path))) for path in (source, target)]):
+        yield cells[0], cells[1]
+
+
 def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
     """Chooses `count` pairs with distinct sources at random, in one pass and with memory for `count` pairs.
 

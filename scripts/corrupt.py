@@ -44,11 +44,11 @@ def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], 
     given = dict(zip(swapped, swapped[1:] + swapped[:1], strict=True))
     damaged = list(targets)
     for line, kind in kinds.items():
-        damaged[line - 1] = targets[given[line] - 1] if kind == "swapped" else _phrase(targets[line - 1], kind, draw)
+        damaged[line - 1] = targets[given[line] - 1] if kind == "swapped" else phrase(targets[line - 1], kind, draw)
     return damaged, kinds
 
 
-def _phrase(text: str, kind: str, draw: random.Random) -> str:
+def phrase(text: str, kind: str, draw: random.Random) -> str:
     """Drops or repeats a phrase that ends before the last word, which may be a full stop."""
     words, length = text.split(), draw.randint(2, 4)
     begin = draw.randrange(len(words) - length)

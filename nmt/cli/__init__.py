@@ -1,4 +1,4 @@
-"""The `nmt` command: train, translate, score, align, evaluate, explain, compare, embeddings.
+"""The `nmt` command: train, translate, score, align, evaluate, explain, compare, embeddings, clean.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -50,7 +50,7 @@ def _run(argv: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     parsed, rest = arguments.parse(argv)
-    from nmt.cli import commands, embeddings, translation
+    from nmt.cli import cleaning, commands, embeddings, translation
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.config, rest) else INTERRUPTED
@@ -62,6 +62,7 @@ def _run(argv: list[str]) -> int:
         "explain": commands.explain,
         "compare": commands.compare,
         "embeddings": embeddings.embeddings,
+        "clean": cleaning.clean,
     }[parsed.command](parsed)
     return 0
 

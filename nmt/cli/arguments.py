@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
 import nmt
+from nmt.cleaning import Rules
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 
@@ -47,6 +48,7 @@ def _parser() -> Parser:
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
+    _add_clean(_command(commands, "clean", "leave out the bad pairs of a parallel corpus", needed=False))
     return parser
 
 
@@ -55,8 +57,10 @@ def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summ
     return commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
 
 
-def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: str, computes: bool = True) -> Parser:
-    """A command over a trained run; one that computes with the model takes an ensemble too, and a precision."""
+def _command(
+    commands: argparse._SubParsersAction[Parser], name: str, summary: str, computes: bool = True, needed: bool = True
+) -> Parser:
+    """A command over a trained run, `needed` or not; one that computes with it takes an ensemble and a precision."""
     parser = _plain_command(commands, name, summary)
     parser.add_argument(
         "--checkpoints",
@@ -70,7 +74,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: s
         return parser
     parser.add_argument(
         "--model",
-        required=True,
+        required=needed,
         nargs="+",
         metavar="DIR",
         help="run directory written by nmt train; several with the same vocabularies are an ensemble",
@@ -92,10 +96,19 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, summary: s
 
 def _add_search(parser: Parser) -> None:
     """A flag for each field of the search; what is not given stays as the run has it."""
-    group = parser.add_argument_group("search", "The defaults are those that the model was trained with.")
-    hints = get_type_hints(SearchConfig)
-    for name, text in field_help(SearchConfig).items():
+    _add_fields(
+        parser.add_argument_group("search", "The defaults are those that the model was trained with."), SearchConfig
+    )
+
+
+def _add_fields(group: argparse._ArgumentGroup, settings: type, defaults: bool = False) -> None:
+    """A flag for each field of a dataclass; with `defaults` the help says what holds where it is not given."""
+    hints = get_type_hints(settings)
+    for name, text in field_help(settings).items():
         flag, kind = "--" + name.replace("_", "-"), hints[name]
+        if defaults:
+            value = getattr(settings, name)
+            text += f" (default: {('no', 'yes')[value] if kind is bool else value})"
         if kind is bool:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
         elif get_origin(kind) is Literal:
@@ -145,6 +158,9 @@ _DESCRIPTIONS = {
     "embeddings": "Prints the pieces whose vectors are nearest to those of given words (cosine), solves analogies, "
     "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
     "how often it was seen in training. A word of several pieces is the mean of their vectors.",
+    "clean": "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
+    "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
+    "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed.",
 }
 
 
@@ -323,6 +339,44 @@ def _add_embeddings(parser: Parser) -> None:
         "--most-frequent", type=_positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
     )
     parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
+
+
+def _add_clean(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs kept")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
+    parser.add_argument(
+        "--report", metavar="FILE", help="the pairs dropped: line, rule, value, threshold, source, target; tabs between"
+    )
+    parser.add_argument(
+        "--by",
+        choices=["unusual", "unlikely"],
+        help="with --model: unusual, the score of nmt explain; unlikely, minus the log-probability a target piece, in "
+        "nats (default: unusual)",
+    )
+    limit = parser.add_mutually_exclusive_group()
+    limit.add_argument(
+        "--worst",
+        type=_share,
+        metavar="SHARE",
+        help="with --model: the share of the pairs left by the rules that is dropped, the worst (default: 0.05)",
+    )
+    limit.add_argument(
+        "--threshold",
+        type=float,
+        metavar="X",
+        help="with --model: drop the pairs that are unusual or unlikely by more than this",
+    )
+    rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
+    _add_fields(rules, Rules, defaults=True)
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a share, from 0 to below 1")
+    return value
 
 
 def _add_gold_format(parser: Parser) -> None:

@@ -19,7 +19,7 @@ def count_lines(path: str) -> int | None:
     Raises:
         CorpusError: the file is not valid UTF-8, so that this is known before any work is done.
     """
-    return sum(1 for _ in read_lines(path)) if path != "-" and not _read_once(Path(path)) else None
+    return sum(1 for _ in read_lines(path)) if path != "-" and not read_once(Path(path)) else None
 
 
 def require_same_length(counts: dict[str, int | None]) -> int | None:
@@ -51,7 +51,7 @@ def whole_file(path: str) -> Iterator[TextIO]:
         sys.stdout.flush()
     elif place.is_dir():
         raise NmtError(f"{path}: is a directory; name a file to write")
-    elif _read_once(place):
+    elif read_once(place):
         with place.open("w", encoding="utf-8") as file:
             yield file
     else:
@@ -74,7 +74,7 @@ def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
 
 def can_grow(paths: Sequence[str]) -> bool:
     """Whether all of these are places for plain files, which `Growing` needs."""
-    return all(path != "-" and not Path(path).is_dir() and not _read_once(Path(path)) for path in paths)
+    return all(path != "-" and not Path(path).is_dir() and not read_once(Path(path)) for path in paths)
 
 
 class Growing:
@@ -167,5 +167,6 @@ def _require_directory(path: Path) -> None:
         raise NmtError(f"{path}: {'is a file' if path.exists() else 'no such directory'}; make a directory first")
 
 
-def _read_once(path: Path) -> bool:
+def read_once(path: Path) -> bool:
+    """Whether it is a pipe or a device, which gives its contents only once."""
     return path.exists() and not path.is_file() and not path.is_dir()

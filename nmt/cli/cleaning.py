@@ -1,0 +1,162 @@
+"""`nmt clean`: a parallel corpus without its bad pairs, and why each of these is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+from argparse import Namespace
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import tee
+from pathlib import Path
+from typing import IO, Literal
+
+from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
+from nmt.cli.files import read_once, whole_file
+from nmt.cli.loading import lines_of, load_models, say
+from nmt.corpus import raw_pairs
+from nmt.errors import NmtError
+
+Bytes = IO[bytes] | gzip.GzipFile
+
+_BY: Literal["unusual"] = "unusual"
+WORST = 0.05
+"""Share of the pairs that a model drops unless the command line says otherwise."""
+
+
+def clean(arguments: Namespace) -> None:
+    """`nmt clean`: streams the pairs to learn what is usual, for a model, and to write them."""
+    names = (field.name for field in dataclasses.fields(Rules))
+    rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    _check(arguments)
+    with ExitStack() as files:
+        outputs = [files.enter_context(_file(path)) for path in (arguments.output_source, arguments.output_target)]
+        report = files.enter_context(_file(arguments.report)) if arguments.report else None
+        usual = learn(_pairs(arguments), rules.sample) if not _read_once(arguments) else None
+        judged = judge(_pairs(arguments), rules, usual)
+        if arguments.model:
+            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual))
+        counts = _write(judged, outputs, report)
+    _summarize(counts, arguments)
+
+
+def _check(arguments: Namespace) -> None:
+    """What can be refused before anything is read or loaded."""
+    inputs, outputs = (arguments.source, arguments.target), (arguments.output_source, arguments.output_target)
+    written = [*outputs, *([arguments.report] if arguments.report else [])]
+    for place, path in enumerate(written):
+        for other in (*inputs, *written[:place]):
+            if _same(path, other):
+                raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
+    if not arguments.model and any(getattr(arguments, name) is not None for name in ("by", "worst", "threshold")):
+        raise NmtError("--by, --worst and --threshold say what a model drops: give --model too")
+    if arguments.model and (path := _read_once(arguments)):
+        raise NmtError(f"{path}: can be read only once, and --model needs the pairs again: use files")
+
+
+def _read_once(arguments: Namespace) -> str:
+    """An input that is standard input or a pipe; "" where there is none."""
+    once = (path for path in (arguments.source, arguments.target) if path == "-" or read_once(Path(path)))
+    return next(once, "")
+
+
+def _pairs(arguments: Namespace) -> Iterator[RawPair]:
+    return raw_pairs(arguments.source, arguments.target)
+
+
+def _same(path: str, other: str) -> bool:
+    if "-" in (path, other):
+        return False  # what is read from standard input does not come from where standard output goes
+    one, two = Path(path), Path(other)
+    return one.resolve() == two.resolve() or (one.exists() and two.exists() and one.samefile(two))
+
+
+@contextmanager
+def _file(path: str) -> Iterator[Bytes]:
+    """A file of bytes, whole or not at all, compressed if its name says so."""
+    with whole_file(path) as file:
+        if path.endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
+                yield packed
+        else:
+            yield file.buffer
+
+
+def _scores(arguments: Namespace, rules: Rules, usual: Usual | None) -> tuple[list[float], float]:
+    """How bad a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
+    import numpy as np
+
+    from nmt.explanation import MEASURES, explain, rank
+
+    translator = load_models(arguments)
+    judged = judge(_pairs(arguments), rules, usual)
+    sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
+    progress, numbers, cut = lines_of(None), array("d"), 0
+    for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
+        numbers.extend(explain(pair.alignment, pair.log_probability, len(pair.pieces)).numbers())
+        cut += pair.truncated
+    if cut:
+        say(f"{cut} source sentences are longer than the model takes; of these it read the beginning alone")
+    say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
+    measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
+    found = rank(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
+    scores = np.where(np.isfinite(found), found, np.nan).tolist()
+    if arguments.threshold is not None:
+        return scores, arguments.threshold
+    return scores, limit_of_worst(scores, WORST if arguments.worst is None else arguments.worst)
+
+
+def _with_model(
+    judged: Iterator[tuple[RawPair, Fault | None]],
+    by: Literal["unusual", "unlikely"],
+    scores: list[float],
+    limit: float,
+) -> Iterator[tuple[RawPair, Fault | None]]:
+    """The same pairs, where those that the rules keep can be dropped by their scores."""
+    rest = iter(scores)
+    for pair, fault in judged:
+        yield pair, fault or above(by, next(rest), limit)
+
+
+def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
+    """Writes each pair where it belongs.
+
+    Returns:
+        How many pairs were dropped by each rule, and under "" how many were kept.
+    """
+    counts: Counter[str] = Counter()
+    if report is not None:
+        report.write(b"line\trule\tvalue\tthreshold\tsource\ttarget\n")
+    for line, (pair, fault) in enumerate(judged, start=1):
+        counts[fault.rule if fault else ""] += 1
+        if fault is None:
+            for output, text in zip(outputs, pair, strict=True):
+                output.write(text + b"\n")
+        elif report is not None:
+            numbers = _number(fault.value), _number(fault.threshold)
+            report.write("\t".join([str(line), fault.rule, *numbers, *map(_cell, pair)]).encode() + b"\n")
+    return counts
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="replace").strip()
+
+
+def _cell(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="replace").replace("\t", " ").replace("\r", " ")
+
+
+def _number(value: str | float | None) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _summarize(counts: Counter[str], arguments: Namespace) -> None:
+    total = counts.total()
+    say(f"{total} pairs read, {counts['']} kept, {total - counts['']} dropped")
+    for rule in NAMES:
+        if counts[rule]:
+            say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")
+    report = f"; why the others are not: {arguments.report}" if arguments.report else ""
+    say(f"the pairs kept are in {arguments.output_source} and {arguments.output_target}{report}")

@@ -1,0 +1,406 @@
+"""Cleaning a parallel corpus: each rule on both sides of its threshold, and the command from end to end."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import fake_translator
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.cleaning import (
+    NAMES,
+    Duplicates,
+    Fault,
+    Rules,
+    Spelling,
+    Usual,
+    above,
+    find_fault,
+    invalid,
+    judge,
+    learn,
+    limit_of_worst,
+)
+from nmt.cli import main
+from nmt.errors import NmtError
+
+REPOSITORY = Path(__file__).parent.parent
+DEMO = REPOSITORY / "data" / "demo"
+
+PLAIN = Usual("LATIN", "LATIN", 1.0, {}, Spelling([]), Spelling([]))
+OFF = Rules(
+    invalid=False, empty=False, longest=0, ratio=0, identical=0, script=0, language=0, spelling=0, duplicates="off"
+)
+
+
+def hit(source: str, target: str, usual: Usual = PLAIN, **rules) -> Fault | None:
+    return find_fault(source, target, replace(OFF, **rules), usual)
+
+
+# Rules
+
+
+def test_an_empty_side_is_named_and_no_other_rule_looks_at_it():
+    assert [hit(*pair, empty=True) for pair in (("a", " "), ("", "b"), (" ", ""), ("a", "b"))] == [
+        Fault("empty", "target"),
+        Fault("empty", "source"),
+        Fault("empty", "both"),
+        None,
+    ]
+    assert hit("", "b", shortest=2, ratio=1.5, script=0.5) is None
+
+
+def test_words_are_counted_on_both_sides():
+    assert hit("a b", "a b c", shortest=2, longest=3) is None
+    assert hit("a", "a b c", shortest=2) == hit("a b c", "a", shortest=2) == Fault("short", 1, 2)
+    assert hit("a b c", "a", longest=2) == hit("a", "a b c", longest=2) == Fault("long", 3, 2)
+    assert hit("a", "a", shortest=1) is None
+
+
+@pytest.mark.parametrize("source, target", [(20, 40), (40, 20)])
+def test_a_side_is_too_long_beside_the_other_behind_ratio_and_slack(source, target):
+    """40 characters for 20: twice as many, and 1.5 times as many after ten are taken off."""
+    pair = "x" * source, "y" * target
+    assert hit(*pair, ratio=1.5, slack=10) is None
+    assert hit(*pair, ratio=1.5, slack=9).rule == hit(*pair, ratio=1.4, slack=10).rule == "ratio"
+    assert hit(*pair, ratio=0, slack=0) is None
+
+
+def test_a_ratio_is_told_as_target_for_source_and_held_against_what_is_usual():
+    long = hit("x" * 20, "y" * 60, ratio=1.5, slack=10)
+    assert (long.value, long.threshold) == (3.0, 2.0)  # 1.5 + 10 / 20
+    short = hit("x" * 60, "y" * 20, ratio=1.5, slack=10)
+    assert (short.value, short.threshold) == pytest.approx((1 / 3, 1 / 2))
+    usual = replace(PLAIN, length=3.0)
+    assert hit("x" * 20, "y" * 60, usual, ratio=1.5, slack=10) is None
+    assert hit("x" * 20, "y" * 20, usual, ratio=1.5, slack=10).value == pytest.approx(1 / 3)
+    assert hit("x" * 20, "y " * 20, ratio=1, slack=0) is None  # spaces do not count
+
+
+def test_short_sentences_may_differ_more():
+    assert hit("Go .", "Allez-vous-en", ratio=1.5, slack=10) is None  # 3 characters, 13
+    assert hit("Go .", "Allez-vous-en", ratio=1.5, slack=0).rule == "ratio"
+
+
+def test_identical_sides_go_if_they_have_letters_enough():
+    assert hit("Not translated", "not  TRANSLATED ", identical=13) == Fault("identical", 13, 13)
+    assert hit("Not translated", "not translated", identical=14) is None
+    assert hit("Not translated", "not translated .", identical=5) is None
+    assert hit("1 234 567 890", "1 234 567 890", identical=1) is None
+
+
+def test_letters_of_another_script_are_a_share_of_the_letters():
+    assert hit("abcd 12 .", "abвг 12 .", script=0.5) is None
+    assert hit("abcd", "aбвг", script=0.5) == hit("aбвг", "abcd", script=0.5) == Fault("script", 0.75, 0.5)
+    assert hit("12 .", "...", script=0.5) is None
+    russian = replace(PLAIN, target_script="CYRILLIC")
+    assert hit("abcd", "абвг", russian, script=0.5) is None
+    assert hit("abcd", "abcd", russian, script=0.5) == Fault("script", 1.0, 0.5)
+
+
+def test_scripts_are_those_of_unicode():
+    usual = Usual.of([("Ａ ª é µ", "東京タワーへ行きました")])  # full width and ordinal letters are Latin, µ is Greek
+    assert (usual.source_script, usual.target_script) == ("LATIN", "CJK")
+    assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.25) is None
+    assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.24) == Fault("script", 0.25, 0.24)
+    nothing = Usual.of([("12", "")])
+    assert (nothing.source_script, nothing.target_script, nothing.length) == ("", "", 1.0)
+
+
+def test_words_lean_to_the_side_that_they_are_seen_on():
+    """Four source words and four target words, so the sides are alike in size: ln (target + 1) / (source + 1)."""
+    usual = Usual.of([("the cat Paris", "le chat Paris"), ("the", "le")])
+    assert usual.leaning == pytest.approx(
+        {"the": -math.log(3), "cat": -math.log(2), "paris": 0.0, "le": math.log(3), "chat": math.log(2)}
+    )
+    lean = (math.log(3) + math.log(2)) / (3 + 2)  # two more words that lean nowhere
+    for pair in (("le chat Paris", "x"), ("x", "The cat, Paris!"), ("le chat Paris", "the cat Paris")):
+        assert hit(*pair, usual, language=0.99 * lean) == Fault("language", pytest.approx(lean), 0.99 * lean)
+        assert hit(*pair, usual, language=1.01 * lean) is None
+    assert hit("the cat Paris", "le chat Paris", usual, language=0.01) is None
+
+
+def test_spelling_by_hand():
+    """Of "ab" and "ab" the trigrams are "  a", " ab" and "ab ", twice each, and there are six characters."""
+    spelling = Spelling(["ab", "AB", " "])
+    seen = math.log((2 + 2 * (2 + 1) / (6 + 4)) / (2 + 2))  # n = 2 in a context seen twice, prior 2, p(c) = 3 / 10
+    assert spelling.usual == pytest.approx(-seen)
+    assert spelling.excess("AB.") == spelling.excess("12 ab") == pytest.approx(0)
+    first = math.log(2 * (0 + 1) / 10 / (2 + 2))  # a letter never seen, in the context that begins a sentence
+    rest = math.log(2 * (0 + 1) / 10 / (0 + 2)), math.log(2 * (2 + 1) / 10 / (0 + 2))  # the letter again, the space
+    assert spelling.excess("zz") == pytest.approx((-first - sum(rest) + 3 * seen) / (3 + 10))
+
+
+def test_a_side_in_a_third_language_is_spelt_surprisingly():
+    english, french = ["the cat sees the dog"] * 3, ["le chat voit le chien"] * 3
+    usual = Usual.of(zip(english, french, strict=True))
+    assert hit(english[0], french[0], usual, spelling=0.001) is None
+    strange = "ein Hund sieht die Katze"
+    excess = usual.target_spelling.excess(strange)
+    assert hit(english[0], strange, usual, spelling=excess - 0.01) == Fault("spelling", excess, excess - 0.01)
+    assert hit(english[0], strange, usual, spelling=excess + 0.01) is None
+    assert hit(strange, french[0], usual, spelling=0.8).rule == "spelling"
+
+
+def test_digits_must_have_partners():
+    assert hit("at 12,500 in 2 days", "à 12 500 en 2 jours", numbers=True) is None
+    assert hit("on 5/12", "le 12/5", numbers=True) is None
+    assert hit("২", "2", numbers=True) is None
+    assert hit("2 men", "deux hommes", numbers=True) == Fault("numbers", 1, 0)
+    assert hit("men", "les 12 hommes", numbers=True) == Fault("numbers", 2, 0)
+    assert hit("2 men", "deux hommes") is None
+
+
+@pytest.mark.parametrize(
+    "of, dropped",
+    [("off", []), ("pair", [3]), ("source", [1, 3]), ("target", [2, 3]), ("either", [1, 2, 3])],
+)
+def test_all_but_the_first_of_equals_are_duplicates(of, dropped):
+    copies = Duplicates(of)
+    pairs = [("a", "x"), ("a", "y"), ("b", "x"), (" a", "x "), ("A", "X"), ("x", "a")]
+    assert [i for i, pair in enumerate(pairs) if copies.find(*pair)] == dropped
+
+
+def test_invalid_text_is_told_by_its_byte():
+    assert invalid((b"a", "é".encode())) is None
+    assert invalid((b"a", b"ab\xff")) == Fault("invalid", "target, byte 3")
+    assert invalid((b"\xe9", b"\xff")) == Fault("invalid", "source, byte 1")
+    pairs = [(b"\xff", b"a"), (b"\xfe", b"a")]
+    assert [fault for _, fault in judge(pairs, replace(OFF, duplicates="pair"))] == [None, None]
+
+
+def test_the_worst_share_lies_above_its_limit():
+    scores = [3.0, 1.0, math.nan, 5.0, 2.0]
+    limit = limit_of_worst(scores, 0.5)
+    assert [above("unusual", score, limit) for score in scores] == [
+        Fault("unusual", 3.0, 2.0),
+        None,
+        None,
+        Fault("unusual", 5.0, 2.0),
+        None,
+    ]
+    assert limit_of_worst(scores, 0) == 5
+    assert limit_of_worst([1.0] * 4, 0.5) == 1  # equals stay together
+    assert limit_of_worst([], 0.5) == -math.inf
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ratio": 0.5}, {"slack": -1}, {"script": 1.5}, {"sample": 0}, {"language": math.nan}]
+)
+def test_rules_that_cannot_be_meant_are_refused(wrong):
+    with pytest.raises(NmtError, match=f"{next(iter(wrong))} is"):
+        Rules(**wrong)
+
+
+# A corpus
+
+
+TEXTS = st.one_of(
+    st.text(max_size=30).map(str.encode),
+    st.binary(max_size=8),
+    st.sampled_from([b"", b" ", b"the same long sentence twice", "слово за слово".encode(), b"a " * 120]),
+)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS)), st.integers(1, 5), st.sampled_from(["off", "pair", "either"]))
+def test_every_pair_comes_out_once_untouched_and_in_order(pairs, sample, duplicates):
+    rules = Rules(sample=sample, duplicates=duplicates, numbers=True)
+    judged = list(judge(iter(pairs), rules))
+    assert [pair for pair, _ in judged] == pairs
+    assert all(fault is None or fault.rule in NAMES for _, fault in judged)
+    kept = [pair for pair, fault in judged if fault is None]
+    for source, target in kept:
+        assert source.decode().strip() and target.decode().strip()
+    if duplicates == "pair":
+        assert len({(source.decode().strip(), target.decode().strip()) for source, target in kept}) == len(kept)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS)))
+def test_without_rules_nothing_is_dropped(pairs):
+    assert all(fault is None for _, fault in judge(pairs, OFF))
+
+
+def test_it_streams():
+    read = []
+
+    def pairs():
+        for number in range(1000):
+            read.append(number)
+            yield f"sentence {number}".encode(), f"phrase {number}".encode()
+
+    judged = judge(pairs(), Rules(sample=10))
+    next(judged)
+    assert len(read) == 10
+    assert sum(1 for _ in judged) == 999
+
+
+def unpacked(path: str) -> bytes:
+    return gzip.decompress(Path(path).read_bytes())
+
+
+def test_what_is_usual_is_learnt_from_all_over_a_corpus():
+    pairs = [(f"s{n}".encode(), f"t{n}".encode()) for n in range(100)]
+    for count, places in ((100, range(100)), (50, range(0, 100, 2)), (30, range(0, 100, 4)), (1, [0])):
+        usual = learn(iter(pairs), count)
+        assert usual.leaning.keys() == {f"{side}{n}" for side in "st" for n in places}
+    twins = [(b"Russian", "по-русски".encode())] * 100
+    assert [fault for _, fault in judge(twins[:1], Rules(), Usual.of([("a", "b")]))][0].rule == "script"
+    assert [fault for _, fault in judge(twins[:1], Rules())] == [None]
+
+
+def test_a_pipe_is_read_once(files, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n\nthree\n")))
+    Path("t").write_text("un\ndeux\ntrois\n")
+    assert main([*files, "--source", "-", "--target", "t"]) == 0
+    assert Path("o.txt").read_text() == "un\ntrois\n"
+    assert main([*files, "--source", "-", "--target", "t", "--model", "run"]) == 2
+    assert "-: can be read only once" in capsys.readouterr().err
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().removesuffix(b"\n").split(b"\n")
+
+
+@pytest.mark.parametrize("name", ["validation", "test", "combinations"])
+def test_a_clean_corpus_loses_nothing(name):
+    pairs = zip(lines(DEMO / f"{name}.en"), lines(DEMO / f"{name}.fr"), strict=True)
+    assert [fault for _, fault in judge(pairs, Rules()) if fault] == []
+
+
+def test_sides_that_are_exchanged_or_not_translated_are_found_in_the_demo():
+    pairs = list(zip(lines(DEMO / "validation.en"), lines(DEMO / "validation.fr"), strict=True))
+    pairs[10:20] = [(target, source) for source, target in pairs[10:20]]
+    pairs[30:40] = [(source, source) for source, _ in pairs[30:40]]
+    found = {i: fault.rule for i, (_, fault) in enumerate(judge(pairs, Rules(identical=0))) if fault}
+    assert set(found.values()) == {"language"}
+    assert set(found) <= {*range(10, 20), *range(30, 40)}  # no good pair
+    assert len(found) >= 18  # 480 good pairs do not have all words
+
+
+# The command
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A source and a target of six pairs, two of them good."""
+    monkeypatch.chdir(tmp_path)
+    source = ["A first  sentence .", "", "A third\tsentence .", "A first  sentence .", "A sentence .", "Fine ."]
+    target = ["Une phrase .", "Rien .", "x" * 90, "Une phrase .", "", "Bien ."]
+    Path("s.txt").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(source).encode() + b"\r\n")
+    with gzip.open("t.gz", "wb") as file:
+        file.write("\n".join(target[:4]).encode() + b"\n\xff\n" + target[5].encode())
+    return ["clean", "--source", "s.txt", "--target", "t.gz", "--output-source", "o.gz", "--output-target", "o.txt"]
+
+
+def test_the_command_writes_what_is_good_and_reports_what_is_not(files, capsys):
+    assert main([*files, "--report", "r.tsv"]) == 0
+    assert unpacked("o.gz") == b"A first  sentence .\nFine .\n"
+    assert Path("o.txt").read_bytes() == b"Une phrase .\nBien .\n"
+    with open("r.tsv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert [(row["line"], row["rule"], row["value"], row["target"][:5]) for row in rows] == [
+        ("2", "empty", "source", "Rien ."[:5]),
+        ("3", "ratio", rows[1]["value"], "xxxxx"),
+        ("4", "duplicate", "pair", "Une p"),
+        ("5", "invalid", "target, byte 1", "\ufffd"),
+    ]
+    assert rows[1]["source"] == "A third sentence ." and float(rows[1]["value"]) > float(rows[1]["threshold"]) > 1.5
+    said = capsys.readouterr().err
+    assert "nmt: 6 pairs read, 2 kept, 4 dropped\n" in said
+    for rule in ("empty", "ratio", "duplicate", "invalid"):
+        assert f"nmt:   {rule:9}         1  (16.67%)\n" in said
+    assert said.endswith("nmt: the pairs kept are in o.gz and o.txt; why the others are not: r.tsv\n")
+
+
+def test_every_rule_can_be_switched_off(files):
+    off = "--no-invalid --no-empty --longest 0 --ratio 0 --identical 0 --script 0 --language 0 --spelling 0"
+    off += " --duplicates off"
+    assert main([*files, *off.split()]) == 0
+    assert unpacked("o.gz").count(b"\n") == 6
+    assert Path("o.txt").read_bytes() == unpacked("t.gz") + b"\n"
+
+
+class Model:
+    """A translator to whom line n is the less likely the larger n is: n nats for each piece."""
+
+    def align(self, sources, targets):
+        for pair in fake_translator.Translator().align(sources, targets):
+            yield replace(pair, log_probability=-int(pair.source.strip("x")) * len(pair.pieces))
+
+
+@pytest.fixture
+def modelled(tmp_path, monkeypatch):
+    """A hundred pairs, each with its number; the targets of lines 1 and 2 are empty."""
+    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setattr("nmt.cli.cleaning.load_models", lambda arguments: Model())
+    monkeypatch.chdir(tmp_path)
+    Path("s").write_text("".join(f"x{n}\n" for n in range(1, 101)))
+    Path("t").write_text("\n\n" + "".join(f"y{n}\n" for n in range(3, 101)))
+    command = "clean --source s --target t --output-source o.s --output-target o.t --report r --model run"
+    return command.split()
+
+
+@pytest.mark.parametrize("flags, kept", [([], 93), (["--worst", "0.5"], 49), (["--worst", "0"], 98)])
+def test_a_model_drops_the_most_unusual_of_what_the_rules_keep(modelled, flags, kept):
+    assert main([*modelled, *flags]) == 0
+    assert Path("o.t").read_text().splitlines() == [f"y{n}" for n in range(3, 3 + kept)]
+    rows = [row.split("\t") for row in Path("r").read_text().splitlines()[1:]]
+    assert [row[:2] for row in rows] == [
+        [str(n), rule] for n, rule in [(1, "empty"), (2, "empty"), *((n, "unusual") for n in range(3 + kept, 101))]
+    ]
+
+
+def test_the_score_of_a_model_is_that_of_explain(modelled):
+    """Lines 3 to 100: the median is 51.5 nats a piece, half of the lines are 24.5 or less away from it."""
+    limit = 0.6745 * (80 - 51.5) / 24.5
+    assert main([*modelled, "--threshold", str(limit + 0.001)]) == 0
+    rows = [row.split("\t") for row in Path("r").read_text().splitlines()[3:]]
+    assert [int(row[0]) for row in rows] == list(range(81, 101))
+    assert float(rows[0][2]) == pytest.approx(0.6745 * (81 - 51.5) / 24.5, abs=1e-3)
+
+
+def test_a_model_can_judge_by_likelihood_alone(modelled):
+    assert main([*modelled, "--by", "unlikely", "--threshold", "80"]) == 0
+    rows = [row.split("\t")[:4] for row in Path("r").read_text().splitlines()[3:]]
+    assert rows == [[str(n), "unlikely", str(n), "80"] for n in range(81, 101)]
+
+
+def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(modelled):
+    assert main([*modelled, "--no-empty", "--worst", "0.5", "--duplicates", "target"]) == 0
+    assert Path("o.t").read_text().splitlines() == ["", "", *(f"y{n}" for n in range(3, 52))]
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--target", "short"], "s.txt has 6 lines, short has 1 lines"),
+        (["--source", "missing"], "missing: No such file or directory"),
+        (["--output-source", "s.txt"], "s.txt: is named twice"),
+        (["--output-source", "./linked"], "./linked: is named twice"),
+        (["--output-target", "o.gz"], "o.gz: is named twice"),
+        (["--report", "t.gz"], "t.gz: is named twice"),
+        (["--output-source", "nowhere/o"], "nowhere: no such directory"),
+        (["--worst", "0.1"], "--by, --worst and --threshold say what a model drops"),
+        (["--worst", "2", "--model", "run"], "expected a share"),
+        (["--worst", "0.1", "--threshold", "-1", "--model", "run"], "not allowed with"),
+        (["--model", "run", "--source", "missing"], "missing: No such file or directory"),
+        (["--model", "run"], "run: no such run directory"),
+        (["--ratio", "0.5"], "ratio is 0.5"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line_and_nothing_is_written(files, flags, message, capsys):
+    Path("short").write_text("one\n")
+    Path("linked").symlink_to("s.txt")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert main([*files, *flags]) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
