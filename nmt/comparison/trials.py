@@ -51,7 +51,7 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> None:
         jobs: trials at once, which share the cores between them.
 
     Raises:
-        ComparisonError: a trial failed; the others that had begun are ended.
+        ComparisonError: a trial failed; those that had begun go on to their end, the others do not begin.
     """
     todo = [trial for trial in plan.trials if not _place(output, trial).exists()]
     ticker = Ticker()
@@ -106,7 +106,7 @@ def _environment(jobs: int) -> dict[str, str]:
     """A share of the cores for each of the trials that run at once."""
     if jobs == 1:
         return dict(os.environ)
-    threads = str(max(1, len(os.sched_getaffinity(0)) // jobs))
+    threads = str(max(1, (os.cpu_count() or 1) // jobs))
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
     return {**os.environ, **dict.fromkeys(names, threads)}
 
