@@ -39,7 +39,12 @@ def parse() -> argparse.Namespace:
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("saved_models/classify"), help="folder (%(default)s)")
     parser.add_argument(
-        "--train", nargs="+", type=positive, default=[500, 4000], help="sizes of the training set, multiples of 4"
+        "--train",
+        nargs="+",
+        type=positive,
+        default=[1000, 4000],
+        metavar="N",
+        help="sizes of the training set, multiples of 4 (%(default)s)",
     )
     parser.add_argument("--test", type=positive, default=1000, help="test sentences, a multiple of 4 (%(default)s)")
     parser.add_argument("--distance", type=positive, default=5, help="least, between the two words (%(default)s)")

@@ -38,18 +38,21 @@ def compare(
     index = index_words(train)
     data = Data(len(index) + 2, *as_arrays(train, index), *as_arrays(test, index))
     found: dict[str, dict[str, list[float]]] = {}
-    weights = {}
+    weights: dict[str, np.ndarray] = {}
+    between = np.array([example.between > 0 for example in test])
     for seed in range(1, options.seeds + 1):
         for name in options.models:
             begin = time.perf_counter()
             measured = measure(name, data, options.units, options.updates, seed)
-            numbers = {"accuracy": measured.accuracy}
+            numbers = {"accuracy": float(measured.right.mean())}
+            if between.any():
+                numbers["between"] = float(measured.right[between].mean())
             if measured.weights is not None:
                 numbers |= look(measured.weights, test)
                 weights.setdefault(name, measured.weights[:DRAWN])
             for key, value in numbers.items():
                 found.setdefault(name, {}).setdefault(key, []).append(value)
-            say = f"accuracy {measured.accuracy:.3f}, {time.perf_counter() - begin:.0f} s"
+            say = f"accuracy {numbers['accuracy']:.3f}, {time.perf_counter() - begin:.0f} s"
             print(f"{len(train)} sentences, seed {seed}, {name}: {say}", file=sys.stderr)
     return found, weights
 
@@ -62,7 +65,11 @@ def run(options: argparse.Namespace) -> None:
     examples = balanced(sentences, determiners(lexicon), options.distance, options.test + max(options.train))
     test, train = examples[: options.test], examples[options.test :]
     random.Random(1).shuffle(test)  # so that the sentences drawn are of any case
-    print(f"{len(examples)} sentences, {statistics.mean(len(e.words) for e in examples):.1f} words", file=sys.stderr)
+    mean, share = statistics.mean(len(e.words) for e in examples), statistics.mean(e.between > 0 for e in test)
+    print(
+        f"{len(examples)} sentences of {mean:.1f} words; {share:.1%} of the test's with a third determiner",
+        file=sys.stderr,
+    )
     majority = max(statistics.mean(e.label is value for e in test) for value in (False, True))
     results: report.Results = {}
     for size in options.train:

@@ -80,8 +80,8 @@ class Data(NamedTuple):
 class Measured(NamedTuple):
     """What one training gives."""
 
-    accuracy: float
-    """On the test set."""
+    right: np.ndarray
+    """Whether the label of each test sentence was found, bool [sentences]."""
     weights: np.ndarray | None
     """Of the words of the test set, float32 [sentences, longest]; None of models that have none."""
 
@@ -113,9 +113,9 @@ def in_parts(function: Callable[[np.ndarray], tuple[Any, ...]], inputs: np.ndarr
     return [np.concatenate([ops.convert_to_numpy(one) for one in output]) for output in zip(*parts, strict=True)]
 
 
-def _right(logits: np.ndarray, labels: np.ndarray) -> float:
-    """Share of the sentences whose logit is on the right side of zero."""
-    return float(np.mean((logits > 0) == (labels > 0.5)))
+def _right(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether each logit is on the right side of zero."""
+    return (logits > 0) == (labels > 0.5)
 
 
 def look(weights: np.ndarray, examples: Sequence[Example]) -> dict[str, float]:

@@ -26,16 +26,19 @@ def spread(values: Sequence[float]) -> str:
 def table(results: Results, majority: float, by_chance: float) -> str:
     """Markdown: a row for each training set and model."""
     lines = [
-        "| training sentences | model | accuracy | weight on the two words | most on one of them |",
-        "| ---: | --- | --- | --- | --- |",
+        "| training sentences | model | accuracy | with a determiner between | weight on the two words | "
+        "most on one of them |",
+        "| ---: | --- | --- | --- | --- | --- |",
     ]
     for size, found in results.items():
-        lines.append(f"| {size:,} | majority class | {majority:.3f} | | |")
+        lines.append(f"| {size:,} | majority class | {majority:.3f} | | | |")
         for name, numbers in found.items():
             name = f"BiLSTM, {name}" if "share" in numbers else name
-            cells = [spread(numbers[key]) if key in numbers else "" for key in ("accuracy", "share", "first")]
+            cells = [
+                spread(numbers[key]) if key in numbers else "" for key in ("accuracy", "between", "share", "first")
+            ]
             lines.append(f"| {size:,} | {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, f"| | chance | | {by_chance:.3f} | {by_chance:.3f} |"])
+    return "\n".join([*lines, f"| | chance | | | {by_chance:.3f} | {by_chance:.3f} |"])
 
 
 def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:

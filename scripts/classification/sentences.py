@@ -26,6 +26,8 @@ class Example(NamedTuple):
     """Positions of the first and the last determiner."""
     case: tuple[bool, bool]
     """Whether these two are "the"."""
+    between: int
+    """Determiners between them."""
 
     @property
     def label(self) -> bool:
@@ -46,7 +48,7 @@ def find_example(sentence: str, forms: frozenset[str], distance: int) -> Example
     if "her" in words or len(places) < 2 or places[-1] - places[0] < distance:
         return None
     first, last = places[0], places[-1]
-    return Example(words, (first, last), (words[first] == "the", words[last] == "the"))
+    return Example(words, (first, last), (words[first] == "the", words[last] == "the"), len(places) - 2)
 
 
 def balanced(sentences: Iterator[str], forms: frozenset[str], distance: int, count: int) -> list[Example]:
