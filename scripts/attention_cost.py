@@ -2,9 +2,10 @@
 
     python scripts/attention_cost.py --output saved_models/attention_cost
 
-One sequence at a time, float32, forward and forward with backward, compiled. n is varied at the first --width and d at
-the first --length. Memory is measured in a process of its own for each mechanism. Results go to OUTPUT: table.md with
-the exponents that were measured beside those of the formulas, measurements.json, and four figures.
+One sequence at a time, float32, forward and forward with backward, compiled; no GPU. n is varied at the first --width
+and d at the first --length. Time is the processor's; memory is that of the tensors at the peak of a call, as TensorFlow
+counts them. Results go to OUTPUT: table.md with the exponents that were measured beside those by counting,
+measurements.json, and four figures.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -23,12 +23,11 @@ from typing import Any
 
 from benchmarking.machine import describe
 from costs import report
-from costs.formulas import COSTS, Case, Sizes, largest_tensor
+from costs.formulas import COSTS, PASSES, Case, Sizes, largest_tensor
 
 from nmt import NmtError, save_figure
 from nmt.cli.quiet import quiet_start
 
-PASSES = ("forward", "forward and backward")
 LENGTHS = [256, 16, 32, 64, 128, 512, 1024, 2048]
 WIDTHS = [128, 32, 64, 256, 512]
 
@@ -98,15 +97,14 @@ def jobs_of(options: argparse.Namespace) -> list[tuple[str, str, Case]]:
     ]
 
 
-def memory_elsewhere(name: str, jobs: list[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
-    """`measuring.measure_memory` of one mechanism in a process of its own."""
+def memory_elsewhere(jobs: list[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
+    """`measuring.measure_memory` in a process that counts, which the one that times does not."""
     from costs.measuring import SETTINGS
 
-    job = json.dumps({"jobs": [job for job in jobs if job[0] == name], "sizes": sizes})
-    command = [sys.executable, __file__, "--memory-of", job]
+    command = [sys.executable, __file__, "--memory-of", json.dumps({"jobs": jobs, "sizes": sizes})]
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | SETTINGS)
     if result.returncode:
-        raise NmtError(f"the memory of {name} could not be measured: {result.stderr.strip().splitlines()[-1:]}")
+        raise NmtError(f"memory could not be measured: {(result.stderr.strip().splitlines() or ['killed'])[-1]}")
     return json.loads(result.stdout.splitlines()[-1])
 
 
@@ -130,14 +128,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"{time.perf_counter() - begin:.0f} s: {text}", file=sys.stderr, flush=True)
 
     seconds = dict(zip(jobs, measuring.measure_times(jobs, sizes, options.repeats, say), strict=True))
-    memory: report.Measurements = {}
-    if platform.system() == "Linux":
-        for name in options.mechanisms:
-            mine = [job for job in jobs if job[0] == name]
-            memory |= {job: [mib] for job, mib in zip(mine, memory_elsewhere(name, mine, sizes), strict=True)}
-            say(f"memory of {name}")
-    else:
-        say("memory is measured on Linux only")
+    memory = {job: [mib] for job, mib in zip(jobs, memory_elsewhere(jobs, sizes), strict=True)}
+    say("memory measured")
     write(options, sizes, seconds, memory)
 
 
@@ -147,8 +139,6 @@ def write(options: argparse.Namespace, sizes: Sizes, seconds: report.Measurement
     sweeps = sweeps_of(options)
     parts = [about]
     for found, is_memory in ((seconds, False), (memory, True)):
-        if not found:
-            continue
         for which in PASSES:
             parts += [
                 f"{'Memory' if is_memory else 'Time'}, {which}:",
@@ -161,7 +151,7 @@ def write(options: argparse.Namespace, sizes: Sizes, seconds: report.Measurement
     (options.output / "table.md").write_text(text, encoding="utf-8")
     numbers = [
         {"mechanism": name, "pass": which, "n": case.length, "d": case.width}
-        | {"seconds": values, "mib": memory.get((name, which, case), [None])[0]}
+        | {"seconds": values, "mib": memory[name, which, case][0]}
         for (name, which, case), values in seconds.items()
     ]
     (options.output / "measurements.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")

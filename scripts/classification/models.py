@@ -119,15 +119,19 @@ def _right(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def look(weights: np.ndarray, examples: Sequence[Example]) -> dict[str, float]:
-    """How much of the weight is on the two deciding words, how often one of the two has most of it, and the
-    mean weight of a word.
+    """What the weights say of the two deciding words.
 
     Args:
         weights: not negative, [examples, positions]; each row counts alike, whatever its sum.
+
+    Returns:
+        `share` of the weight on the two; `first`, how often one of them has the greatest weight, each of equals
+        counted as its part; `mean` weight of a word.
     """
-    rows = np.arange(len(examples))
+    rows = np.arange(len(examples))[:, None]
     places = np.array([example.deciding for example in examples])
-    on_both = weights[rows[:, None], places].sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
-    first = (weights.argmax(axis=1)[:, None] == places).any(axis=1)
+    share = weights[rows, places].sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    greatest = weights == weights.max(axis=1, keepdims=True)
+    first = greatest[rows, places].sum(axis=1) / greatest.sum(axis=1)
     mean = weights.sum() / sum(len(example.words) for example in examples)
-    return {"share": float(on_both.mean()), "first": float(first.mean()), "mean": float(mean)}
+    return {"share": float(share.mean()), "first": float(first.mean()), "mean": float(mean)}

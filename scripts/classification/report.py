@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from demo_grammar.corpus import LONGEST
 
 from classification.sentences import Example
 
@@ -26,19 +25,16 @@ def spread(values: Sequence[float]) -> str:
 def table(results: Results, majority: float, by_chance: float) -> str:
     """Markdown: a row for each training set and model."""
     lines = [
-        "| training sentences | model | accuracy | with a determiner between | weight on the two words | "
-        "most on one of them |",
-        "| ---: | --- | --- | --- | --- | --- |",
+        "| training sentences | model | accuracy | with a determiner between | weight on the two words |",
+        "| ---: | --- | --- | --- | --- |",
     ]
     for size, found in results.items():
-        lines.append(f"| {size:,} | majority class | {majority:.3f} | | | |")
+        lines.append(f"| {size:,} | majority class | {majority:.3f} | | |")
         for name, numbers in found.items():
             name = f"BiLSTM, {name}" if "share" in numbers else name
-            cells = [
-                spread(numbers[key]) if key in numbers else "" for key in ("accuracy", "between", "share", "first")
-            ]
+            cells = [spread(numbers[key]) if key in numbers else "" for key in ("accuracy", "between", "share")]
             lines.append(f"| {size:,} | {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, f"| | chance | | | {by_chance:.3f} | {by_chance:.3f} |"])
+    return "\n".join([*lines, f"| | chance | | | {by_chance:.3f} |"])
 
 
 def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:
@@ -51,6 +47,7 @@ def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:
     from matplotlib.patches import Rectangle
 
     figure = Figure(figsize=(8.5, 1.75 * len(examples) + 0.3), layout="constrained")
+    longest = max(len(example.words) for example in examples)
     grid = figure.subplots(len(examples), squeeze=False)[:, 0]
     for axes, example, rows in zip(grid, examples, zip(*weights.values(), strict=True), strict=True):
         words = len(example.words)
@@ -58,7 +55,7 @@ def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:
         image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(words), example.words, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
         axes.set_yticks(range(len(weights)), [*weights], fontsize=8)
-        axes.set_xlim(-0.5, LONGEST - 0.5)  # cells of one width in all sentences
+        axes.set_xlim(-0.5, longest - 0.5)  # cells of one width in all sentences
         axes.spines[:].set_visible(False)
         for place in example.deciding:
             axes.add_patch(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+PASSES = ("forward", "forward and backward")
 KERNEL = 3
 """Positions that a convolution sees."""
 

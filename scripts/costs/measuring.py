@@ -1,22 +1,18 @@
-"""Seconds and memory of a mechanism's passes."""
+"""Processor time and memory of a mechanism's passes."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from costs.formulas import Case, Sizes
+from costs.formulas import PASSES, Case, Sizes
 from costs.mechanisms import MECHANISMS
 
-PASSES = ("forward", "forward and backward")
-AT_LEAST = 0.01
+AT_LEAST = 0.02
 """Seconds that one timing takes: what is quicker is called several times."""
 
 
@@ -51,23 +47,23 @@ def sequence(case: Case) -> Any:
 def calls_needed(call: Callable[[], Any]) -> int:
     """How many calls take `AT_LEAST` seconds; the first call is not timed, what it prepares is not what is measured."""
     call()
-    return max(1, round(AT_LEAST / _seconds(call, 1)))
+    return max(1, round(AT_LEAST / max(_seconds(call, 1), 1e-4)))
 
 
 def _seconds(call: Callable[[], Any], times: int) -> float:
-    """Seconds of one of so many calls."""
-    begin = time.perf_counter()
+    """Seconds that this process had the processor in one of so many calls: while other work has it, no time passes."""
+    begin = time.process_time()
     for _ in range(times):
         call()
-    return (time.perf_counter() - begin) / times
+    return (time.process_time() - begin) / times
 
 
 def measure_times(
     jobs: Sequence[tuple[str, str, Case]], sizes: Sizes, repeats: int, say: Callable[[str], None]
 ) -> list[list[float]]:
-    """Seconds of a call of every job (mechanism, pass, case), a list of the repeats for each.
+    """Processor seconds of a call of every job (mechanism, pass, case), a list of the repeats for each.
 
-    All jobs take turns, so that what else goes on on the machine falls on all alike.
+    All jobs take turns: other work on the machine takes no time from these, but caches and memory, from all alike.
     """
     programs: dict[tuple[str, str, int], Callable[[Any], Any]] = {}
     calls = []
@@ -88,37 +84,39 @@ def measure_times(
 
 
 def measure_memory(jobs: Sequence[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
-    """MiB that this process grows by, at most, during a call of every job; inputs and weights are there before.
+    """MiB of tensors at the peak of a call of every job; inputs and weights are there before and do not count.
 
-    What is compiled is compiled on a short sequence first. The process has to give memory back as soon as it is free,
-    see `SETTINGS`, and nothing else may run in it.
+    The process has to have been started with `SETTINGS`.
     """
+    programs: dict[tuple[str, str, int], Callable[[Any], Any]] = {}
     found = []
     for name, which, case in jobs:
-        program = compiled(name, case.width, sizes, which == PASSES[1])
-        program(sequence(Case(4, case.width)))
-        values = sequence(case)
+        key = name, which, case.width
+        if key not in programs:
+            programs[key] = compiled(name, case.width, sizes, which == PASSES[1])
+        program, values = programs[key], sequence(case)
+        program(values)  # what the first call prepares is not what is measured
         found.append(growth(lambda program=program, values=values: program(values)))
     return found
 
 
-PAGE = 4096 / 2**20
-"""MiB below which nothing can be seen."""
-SETTINGS = {"MALLOC_MMAP_THRESHOLD_": "65536"}
-"""Environment of a process that measures memory (glibc): tensors of 64 KiB and more go back to the system when they
-are free, so the next case does not find their memory waiting for it."""
+SETTINGS = {"TF_CPU_ALLOCATOR_USE_BFC": "1"}
+"""Environment in which TensorFlow counts all its tensors on the processor: without it only those of 256 KiB and more
+are counted."""
 
 
 def growth(call: Callable[[], Any]) -> float:
-    """MiB of resident memory at the peak of a call, less what there was before it (Linux)."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew from what there is now
-    before = _resident("VmRSS")
+    """MiB of tensors at the peak of a call, more than before it, as TensorFlow's allocator counts them.
+
+    Not the resident memory of the process: the allocator keeps what was freed, so all but the first large case would
+    seem to need nothing. What kernels take for themselves past the allocator is not seen.
+    """
+    tf.config.experimental.reset_memory_stats(DEVICE)
+    before = tf.config.experimental.get_memory_info(DEVICE)["current"]
     call()
-    return max(_resident("VmHWM") - before, PAGE)
+    return max(tf.config.experimental.get_memory_info(DEVICE)["peak"] - before, SMALLEST) / 2**20
 
 
-def _resident(field: str) -> float:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+DEVICE = "CPU:0"
+SMALLEST = 256
+"""Bytes that the allocator gives out at least."""

@@ -11,10 +11,12 @@ import numpy as np
 from costs.formulas import COSTS, Case, Sizes, exponent
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00")
 MARKERS = ("o", "s")
+COLUMNS = 4
 
 
 class Sweep(NamedTuple):
@@ -85,40 +87,47 @@ def amount(values: Sequence[float], factor: float) -> str:
 
 
 def draw(found: Measurements, sweep: Sweep, sizes: Sizes, memory: bool) -> Figure:
-    """A panel for each mechanism on logarithmic axes: medians with the range of the repeats, one colour a pass; the
-    formula as a broken line through the largest case."""
+    """A panel for each mechanism on logarithmic axes: medians with the range of the repeats, one colour a pass; what
+    the formula gives as a broken line through the largest case."""
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(name for name, _, _ in found))
-    passes = list(dict.fromkeys(which for _, which, _ in found))
-    columns = 4
-    figure = Figure(figsize=(9, 0.6 + 2.1 * -(-len(names) // columns)), layout="constrained")
-    grid = figure.subplots(-(-len(names) // columns), columns, sharex=True, sharey=True, squeeze=False)
+    rows, columns = -(-len(names) // COLUMNS), min(COLUMNS, len(names))
+    figure = Figure(figsize=(max(2.2 * columns, 4), 0.9 + 2.1 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes in grid.flat[len(names) :]:
         axes.set_axis_off()
     for axes, name in zip(grid.flat, names, strict=False):
-        axes.set(xscale="log", yscale="log")
-        axes.set_xscale("log", base=2)
-        axes.set_title(f"{name}\n{COSTS[name].written}", fontsize=8)
-        axes.tick_params(labelsize=7)
-        axes.grid(color="#dddddd", linewidth=0.5)
-        for which, colour, marker in zip(passes, COLOURS, MARKERS, strict=False):
-            points = measured(found, name, which, sweep)
-            if not points:
-                continue
-            count = COSTS[name].count(which if memory else "time")
-            x = [getattr(case, sweep.by) for case, _ in points]
-            y = np.array([statistics.median(values) for _, values in points]) * (1 if memory else 1000)
-            ends = [
-                np.abs(np.array([end(values) for _, values in points]) * (1 if memory else 1000) - y)
-                for end in (min, max)
-            ]
-            formula = np.array([count(*case, sizes) for case, _ in points], dtype=float)
-            axes.plot(x, formula * y[-1] / formula[-1], "--", color=colour, linewidth=1, alpha=0.7)
-            axes.errorbar(x, y, ends, fmt=marker, color=colour, markersize=3.5, elinewidth=1, label=which)
+        _draw_panel(axes, found, name, sweep, sizes, memory)
     kept = {"length": f"d = {sweep.cases[0].width}", "width": f"n = {sweep.cases[0].length}"}[sweep.by]
     figure.supxlabel(f"{'length n' if sweep.by == 'length' else 'width d'} ({kept})", fontsize=9)
-    figure.supylabel("MiB" if memory else "milliseconds", fontsize=9)
+    figure.supylabel("MiB" if memory else "milliseconds of the processor", fontsize=9)
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=8, frameon=False)
     return figure
+
+
+def _draw_panel(axes: Axes, found: Measurements, name: str, sweep: Sweep, sizes: Sizes, memory: bool) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = sweep.sizes()[:: -(-len(sweep.cases) // 5)]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_title(name if memory else f"{name}\n{COSTS[name].written}", fontsize=8)
+    axes.tick_params(labelsize=7)
+    axes.grid(color="#dddddd", linewidth=0.5)
+    factor = 1 if memory else 1000
+    passes = dict.fromkeys(which for _, which, _ in found)
+    for which, colour, marker in zip(passes, COLOURS, MARKERS, strict=False):
+        points = measured(found, name, which, sweep)
+        if not points:
+            continue
+        sizes_here = [getattr(case, sweep.by) for case, _ in points]
+        low, middle, high = (
+            factor * np.array([pick(values) for _, values in points]) for pick in (min, statistics.median, max)
+        )
+        count = COSTS[name].count(which if memory else "time")
+        formula = np.array([count(*case, sizes) for case, _ in points], dtype=float)
+        label = f"{which}, by counting"
+        axes.plot(sizes_here, formula * middle[-1] / formula[-1], "--", color=colour, lw=1, alpha=0.7, label=label)
+        ends = [middle - low, high - middle]
+        axes.errorbar(sizes_here, middle, ends, fmt=marker, color=colour, ms=3.5, elinewidth=1, label=which)
