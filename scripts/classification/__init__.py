@@ -1,0 +1,5 @@
+"""Classification by two words far apart: sentences, models, report."""
+
+POOLINGS = ("softmax", "sigmoid", "average", "max")
+BAG, BAG_WITH_HIDDEN_LAYER = "bag of words", "bag of words, hidden layer"
+MODELS = (BAG, BAG_WITH_HIDDEN_LAYER, *POOLINGS)
