@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from keras import ops
 from test_search import SEEDS, A, B, C, Path, Tiny, chain, exhaustive, markov, pieces, tiny_step
@@ -72,8 +72,8 @@ def is_best(found: search.Found, row: int, best: Path) -> None:
     np.testing.assert_allclose(found.piece_log_probabilities[row, 0].sum(), best.log_probability, rtol=1e-4, atol=1e-5)
 
 
-WIDE = 130
-"""Slots for every hypothesis of four of five pieces."""
+WIDE = 1 + 4 + 16 + 64 * 5
+"""Slots for every hypothesis of four of five pieces, one of which ends it: the finished, and all that may come last."""
 
 
 @settings(max_examples=6, deadline=None)
@@ -125,6 +125,7 @@ def test_a_forced_prefix_is_there_and_paid_for(seed: int) -> None:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=SEEDS)
+@example(seed=510511)  # the best one's last piece is less probable than a hundred others
 def test_the_power_of_the_length_ranks(seed: int) -> None:
     tiny = Tiny.draw(seed, 3, 5)
     found = find("power", tiny, WIDE)

@@ -35,6 +35,9 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
 
 def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
     """Of every query with every key, [..., queries, width] and [..., positions, width] -> [..., queries, positions]."""
+    if queries.shape[-2] == 1:
+        # A step of a decoder: what is turned is kept for the way back, at every step, so it is the one query.
+        return ops.swapaxes(ops.matmul(keys, ops.swapaxes(queries, -1, -2)), -1, -2)
     return ops.matmul(queries, ops.swapaxes(keys, -1, -2))
 
 
