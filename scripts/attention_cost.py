@@ -26,24 +26,11 @@ from costs import report
 from costs.formulas import COSTS, PASSES, Case, Sizes, largest_tensor
 
 from nmt import NmtError, save_figure
+from nmt.cli.arguments import Parser, positive
 from nmt.cli.quiet import quiet_start
 
 LENGTHS = [256, 16, 32, 64, 128, 512, 1024, 2048]
 WIDTHS = [128, 32, 64, 256, 512]
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one line."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(2, f"{self.prog}: error: {message}\n")
-
-
-def positive(text: str) -> int:
-    """A number from the command line."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a positive number, not {text!r}")
-    return int(text)
 
 
 def parse() -> argparse.Namespace:
@@ -173,8 +160,8 @@ def machine() -> str:
 def main() -> int:
     """Exit code 2 and one line where the user can mend it."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    options = parse()
     try:
+        options = parse()
         if options.memory_of:
             memory_here(options.memory_of)
             return 0

@@ -18,21 +18,8 @@ from pathlib import Path
 from classification import MODELS
 
 from nmt import NmtError
+from nmt.cli.arguments import Parser, positive
 from nmt.cli.quiet import quiet_start
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one line."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(2, f"{self.prog}: error: {message}\n")
-
-
-def positive(text: str) -> int:
-    """A number from the command line."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a positive number, not {text!r}")
-    return int(text)
 
 
 def parse() -> argparse.Namespace:
@@ -67,8 +54,8 @@ def check(options: argparse.Namespace) -> None:
 def main() -> int:
     """Exit code 2 and one line where the user can mend it."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    options = parse()
     try:
+        options = parse()
         check(options)
         with quiet_start():
             from classification import experiment

@@ -192,7 +192,7 @@ def test_the_script_as_it_is_run(tmp_path):
     [
         (["--width", "8", "12"], "--width 12: 8 heads do not divide it"),
         (["--length", "8", "8"], "--length: expected two different numbers or more"),
-        (["--repeats", "none"], "argument --repeats: expected a positive number, not 'none'"),
+        (["--repeats", "none"], "argument --repeats: none: expected 1 or more"),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, message):

@@ -178,7 +178,7 @@ def test_the_script_as_it_is_run(tmp_path):
     [
         (["--train", "10"], "10 sentences: expected a multiple of 4"),
         (["--units", "3"], "--units 3: expected an even number"),
-        (["--seeds", "0"], "argument --seeds: expected a positive number, not '0'"),
+        (["--seeds", "0"], "argument --seeds: 0: expected 1 or more"),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, message):

@@ -170,7 +170,7 @@ def _add_translate(parser: Parser) -> None:
     parser.add_argument("--alignments", metavar="FILE", help="word alignments of these translations, in Pharaoh format")
     parser.add_argument("--resume", action="store_true", help="go on where an interrupted translation stopped")
     parser.add_argument(
-        "--nbest", type=_positive, metavar="N", help="a list of the N best: number ||| text ||| ... ||| score"
+        "--nbest", type=positive, metavar="N", help="a list of the N best: number ||| text ||| ... ||| score"
     )
     parser.add_argument(
         "--mbr",
@@ -210,7 +210,7 @@ def _add_align(parser: Parser) -> None:
     parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most pairs drawn (default: 20)")
     parser.add_argument(
         "--nbest",
-        type=_positive,
+        type=positive,
         default=1,
         metavar="N",
         help="the page shows the N best translations side by side (default: 1)",
@@ -288,15 +288,13 @@ def _add_explain(parser: Parser) -> None:
 def _add_compare(parser: Parser) -> None:
     parser.add_argument("--variants", required=True, metavar="FILE", help="YAML file of what is compared")
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into, or to go on in")
+    parser.add_argument("--seeds", type=positive, metavar="N", help="seeds of each variant (default: as the file says)")
     parser.add_argument(
-        "--seeds", type=_positive, metavar="N", help="seeds of each variant (default: as the file says)"
-    )
-    parser.add_argument(
-        "--jobs", type=_positive, default=1, metavar="N", help="trainings at once, sharing the cores (default: 1)"
+        "--jobs", type=positive, default=1, metavar="N", help="trainings at once, sharing the cores (default: 1)"
     )
     parser.add_argument(
         "--sentence",
-        type=_positive,
+        type=positive,
         default=0,
         metavar="N",
         help="line of the test set whose attention is drawn (default: the first of eight words or more)",
@@ -320,7 +318,7 @@ def _add_embeddings(parser: Parser) -> None:
         help="prints the pieces nearest to A - B + C, these three left out; can be given several times",
     )
     parser.add_argument(
-        "--count", type=_positive, default=10, metavar="N", help="answers to each question (default: 10)"
+        "--count", type=positive, default=10, metavar="N", help="answers to each question (default: 10)"
     )
     parser.add_argument(
         "--minimum",
@@ -336,7 +334,7 @@ def _add_embeddings(parser: Parser) -> None:
     parser.add_argument("--plot", metavar="FILE", help="a picture of words on two axes (.png, .svg or .pdf)")
     parser.add_argument("--words", nargs="+", metavar="WORD", help="what --plot draws")
     parser.add_argument(
-        "--most-frequent", type=_positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
+        "--most-frequent", type=positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
     )
     parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
 
@@ -394,11 +392,11 @@ def _add_gold_format(parser: Parser) -> None:
     )
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value}: expected 1 or more")
-    return value
+def positive(text: str) -> int:
+    """A number from 1, as the type of an argument."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
+    return int(text)
 
 
 def _count(text: str) -> int:
