@@ -213,8 +213,8 @@ def test_every_field_has_a_default_and_a_help_text() -> None:
 
     from nmt import config
 
-    lines = inspect.getsource(config).split("\n")
     for kind in (getattr(config, name) for name in dir(config) if name.endswith("Config")):
+        lines = inspect.getsource(kind).split("\n")
         for field in dataclasses.fields(kind):
             places = [i for i, line in enumerate(lines) if line.startswith(f"    {field.name}: ")]
             assert places

@@ -1,0 +1,32 @@
+"""The configuration of a run: nested frozen dataclasses, checked when they are made.
+
+Only the standard library is imported here, so that a configuration can be read and shown without Keras. The
+docstrings below the fields are the help texts of the command line.
+"""
+
+from nmt.config.checks import ConfigError
+from nmt.config.data import CorpusConfig, PairsConfig, VocabularyConfig
+from nmt.config.model import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
+from nmt.config.run import RunConfig, from_dict, to_dict
+from nmt.config.search import SearchConfig
+from nmt.config.training import CheckpointConfig, GuidedConfig, Precision, ScheduleConfig, TrainingConfig
+
+__all__ = [
+    "AttentionConfig",
+    "CheckpointConfig",
+    "ConfigError",
+    "CorpusConfig",
+    "DropoutConfig",
+    "GuidedConfig",
+    "ModelConfig",
+    "PairsConfig",
+    "Precision",
+    "RunConfig",
+    "ScheduleConfig",
+    "SearchConfig",
+    "TrainingConfig",
+    "TransformerConfig",
+    "VocabularyConfig",
+    "from_dict",
+    "to_dict",
+]

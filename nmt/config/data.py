@@ -1,0 +1,96 @@
+"""Where sentence pairs come from, and how they are cut into pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nmt.config.checks import require, require_positive
+
+
+@dataclass(frozen=True)
+class PairsConfig:
+    """One set of sentence pairs: two line-parallel files, one TSV file, or a TensorFlow dataset. Empty: no pairs."""
+
+    source: str = ""
+    """File of source sentences, one a line (.gz is read too; - is standard input)."""
+    target: str = ""
+    """File of target sentences, line by line those of the source."""
+    tsv: str = ""
+    """Instead of two files: one file with a pair a line, columns separated by tabs (.gz is read too)."""
+    source_column: int = 1
+    """Column of the source sentence in the TSV file, counted from 1."""
+    target_column: int = 2
+    """Column of the target sentence in the TSV file, counted from 1."""
+    tfds: str = ""
+    """Instead of files: a TensorFlow dataset, such as ted_hrlr_translate/pt_to_en."""
+    split: str = "train"
+    """Split of the TensorFlow dataset."""
+    tfds_source: str = ""
+    """Feature of the TensorFlow dataset that is the source; empty: as its supervised keys say."""
+    tfds_target: str = ""
+    """Feature of the TensorFlow dataset that is the target; empty: as its supervised keys say."""
+    tfds_directory: str = ""
+    """Directory of prepared TensorFlow datasets; empty: the library's own default."""
+    alignment: str = ""
+    """Gold word alignment in Pharaoh format, a line a pair; used to measure, never to train (training.guided.links
+    is what trains)."""
+
+    def __post_init__(self) -> None:
+        kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.tfds)]
+        require(sum(kinds) <= 1, "pairs are given in more than one way: keep source and target, or tsv, or tfds")
+        require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
+        require_positive(self, "source_column", "target_column")
+
+    def __bool__(self) -> bool:
+        return bool(self.source or self.tsv or self.tfds)
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """Where the sentence pairs come from and which of them are used."""
+
+    train: PairsConfig = field(default_factory=PairsConfig)
+    """Pairs to train on."""
+    validation: PairsConfig = field(default_factory=PairsConfig)
+    """Pairs to validate on; without them `held_out` pairs of the training set are kept aside."""
+    held_out: int = 1000
+    """Training pairs kept aside for validation where no validation set is given; whatever shares a side with one
+    of them leaves the training set."""
+    max_pieces: int = 100
+    """Longest training sentence in pieces, either side."""
+    on_invalid: Literal["stop", "drop"] = "stop"
+    """What to do with a line that is not valid UTF-8: stop and name it, or drop the pair and count it."""
+    on_empty: Literal["stop", "drop"] = "drop"
+    """What to do with a pair that has an empty side."""
+    on_long: Literal["drop", "truncate"] = "drop"
+    """What to do with a training pair that is longer than max_pieces."""
+
+    def __post_init__(self) -> None:
+        require_positive(self, "held_out", "max_pieces")
+
+
+@dataclass(frozen=True)
+class VocabularyConfig:
+    """How sentences are cut into pieces."""
+
+    type: Literal["unigram", "bpe", "char", "word"] = "unigram"
+    """Kind of SentencePiece model."""
+    size: int = 8000
+    """Pieces of the source, or of both languages where the vocabulary is shared, special symbols included."""
+    target_size: int = 0
+    """Pieces of the target where the vocabularies are separate; 0: as many as the source."""
+    shared: bool = True
+    """One vocabulary for both languages (needed to tie all embeddings), or one for each."""
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
+    """Unicode normalisation; cf folds case."""
+    character_coverage: float = 1.0
+    """Share of the text's characters that get a piece of their own; 0.9995 suits Chinese and Japanese."""
+    symbols: tuple[str, ...] = ()
+    """Strings that are always one piece, such as <de> or a placeholder."""
+
+    def __post_init__(self) -> None:
+        require(self.size >= 8, f"size is {self.size}: a vocabulary needs at least 8 pieces")
+        require(0.98 <= self.character_coverage <= 1, "character_coverage: expected a number from 0.98 to 1")
+        require(self.target_size >= 0, "target_size: expected 0 or more")
+        require(not (self.shared and self.target_size), "target_size is for separate vocabularies: set shared to false")

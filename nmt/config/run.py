@@ -1,0 +1,86 @@
+"""Everything that one run is made from, and how it is written down."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from nmt.config.checks import ConfigError, require
+from nmt.config.data import CorpusConfig, VocabularyConfig
+from nmt.config.model import ModelConfig
+from nmt.config.search import SearchConfig
+from nmt.config.training import TrainingConfig
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that one run is made from; saved whole beside the weights."""
+
+    name: str = "run"
+    """Name of the run; its directory is `directory`/`name`."""
+    directory: str = "saved_models"
+    """Where run directories are."""
+    corpus: CorpusConfig = field(default_factory=CorpusConfig)
+    """Sentence pairs."""
+    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
+    """Pieces."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """Network."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Training."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    """Search, also of the validation and the default of `nmt translate`."""
+
+    def __post_init__(self) -> None:
+        require(bool(self.name) and "/" not in self.name, f"name is '{self.name}': expected a plain folder name")
+        require(
+            self.vocabulary.shared or self.model.tie != "all",
+            "model.tie is 'all' but the vocabularies are separate: set vocabulary.shared to true, or tie to 'target'",
+        )
+        require(
+            not self.training.guided.links or self.model.attends,
+            "training.guided.links guides attention, but model.attention.score is none: choose a score",
+        )
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """The configuration as plain nested dictionaries, tuples as lists: what is written to JSON or YAML."""
+    return {
+        f.name: to_dict(value)
+        if dataclasses.is_dataclass(value)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for f in dataclasses.fields(config)
+        for value in [getattr(config, f.name)]
+    }
+
+
+def from_dict(kind: type, values: dict[str, Any]) -> Any:
+    """Reads back what `to_dict` wrote.
+
+    Raises:
+        ConfigError: a field that `kind` does not have, or a value that it refuses; the message begins with the group
+            that it is in, such as `corpus.train`.
+    """
+    return _from_dict(kind, values, "")
+
+
+def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
+    where = f"{group}: " if group else ""
+    require(isinstance(values, dict), f"{where}expected fields and their values")
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    unknown = sorted(set(values) - set(fields))
+    require(not unknown, f"{where}unknown field {', '.join(unknown)}")
+    arguments: dict[str, Any] = {}
+    for name, value in values.items():
+        nested = fields[name].default_factory
+        if dataclasses.is_dataclass(nested):
+            arguments[name] = _from_dict(nested, value, f"{group}.{name}" if group else name)
+        else:
+            arguments[name] = tuple(value) if isinstance(value, list) else value
+    try:
+        return kind(**arguments)
+    except ConfigError as error:
+        raise ConfigError(f"{where}{error}") from None

@@ -1,0 +1,58 @@
+"""How a translation is searched for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nmt.config.checks import require, require_positive
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How a translation is searched for."""
+
+    method: Literal["beam", "sample"] = "beam"
+    """Search for the likeliest, or draw from the model's distribution."""
+    beam_size: int = 5
+    """Hypotheses kept at each step of beam search; 1 is greedy search."""
+    length_penalty: float = 1.0
+    """Alpha of the length normalisation; 0: none."""
+    normalization: Literal["wu", "power"] = "wu"
+    """Log-probabilities are divided by ((5 + length) / 6) ** alpha (Wu et al. 2016), or by length ** alpha."""
+    coverage_penalty: float = 0.0
+    """Weight of the penalty on source pieces that got little attention (Wu et al. 2016); 0: none."""
+    min_length_ratio: float = 0.0
+    """Shortest translation in pieces: this many times the source's pieces."""
+    max_length_ratio: float = 2.0
+    """Longest translation in pieces: this many times the source's pieces, plus 10."""
+    no_repeat_ngram: int = 0
+    """No run of this many pieces comes twice in a translation; 0: any may."""
+    suppress: tuple[str, ...] = ()
+    """Pieces that never come, such as <unk>."""
+    diversity: float = 0.0
+    """What the second, third, ... best continuation of one hypothesis pays, once, twice, ..., in the choice, so that
+    n-best lists differ more (Li et al. 2016); 0: none."""
+    temperature: float = 1.0
+    """Of sampling: log-probabilities are divided by it."""
+    top_k: int = 0
+    """Of sampling: only this many of the likeliest pieces; 0: all."""
+    top_p: float = 1.0
+    """Of sampling: only the likeliest pieces that together have this probability (Holtzman et al. 2020); 1: all."""
+    seed: int = 1
+    """Of sampling: the same seed draws the same translation of the same line."""
+    copy_unknown: bool = False
+    """Write the source word that it is aligned to, or what a dictionary says of that, for an unknown piece."""
+    max_source: int = 400
+    """Longest source sentence in pieces; a longer one is cut there, and said so."""
+    batch_tokens: int = 4000
+    """Largest batch to translate at once: sentences times beam size times the longest source in pieces."""
+
+    def __post_init__(self) -> None:
+        require_positive(self, "beam_size", "max_length_ratio", "temperature", "max_source", "batch_tokens")
+        for name in ("length_penalty", "coverage_penalty", "min_length_ratio", "no_repeat_ngram", "diversity", "top_k"):
+            require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
+        require(0 < self.top_p <= 1, f"top_p is {self.top_p}: expected a number above 0, at most 1")
+        require(0 <= self.seed < 2**32, f"seed is {self.seed}: expected a number from 0 to {2**32 - 1}")
+        ratio = f"min_length_ratio is {self.min_length_ratio}, above max_length_ratio, {self.max_length_ratio}"
+        require(self.min_length_ratio <= self.max_length_ratio, f"{ratio}: lower it")
