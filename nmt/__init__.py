@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmt.alignment import Linking
-    from nmt.cli.configuration import load_config
     from nmt.config import (
         AttentionConfig,
         CheckpointConfig,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         TransformerConfig,
         VocabularyConfig,
     )
+    from nmt.configuration import load_config
     from nmt.errors import NmtError
     from nmt.plotting import heatmap, save_figure, save_heatmap, show_heatmaps
     from nmt.training import train
@@ -74,7 +74,7 @@ _ROOMS = {
     "Translation": "nmt.translator",
     "Translator": "nmt.translator",
     "heatmap": "nmt.plotting",
-    "load_config": "nmt.cli.configuration",
+    "load_config": "nmt.configuration",
     "save_figure": "nmt.plotting",
     "save_heatmap": "nmt.plotting",
     "show_heatmaps": "nmt.plotting",

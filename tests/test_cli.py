@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 import nmt
 from nmt.alignment import Linking
 from nmt.cli import arguments, main, translation
-from nmt.cli.configuration import load_config
 from nmt.cli.files import whole_file
 from nmt.cli.report import write_report
 from nmt.config import RunConfig, SearchConfig
+from nmt.configuration import load_config
 from nmt.errors import NmtError
 from nmt.mbr import expected_utilities
 

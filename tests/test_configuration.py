@@ -11,8 +11,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from nmt.cli import main
-from nmt.cli.configuration import load_config
 from nmt.config import ConfigError, ModelConfig, RunConfig, VocabularyConfig, to_dict
+from nmt.configuration import load_config
 
 
 @pytest.fixture

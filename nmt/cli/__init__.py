@@ -53,7 +53,7 @@ def _run(argv: list[str]) -> int:
     from nmt.cli import cleaning, commands, embeddings, translation
 
     if parsed.command == "train":
-        return 0 if commands.train(parsed.config, rest) else INTERRUPTED
+        return 0 if commands.train(parsed.recipe, parsed.config, rest) else INTERRUPTED
     {
         "translate": translation.translate,
         "score": translation.score,

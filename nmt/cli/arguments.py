@@ -1,4 +1,4 @@
-"""The command line of `nmt`, declared with argparse; the fields of `nmt train` are in `configuration`."""
+"""The command line of `nmt`, declared with argparse; the fields of `nmt train` are in `nmt.configuration`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     train = commands.add_parser("train", help="train a model into a run directory", add_help=False, allow_abbrev=False)
     train.add_argument("--config")
+    train.add_argument("--recipe", default="")
     _add_translate(_command(commands, "translate", "translate text line by line"))
     _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from nmt.translator import Translation, Translator
 
 
-def train(config: str | None, flags: Sequence[str]) -> bool:
-    """`nmt train`: a run from a configuration file and the flags over it.
+def train(recipe: str, config: str | None, flags: Sequence[str]) -> bool:
+    """`nmt train`: a run from a recipe, a configuration file over it and flags over both.
 
     Returns:
         Whether it came to its end; False after an interruption.
     """
-    from nmt.cli.configuration import load_config
+    from nmt.configuration import load_config
 
-    settings = load_config(config, flags)
+    settings = load_config(config, flags, recipe, say)
     with quiet_start():
         from nmt.training import train
 

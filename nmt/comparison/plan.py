@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.configuration import load_fields, merged
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
 
@@ -74,10 +75,8 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     Raises:
         ComparisonError, ConfigError: a field that is missing, unknown, or a variant that is no configuration.
     """
-    from nmt.cli.configuration import load_fields
-
     values = _fields(path)
-    common = _merged(load_fields(values["config"]) if values["config"] else {}, values["common"])
+    common = merged(load_fields(values["config"]) if values["config"] else {}, values["common"])
     variants = values["variants"]
     if not isinstance(variants, dict) or not variants:
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
@@ -88,7 +87,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     count = seeds or values["seeds"]
     changes = {str(name): change or {} for name, change in variants.items()}
     trials = [
-        Trial(name, seed, _config(path, name, _merged(common, change), seed, output))
+        Trial(name, seed, _config(path, name, merged(common, change), seed, output))
         for seed in range(1, count + 1)
         for name, change in changes.items()
     ]
@@ -110,14 +109,6 @@ def _fields(path: Path) -> dict[str, Any]:
     if not isinstance(values["seeds"], int) or values["seeds"] < 1:
         raise ComparisonError(f"{path}: seeds is {values['seeds']}: expected a number from 1")
     return values
-
-
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """The nested fields of `over` over those of `under`."""
-    return dict(under) | {
-        name: _merged(under.get(name) or {}, value) if isinstance(value, dict) else value
-        for name, value in over.items()
-    }
 
 
 def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:

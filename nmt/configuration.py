@@ -1,4 +1,4 @@
-"""RunConfig from a YAML or JSON file and the flags over it (jsonargparse)."""
+"""RunConfig from a recipe, a YAML or JSON file over it and flags over both (jsonargparse)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmt import recipes
 from nmt.config import ConfigError, RunConfig, from_dict
 
 if TYPE_CHECKING:
@@ -18,36 +19,54 @@ if TYPE_CHECKING:
 _DESCRIPTION = (
     "Trains a model into a run directory, or goes on with a run that was interrupted. Each field can be set in a YAML "
     "or JSON file and, over it, by a flag: --model.units 512 is what `model: {units: 512}` is in the file. Relative "
-    "paths are relative to the working directory, those in a file too."
+    "paths are relative to the working directory, those in a file too. --recipe NAME begins with settings that come "
+    f"with nmt, which file and flags go over: {', '.join(recipes.PAIRS)}, each made for about as many pairs, or auto, "
+    "the one for as many as there are."
 )
 
 
-def load_config(path: str | Path | None = None, overrides: Sequence[str] = ()) -> RunConfig:
+def load_config(
+    path: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    recipe: str = "",
+    say: Callable[[str], None] = lambda line: None,
+) -> RunConfig:
     """The configuration in a YAML or JSON file, with the flags of `nmt train` over it: `["--model.units", "512"]`.
+
+    Args:
+        path: the file; None: none.
+        overrides: flags.
+        recipe: a recipe that comes with nmt, which the file goes over; "auto" is the one for as many pairs as the
+            corpus has; "": none, the defaults.
+        say: takes a line on what "auto" chose and why.
 
     Raises:
         ConfigError: a file that is not there or not a configuration, an unknown field, or a value of the wrong kind.
+        CorpusError: for "auto", pairs that cannot be read.
     """
+    if recipe == "auto":
+        given = [flag for flag in overrides if not flag.startswith("--print_config")]  # it prints what is chosen
+        recipe, reason = recipes.choose(load_config(path, given).corpus)
+        say(reason)
+    under = load_fields(recipes.path(recipe)) if recipe else {}
     parser = _parser()
     try:
-        values = parser.parse_object({} if path is None else _read(Path(path)))
+        values = parser.parse_object(merged(under, {} if path is None else load_fields(path)))
     except argparse.ArgumentError as error:
         raise ConfigError(f"{path}: {_plain(error)}") from None
     try:
-        merged = parser.parse_args(list(overrides), namespace=values).as_dict()
+        parsed = parser.parse_args(list(overrides), namespace=values).as_dict()
     except argparse.ArgumentError as error:
         raise ConfigError(f"{_plain(error)} (see nmt train --help)") from None
-    del merged["config"]
-    return from_dict(RunConfig, merged)
+    del parsed["config"]
+    return from_dict(RunConfig, parsed)
 
 
-def load_fields(path: str | Path) -> dict[str, Any]:
-    """The fields that a YAML or JSON file sets, their names checked; empty groups are left out.
-
-    Raises:
-        ConfigError: as `load_config`.
-    """
-    return _read(Path(path))
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """The nested fields of `over` over those of `under`."""
+    return dict(under) | {
+        name: merged(under.get(name) or {}, value) if isinstance(value, dict) else value for name, value in over.items()
+    }
 
 
 def _parser() -> ArgumentParser:
@@ -56,7 +75,7 @@ def _parser() -> ArgumentParser:
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = ArgumentParser(
         prog="nmt train",
-        usage="nmt train [--config FILE] [--FIELD VALUE ...] [--print_config]",
+        usage="nmt train [--recipe NAME] [--config FILE] [--FIELD VALUE ...] [--print_config]",
         description=_DESCRIPTION,
         exit_on_error=False,
         allow_abbrev=False,
@@ -67,9 +86,16 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """The fields in a file; a group without any, such as a `model:` whose fields are commented out, is left out."""
+def load_fields(path: str | Path) -> dict[str, Any]:
+    """The fields that a YAML or JSON file sets, their names checked; a group without any, such as a `model:` whose
+    fields are commented out, is left out.
+
+    Raises:
+        ConfigError: as `load_config`.
+    """
     import yaml
+
+    path = Path(path)
 
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,0 +1,36 @@
+"""Recipes: the settings that translated best for a corpus of a certain size, and which of them a corpus needs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from nmt.config import ConfigError, CorpusConfig
+from nmt.corpus import PairReader
+
+PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
+"""Recipes, each with the number of pairs that it was made for."""
+
+
+def path(name: str) -> Path:
+    """Where the settings of a recipe are.
+
+    Raises:
+        ConfigError: there is no recipe of this name.
+    """
+    if name not in PAIRS:
+        raise ConfigError(f"recipe is {name}: expected {', '.join(PAIRS)}, or auto")
+    return Path(__file__).with_name(f"{name}.yaml")
+
+
+def choose(corpus: CorpusConfig) -> tuple[str, str]:
+    """The recipe for as many training pairs as the corpus has, by the nearest in ratio, and why it is that.
+
+    Raises:
+        CorpusError: the pairs cannot be read.
+    """
+    pairs = sum(1 for _ in PairReader(corpus.train, corpus))
+    if not corpus.validation:
+        pairs = max(pairs - corpus.held_out, 1)
+    name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
+    return name, f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"

@@ -1,0 +1,72 @@
+"""Recipes: which is chosen, and that files and flags go over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt import recipes
+from nmt.cli import main
+from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig
+from nmt.configuration import load_config, load_fields
+
+
+def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig:
+    for side in ("en", "de"):
+        (directory / side).write_text("a b\n" * pairs, encoding="utf-8")
+    files = PairsConfig(str(directory / "en"), str(directory / "de"))
+    return CorpusConfig(files, files) if validation else CorpusConfig(files)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name"),
+    [(1, "10k"), (3000, "10k"), (17_000, "10k"), (18_000, "30k"), (60_000, "30k"), (80_000, "150k"), (300_000, "150k")],
+)
+def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs, name):
+    chosen, reason = recipes.choose(corpus(tmp_path, pairs))
+    assert chosen == name
+    assert f"recipe {name}: there are {pairs:,} pairs" in reason
+
+
+def test_pairs_that_are_kept_aside_do_not_count(tmp_path):
+    assert "17,000 pairs" in recipes.choose(corpus(tmp_path, 18_000, validation=False))[1]
+
+
+@pytest.mark.parametrize("name", recipes.PAIRS)
+def test_recipe_goes_under_the_file_and_the_file_under_flags(tmp_path, name):
+    fields = load_fields(recipes.path(name))
+    assert set(fields) <= {"vocabulary", "model", "training", "search"}  # no names and no corpora of our own
+    size = fields["vocabulary"]["size"]
+    alone = load_config(recipe=name)
+    assert alone.vocabulary.size == size
+    assert alone != RunConfig()
+    file = tmp_path / "c.yaml"
+    file.write_text(f"vocabulary: {{size: {size + 1}}}\nmodel: {{units: 64}}\n", encoding="utf-8")
+    config = load_config(file, ["--model.units", "32"], recipe=name)
+    assert (config.vocabulary.size, config.model.units) == (size + 1, 32)
+    assert config.training == alone.training
+
+
+def test_unknown_recipe_is_refused():
+    with pytest.raises(ConfigError, match="recipe is 20k: expected 10k, 30k, 150k, or auto"):
+        load_config(recipe="20k")
+
+
+def test_command_says_what_it_chose(tmp_path, capsys):
+    corpus(tmp_path, 20)
+    sides = {"source": str(tmp_path / "en"), "target": str(tmp_path / "de")}
+    flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
+    with pytest.raises(SystemExit):
+        main(["train", "--recipe", "auto", *flags, "--print_config"])
+    captured = capsys.readouterr()
+    assert "recipe 10k: there are 20 pairs to train on" in captured.err
+    printed = tmp_path / "printed.yaml"
+    printed.write_text(captured.out, encoding="utf-8")
+    assert load_config(printed) == load_config(None, flags, "10k")
+
+
+def test_missing_text_is_one_line(tmp_path, capsys):
+    files = ["--corpus.train.source", str(tmp_path / "no"), "--corpus.train.target", str(tmp_path / "no")]
+    assert main(["train", "--recipe", "auto", *files]) == 2
+    assert "no: No such file" in capsys.readouterr().err
