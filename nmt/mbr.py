@@ -34,15 +34,16 @@ def expected_utilities(
     shares: Counter[str] = Counter()
     for text, weight in zip(candidates, weights / weights.sum(), strict=True):
         shares[text] += weight
-    compare = _metric(utility)
+    compare = metric(utility)
     of_text = {text: sum(share * compare(text, other) for other, share in shares.items()) for text in shares}
     return [of_text[text] for text in candidates]
 
 
 @cache
-def _metric(utility: Utility) -> Callable[[str, str], float]:
+def metric(utility: Utility) -> Callable[[str, str], float]:
+    """From a translation and a reference to their sentence BLEU or chrF2, 0 to 100."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    metric = BLEU(effective_order=True) if utility == "bleu" else CHRF()
-    return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
+    scorer = BLEU(effective_order=True) if utility == "bleu" else CHRF()
+    return lambda hypothesis, reference: scorer.sentence_score(hypothesis, [reference]).score

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt import NmtError, save_figure, show_heatmaps
-from nmt.cli.arguments import Parser
+from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

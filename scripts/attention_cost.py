@@ -26,7 +26,7 @@ from costs import report
 from costs.formulas import COSTS, PASSES, Case, Sizes, largest_tensor
 
 from nmt import NmtError, save_figure
-from nmt.cli.arguments import Parser, positive
+from nmt.cli.parser import Parser, positive
 from nmt.cli.quiet import quiet_start
 
 LENGTHS = [256, 16, 32, 64, 128, 512, 1024, 2048]

@@ -18,7 +18,7 @@ from pathlib import Path
 from classification import MODELS
 
 from nmt import NmtError
-from nmt.cli.arguments import Parser, positive
+from nmt.cli.parser import Parser, positive
 from nmt.cli.quiet import quiet_start
 
 

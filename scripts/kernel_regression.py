@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nmt import NmtError, save_figure, show_heatmaps
-from nmt.cli.arguments import Parser
+from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
 
 if TYPE_CHECKING:

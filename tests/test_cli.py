@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import nmt
 from nmt.alignment import Linking
-from nmt.cli import arguments, main, translation
+from nmt.cli import main, translation
 from nmt.cli.files import whole_file
 from nmt.cli.report import write_report
 from nmt.config import RunConfig, SearchConfig
@@ -365,7 +365,7 @@ def test_several_models_are_an_ensemble(model, write):
 def test_every_field_of_the_search_is_a_flag_with_its_help(model, write):
     """And what a flag says arrives."""
     for field in dataclasses.fields(SearchConfig):
-        assert arguments.field_help(SearchConfig)[field.name]
+        assert parser.field_help(SearchConfig)[field.name]
     flags = "--method sample --temperature 0.5 --suppress <unk> x --no-repeat-ngram 3 --copy-unknown --top-p 0.9"
     assert main(["translate", "--model", model, "--input", write("in", "a"), *flags.split()]) == 0
     (search,) = fake_translator.Translator.searches

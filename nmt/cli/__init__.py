@@ -1,4 +1,5 @@
-"""The `nmt` command: train, translate, score, align, evaluate, explain, compare, embeddings, clean.
+"""The `nmt` command: train, translate, score, align, evaluate, explain, compare, embeddings, distil,
+back-translate, clean.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -50,7 +51,7 @@ def _run(argv: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     parsed, rest = arguments.parse(argv)
-    from nmt.cli import cleaning, commands, embeddings, translation
+    from nmt.cli import cleaning, commands, embeddings, synthesis, translation
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.recipe, parsed.config, rest) else INTERRUPTED
@@ -62,6 +63,8 @@ def _run(argv: list[str]) -> int:
         "explain": commands.explain,
         "compare": commands.compare,
         "embeddings": embeddings.embeddings,
+        "distil": synthesis.distil,
+        "back-translate": synthesis.back_translate,
         "clean": cleaning.clean,
     }[parsed.command](parsed)
     return 0

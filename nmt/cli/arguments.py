@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
-import itertools
 from collections.abc import Sequence
-from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
 import nmt
 from nmt.cleaning import Rules
+from nmt.cli.parser import Parser, add_fields, count, positive, share
 from nmt.config import SearchConfig
-from nmt.errors import NmtError
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are those of every other room."""
-
-    def error(self, message: str) -> NoReturn:
-        raise NmtError(f"{message} (see {self.prog} --help)")
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -49,6 +38,8 @@ def _parser() -> Parser:
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
+    _add_distil(_command(commands, "distil", "pairs for training from a model's own translations"))
+    _add_back_translate(_command(commands, "back-translate", "pairs for training from text of the target language"))
     _add_clean(_command(commands, "clean", "leave out the bad pairs of a parallel corpus", needed=False))
     return parser
 
@@ -65,7 +56,7 @@ def _command(
     parser = _plain_command(commands, name, summary)
     parser.add_argument(
         "--checkpoints",
-        type=_count,
+        type=count,
         default=0,
         metavar="N",
         help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
@@ -97,41 +88,9 @@ def _command(
 
 def _add_search(parser: Parser) -> None:
     """A flag for each field of the search; what is not given stays as the run has it."""
-    _add_fields(
+    add_fields(
         parser.add_argument_group("search", "The defaults are those that the model was trained with."), SearchConfig
     )
-
-
-def _add_fields(group: argparse._ArgumentGroup, settings: type, defaults: bool = False) -> None:
-    """A flag for each field of a dataclass; with `defaults` the help says what holds where it is not given."""
-    hints = get_type_hints(settings)
-    for name, text in field_help(settings).items():
-        flag, kind = "--" + name.replace("_", "-"), hints[name]
-        if defaults:
-            value = getattr(settings, name)
-            text += f" (default: {('no', 'yes')[value] if kind is bool else value})"
-        if kind is bool:
-            group.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
-        elif get_origin(kind) is Literal:
-            group.add_argument(flag, choices=get_args(kind), help=text)
-        elif get_origin(kind) is tuple:
-            group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
-        else:
-            group.add_argument(flag, type=kind, metavar="N" if kind is int else "X", help=text)
-
-
-def field_help(kind: type) -> dict[str, str]:
-    """The docstring below each field of a dataclass."""
-    body = cast(ast.ClassDef, ast.parse(inspect.getsource(kind)).body[0]).body
-    return {
-        field.target.id: " ".join(text.value.value.split()).replace("%", "%%")
-        for field, text in itertools.pairwise(body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
 
 
 _DESCRIPTIONS = {
@@ -159,6 +118,12 @@ _DESCRIPTIONS = {
     "embeddings": "Prints the pieces whose vectors are nearest to those of given words (cosine), solves analogies, "
     "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
     "how often it was seen in training. A word of several pieces is the mean of their vectors.",
+    "distil": "Writes each given pair, and behind it its source with the model's own translation: a smaller model, or "
+    "another one of the same size, learns from them to do as this model, or this ensemble, does. An interruption keeps "
+    "what is done: --resume goes on there.",
+    "back-translate": "Writes text of the target language, and line by line a source for it that a model of the "
+    "opposite direction makes. Each such source begins with a tag. Together with genuine pairs it can be trained on. "
+    "An interruption keeps what is done: --resume goes on there.",
     "clean": "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
     "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
     "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed.",
@@ -208,7 +173,7 @@ def _add_align(parser: Parser) -> None:
         default=["html", "png"],
         help="of the drawings: html and pdf are one file, png and svg a file a pair (default: html png)",
     )
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="most pairs drawn (default: 20)")
+    parser.add_argument("--limit", type=count, default=20, metavar="N", help="most pairs drawn (default: 20)")
     parser.add_argument(
         "--nbest",
         type=positive,
@@ -281,7 +246,7 @@ def _add_explain(parser: Parser) -> None:
         "(attention); costs a forward pass for each source word",
     )
     parser.add_argument(
-        "--worst", type=_count, default=10, metavar="N", help="pairs that are printed and plotted (default: 10)"
+        "--worst", type=count, default=10, metavar="N", help="pairs that are printed and plotted (default: 10)"
     )
     _add_search(parser)
 
@@ -323,7 +288,7 @@ def _add_embeddings(parser: Parser) -> None:
     )
     parser.add_argument(
         "--minimum",
-        type=_count,
+        type=count,
         metavar="N",
         help="answers seen fewer times than this in training are left out (default: 1)",
     )
@@ -338,6 +303,34 @@ def _add_embeddings(parser: Parser) -> None:
         "--most-frequent", type=positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
     )
     parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
+
+
+def _add_distil(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    _add_made_pairs(parser)
+    parser.add_argument(
+        "--closest",
+        choices=["bleu", "chrf"],
+        help="of the beam, the translation that is most like the given one by this measure (default: the best)",
+    )
+    parser.add_argument("--only-translations", action="store_true", help="leave the given pairs out")
+    _add_search(parser)
+
+
+def _add_back_translate(parser: Parser) -> None:
+    parser.add_argument("--input", required=True, metavar="FILE", help="sentences of the target language, one a line")
+    _add_made_pairs(parser)
+    parser.add_argument(
+        "--tag", default="<bt>", metavar="WORD", help="what each source begins with; '' for nothing (default: <bt>)"
+    )
+    _add_search(parser)
+
+
+def _add_made_pairs(parser: Parser) -> None:
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="where the pairs' sources go")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="where their targets go")
+    parser.add_argument("--resume", action="store_true", help="go on where an interruption stopped")
 
 
 def _add_clean(parser: Parser) -> None:
@@ -357,7 +350,7 @@ def _add_clean(parser: Parser) -> None:
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
         "--worst",
-        type=_share,
+        type=share,
         metavar="SHARE",
         help="with --model: the share of the pairs left by the rules that is dropped, the worst (default: 0.05)",
     )
@@ -368,14 +361,7 @@ def _add_clean(parser: Parser) -> None:
         help="with --model: drop the pairs that are unusual or unlikely by more than this",
     )
     rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
-    _add_fields(rules, Rules, defaults=True)
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a share, from 0 to below 1")
-    return value
+    add_fields(rules, Rules, defaults=True)
 
 
 def _add_gold_format(parser: Parser) -> None:
@@ -391,17 +377,3 @@ def _add_gold_format(parser: Parser) -> None:
         choices=[0, 1],
         help="what --gold counts words from (default: 0 for pharaoh, 1 for naacl)",
     )
-
-
-def positive(text: str) -> int:
-    """A number from 1, as the type of an argument."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{value}: expected 0 or more")
-    return value

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
-from nmt.cli.files import read_once, whole_file
+from nmt.cli.files import read_once, require_files_of_their_own, whole_file
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
@@ -44,12 +44,9 @@ def clean(arguments: Namespace) -> None:
 
 def _check(arguments: Namespace) -> None:
     """What can be refused before anything is read or loaded."""
-    inputs, outputs = (arguments.source, arguments.target), (arguments.output_source, arguments.output_target)
-    written = [*outputs, *([arguments.report] if arguments.report else [])]
-    for place, path in enumerate(written):
-        for other in (*inputs, *written[:place]):
-            if _same(path, other):
-                raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
+    report = [arguments.report] if arguments.report else []
+    outputs = [arguments.output_source, arguments.output_target, *report]
+    require_files_of_their_own([arguments.source, arguments.target], outputs)
     if not arguments.model and any(getattr(arguments, name) is not None for name in ("by", "worst", "threshold")):
         raise NmtError("--by, --worst and --threshold say what a model drops: give --model too")
     if arguments.model and (path := _read_once(arguments)):
@@ -64,13 +61,6 @@ def _read_once(arguments: Namespace) -> str:
 
 def _pairs(arguments: Namespace) -> Iterator[RawPair]:
     return raw_pairs(arguments.source, arguments.target)
-
-
-def _same(path: str, other: str) -> bool:
-    if "-" in (path, other):
-        return False  # what is read from standard input does not come from where standard output goes
-    one, two = Path(path), Path(other)
-    return one.resolve() == two.resolve() or (one.exists() and two.exists() and one.samefile(two))
 
 
 @contextmanager

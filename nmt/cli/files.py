@@ -35,6 +35,25 @@ def require_same_length(counts: dict[str, int | None]) -> int | None:
     return next(iter(known.values()), None)
 
 
+def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuses to write over what is read, or two files to one place.
+
+    Raises:
+        NmtError: names the file.
+    """
+    for place, path in enumerate(outputs):
+        for other in (*inputs, *outputs[:place]):
+            if _same(path, other):
+                raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
+
+
+def _same(path: str, other: str) -> bool:
+    if "-" in (path, other):
+        return False  # what is read from standard input does not come from where standard output goes
+    one, two = Path(path), Path(other)
+    return one.resolve() == two.resolve() or (one.exists() and two.exists() and one.samefile(two))
+
+
 @contextmanager
 def whole_file(path: str) -> Iterator[TextIO]:
     """A text file that appears under its name only when it is complete; `-` is standard output.

@@ -48,7 +48,9 @@ def translate(arguments: Namespace) -> None:
         translator, search = load(arguments)
         choose = Choice(translator, search, arguments, lexicon)
         if growing is not None:
-            outputs, done = files.enter_context(growing.opened(_identity(arguments, translator, search))), growing.done
+            read = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
+            made_from = identity(arguments, translator, search, read, ("nbest", "mbr"))
+            outputs, done = files.enter_context(growing.opened(made_from)), growing.done
         if arguments.input is None and sys.stdin.isatty():
             _interact(choose, outputs)
             return
@@ -177,12 +179,17 @@ def _read_lexicon(path: str) -> dict[str, str]:
     return lexicon
 
 
-def _identity(arguments: Namespace, translator: Translator, search: SearchConfig) -> str:
-    """What the output depends on: a command may go on only with what the same one left."""
-    names = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
-    contents = [_digest(name) if name else "" for name in names]
-    ways = ("averaging", "precision", "nbest", "mbr")
-    how = {name: getattr(arguments, name) for name in ways} | {"search": to_dict(search)}
+def identity(
+    arguments: Namespace, translator: Translator, search: SearchConfig, files: Sequence[str | None], ways: Sequence[str]
+) -> str:
+    """What an output depends on: a command may go on only with what the same one left.
+
+    Args:
+        files: that are read.
+        ways: arguments that decide what is made of them, besides model and search.
+    """
+    contents = [_digest(name) if name else "" for name in files]
+    how = {name: getattr(arguments, name) for name in ("averaging", "precision", *ways)} | {"search": to_dict(search)}
     return hashlib.sha256(json.dumps([translator.fingerprint, contents, how]).encode()).hexdigest()
 
 

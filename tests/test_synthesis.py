@@ -1,0 +1,118 @@
+"""`nmt distil` and `nmt back-translate`: which pairs they write, and that an interruption loses none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import fake_translator
+import pytest
+
+from nmt.cli import main, synthesis
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch) -> str:
+    """A run directory, and in place of the real translator the fake, which writes in capitals."""
+    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setattr(synthesis, "WINDOW", fake_translator.WINDOW)
+    (tmp_path / "run").mkdir()
+    return str(tmp_path / "run")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_lines(name: str, *lines: str) -> str:
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return str(path)
+
+    return write_lines
+
+
+def outputs(directory: Path) -> list[str]:
+    return ["--output-source", str(directory / "out.en"), "--output-target", str(directory / "out.de")]
+
+
+def written(directory: Path) -> list[tuple[str, str]]:
+    sides = ((directory / f"out.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "de"))
+    return list(zip(*sides, strict=True))
+
+
+def distil(model: str, write, source: list[str], target: list[str]) -> list[str]:
+    return ["distil", "--model", model, "--source", write("s", *source), "--target", write("t", *target)]
+
+
+def test_each_pair_is_followed_by_what_the_model_makes_of_its_source(model, write, tmp_path, capsys):
+    command = distil(model, write, ["a b", "", "c"], ["x y", "z", "w"])
+    assert main([*command, *outputs(tmp_path)]) == 0
+    assert written(tmp_path) == [("a b", "x y"), ("a b", "A B"), ("", "z"), ("", ""), ("c", "w"), ("c", "C")]
+    assert "6 pairs are in" in capsys.readouterr().err
+
+
+def test_the_given_pairs_can_be_left_out(model, write, tmp_path):
+    assert main([*distil(model, write, ["a", "b"], ["x", "y"]), *outputs(tmp_path), "--only-translations"]) == 0
+    assert written(tmp_path) == [("a", "A"), ("b", "B")]
+
+
+@pytest.mark.parametrize("measure", ["bleu", "chrf"])
+def test_of_the_beam_the_translation_most_like_the_given_one(model, write, tmp_path, measure):
+    """The fake's beam of three for a sentence of four letters: ABCD, ABCD! and ABCD!!"""
+    command = distil(model, write, ["a b c d", "a b c d"], ["A B C D!!", "A B C D"])
+    assert main([*command, *outputs(tmp_path), "--only-translations", "--closest", measure]) == 0
+    assert [target for _, target in written(tmp_path)] == ["A B C D!!", "A B C D"]
+
+
+@pytest.mark.parametrize(("tag", "sources"), [([], ["<bt> A B", "", "<bt> C"]), (["--tag", ""], ["A B", "", "C"])])
+def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path, capsys, tag, sources):
+    command = ["back-translate", "--model", model, "--input", write("mono", "a b", "", "c"), *outputs(tmp_path), *tag]
+    assert main(command) == 0
+    assert written(tmp_path) == list(zip(sources, ["a b", "", "c"], strict=True))
+    assert ("--vocabulary.symbols '[<bt>]'" in capsys.readouterr().err) == (not tag)
+
+
+@pytest.mark.parametrize("name", ["distil", "back-translate"])
+def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, monkeypatch):
+    """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
+    lines = [*(f"word {number}" for number in range(8)), "interrupt", "end"]
+    command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
+    command = [*(distil(model, write, lines, lines[::-1]) if name == "distil" else command), *outputs(tmp_path)]
+    assert main(command) == 130
+    assert "lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert not (tmp_path / "out.en").exists()
+    assert main([*command, "--resume", "--beam-size", "7"]) == 2
+    monkeypatch.setattr(fake_translator.Translator, "interrupts", False)
+    assert main([*command, "--resume"]) == 0
+    assert "going on behind line 8" in capsys.readouterr().err
+    resumed = written(tmp_path)
+    assert main(command) == 0  # from the beginning
+    assert written(tmp_path) == resumed
+    assert len(resumed) == (20 if name == "distil" else 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--output-target", "{s}"], "s: is named twice, and would be overwritten"),
+        (["--output-target", "{out}.en"], "is named twice"),
+        (["--source", "-"], "must be files"),
+        (["--output-source", "-"], "must be files"),
+        (["--target", "{run}/no"], "no: No such file"),
+        (["--target", "{run}/../short"], "differ in lines"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_loaded(model, write, tmp_path, capsys, change, message):
+    write("short", "x")
+    places = {"s": str(tmp_path / "s"), "out": str(tmp_path / "out"), "run": model}
+    command = [*distil(model, write, ["a", "b"], ["x", "y"]), *outputs(tmp_path)]
+    loaded = len(fake_translator.Translator.loaded)
+    assert main([*command, *(word.format(**places) for word in change)]) == 2
+    assert message in capsys.readouterr().err
+    assert len(fake_translator.Translator.loaded) == loaded
+    assert not (tmp_path / "out.en").exists()
+
+
+def test_a_tag_is_one_word(model, write, tmp_path, capsys):
+    command = ["back-translate", "--model", model, "--input", write("mono", "a"), *outputs(tmp_path), "--tag", "a b"]
+    assert main(command) == 2
+    assert "--tag is 'a b': expected one word" in capsys.readouterr().err
