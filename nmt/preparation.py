@@ -99,9 +99,17 @@ def _origin(config: RunConfig) -> dict[str, Any]:
         "nmt": nmt.__version__,
         "sentencepiece": sentencepiece.__version__,
         "corpus": to_dict(corpus) | sides,
-        "vocabulary": to_dict(config.vocabulary),
+        "vocabulary": to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
     }
+
+
+def _fingerprints(config: RunConfig) -> dict[str, str]:
+    """Vocabularies that are taken from another run, wherever that is."""
+    if not config.vocabulary.run:
+        return {}
+    run = _run_of_vocabularies(config)
+    return {"run": f"{run.source.fingerprint} {run.target.fingerprint}"}
 
 
 def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) -> None:
@@ -119,7 +127,8 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     guide = config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = _split(config, reader)
-    say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
+    if not config.vocabulary.run:
+        say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
     source, target = _vocabularies(config, pairs, report)
     report(reader.report.summary())
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
@@ -150,8 +159,12 @@ def _split(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iterable[
 
 
 def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[Tokenizer, Tokenizer]:
-    """Trains the vocabularies on the training pairs alone."""
+    """Trains the vocabularies on the training pairs alone, or takes those of another run."""
     settings = config.vocabulary
+    if settings.run:
+        run = _run_of_vocabularies(config)
+        say(f"vocabularies: those of {settings.run}, {run.source.size} source and {run.target.size} target pieces")
+        return run.source, run.target
     if settings.shared:
         shared = Tokenizer.train((side for pair in Progress().over(pairs) for side in pair[:2]), settings)
         say(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
@@ -160,6 +173,15 @@ def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[T
     target = Tokenizer.train((pair.target for pair in Progress().over(pairs)), settings, settings.target_size)
     say(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
+
+
+def _run_of_vocabularies(config: RunConfig) -> Run:
+    """The run whose vocabularies are taken."""
+    run = Run.open(Path(config.vocabulary.run))
+    shared = run.config.vocabulary.shared
+    if shared != config.vocabulary.shared:
+        raise RunError(f"vocabulary.run: vocabulary.shared is {shared} in {run.directory}: set it so here too")
+    return run
 
 
 def _encode(

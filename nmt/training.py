@@ -27,8 +27,9 @@ from nmt.pipeline import pass_batches
 from nmt.plotting import heatmap
 from nmt.preparation import Prepared, prepare
 from nmt.progress import Ticker, duration
-from nmt.run import load_arrays, save_arrays
+from nmt.run import Run, load_arrays, save_arrays
 from nmt.tokenizer import PAD
+from nmt.transfer import carry_over
 from nmt.translator import Translator
 
 
@@ -285,6 +286,7 @@ class Trainer:
         """Goes back to the newest checkpoint, if there is one."""
         checkpoints = self.prepared.run.checkpoints()
         if not checkpoints:
+            self._begin_with(self.config.initial)
             return
         arrays = load_arrays(checkpoints[-1])
         self.place = Place(**json.loads(str(arrays.pop("place"))))
@@ -293,6 +295,17 @@ class Trainer:
         self.history = [dict(row) for row in rows if int(row["step"]) <= self.place.step]
         if not self.config.patience or self.place.stale < self.config.patience:  # more patience than before: go on
             self.place.stopped_early = False
+
+    def _begin_with(self, initial: str) -> None:
+        """Takes the weights of another run, if one is named."""
+        if not initial:
+            return
+        run, origin = self.prepared.run, Run.open(Path(initial))
+        carried = carry_over(self.model, run, origin)
+        self.ticker.say(
+            f"the weights of {origin.directory} to begin with: it has {carried.source} of {run.source.size} source "
+            f"pieces and {carried.target} of {run.target.size} target pieces"
+        )
 
     def _introduce(self) -> None:
         run = self.prepared.run

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import nmt
 from nmt.alignment import Linking
-from nmt.cli import main, translation
+from nmt.cli import main, parser, translation
 from nmt.cli.files import whole_file
 from nmt.cli.report import write_report
 from nmt.config import RunConfig, SearchConfig

@@ -169,6 +169,38 @@ def test_directory_of_something_else_is_left_alone(corpus):
     assert [path.name for path in (corpus / "runs" / "run").iterdir()] == ["thesis.tex"]
 
 
+# Another run's vocabularies
+
+
+def test_vocabularies_can_be_another_run_s(corpus):
+    first = prepared(copy_task.config(corpus))
+    said: list[str] = []
+    copy_task.write_lines(corpus / "train.source", ["ba be bi"] * 5)  # on which no such vocabulary could be trained
+    copy_task.write_lines(corpus / "train.target", ["abo ebo ibo"] * 5)
+    changes = {"vocabulary": {"run": str(first.run.directory)}}
+    second = prepared(copy_task.config(corpus, name="second", **changes), said)
+    assert (second.run.source, second.run.target) == (first.run.source, first.run.target)
+    assert any(line.startswith("vocabularies: those of") for line in said)
+    assert not any(line.startswith("making a vocabulary") for line in said)
+
+
+def test_other_vocabularies_in_the_same_place_are_not_taken_from_the_cache(corpus):
+    first = prepared(copy_task.config(corpus)).run.directory
+    changes = {"vocabulary": {"run": str(first)}}
+    prepared(copy_task.config(corpus, name="second", **changes))
+    shutil.rmtree(first)
+    other = prepared(copy_task.config(corpus, vocabulary={"size": 40}))
+    third = prepared(copy_task.config(corpus, name="third", **changes))
+    assert third.run.source == other.run.source
+
+
+def test_a_shared_vocabulary_is_not_taken_for_two(corpus):
+    first = prepared(copy_task.config(corpus)).run.directory
+    changes = {"vocabulary": {"run": str(first), "shared": False}, "model": {"tie": "target"}}
+    with pytest.raises(RunError, match="vocabulary.shared is True in .* set it so here too"):
+        prepared(copy_task.config(corpus, name="second", **changes))
+
+
 # The cache
 
 

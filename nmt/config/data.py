@@ -74,6 +74,9 @@ class CorpusConfig:
 class VocabularyConfig:
     """How sentences are cut into pieces."""
 
+    run: str = ""
+    """Run directory whose vocabularies are taken; empty: new ones are made from the training pairs, as the other fields
+    here say."""
     type: Literal["unigram", "bpe", "char", "word"] = "unigram"
     """Kind of SentencePiece model."""
     size: int = 8000

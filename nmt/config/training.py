@@ -64,6 +64,9 @@ class GuidedConfig:
 class TrainingConfig:
     """How the model is trained."""
 
+    initial: str = ""
+    """Run directory whose weights training begins with, to adapt a trained model to other text (fine-tuning); the
+    network must be the same, the vocabulary need not be. Empty: weights are drawn."""
     passes: int = 20
     """Passes over the training pairs at most."""
     batch_tokens: int = 1200

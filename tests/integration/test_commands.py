@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 
 import copy_task
 import pytest
@@ -34,6 +35,34 @@ def test_training_says_what_it_does(playground):
     assert "pass 2/12  step 50/~" in said
     assert "training has ended: 12 passes done" in said
     assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))
+
+
+def test_fine_tuning_begins_where_the_other_run_ended(playground):
+    """A pass of its own alone does not get there: `test_training_learns_to_copy` takes twelve."""
+    command = "train --config config.yaml --name tuned --training.initial runs/copy --training.passes 1"
+    said = nmt(f"{command} --training.schedule.learning_rate 0.001", playground).stderr
+    assert re.search(r"the weights of runs/copy to begin with: it has (\d+) of \1 source pieces and \1 of \1", said)
+    rows = {}
+    for name in ("copy", "tuned"):
+        with open(playground / "runs" / name / "history.csv", newline="") as file:
+            rows[name] = float(next(csv.DictReader(file))["validation_bleu"])
+    assert rows["tuned"] > 90 > 2 * rows["copy"]
+
+
+def test_distilled_and_back_translated_pairs_can_be_trained_on(playground, held_out):
+    outputs = "--output-source made.source --output-target made.target"
+    nmt(f"distil --model runs/copy --source validation.source --target validation.target {outputs}", playground)
+    sides = [(playground / f"made.{side}").read_text().splitlines() for side in ("source", "target")]
+    assert sides[0] == [line for line in held_out for _ in range(2)]
+    assert sides[1][::2] == (playground / "validation.target").read_text().splitlines()
+    assert sum(given == made for given, made in zip(sides[1][::2], sides[1][1::2], strict=True)) >= 36
+    said = nmt(f"back-translate --model runs/copy --input validation.source {outputs} --tag <made>", playground).stderr
+    assert "--vocabulary.symbols '[<made>]'" in said
+    files = "--corpus.train.source made.source --corpus.train.target made.target --corpus.held_out 5"
+    flags = "--vocabulary.symbols [<made>] --vocabulary.type word --vocabulary.size 60 --training.passes 1"
+    nmt(f"train --name made {files} {flags} --model.units 8 --model.embedding 8 --directory runs", playground)
+    pieces = nmt("embeddings --model runs/made --neighbours <made> --pieces", playground).stdout
+    assert "<made>" in pieces
 
 
 def test_translate_a_file(playground, held_out):

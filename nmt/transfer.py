@@ -1,0 +1,75 @@
+"""Fine-tuning: a model begins with the weights of another run, whose pieces need not be the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from keras.ops import convert_to_numpy
+
+from nmt.config import to_dict
+from nmt.model import Seq2Seq
+from nmt.run import Run, RunError, load_arrays
+from nmt.tokenizer import Tokenizer
+
+ROWS = {
+    "source_embedding/embeddings": "source",
+    "target_embedding/embeddings": "target",
+    "output_kernel": "target",
+    "output_bias": "target",
+}
+"""Weights that have a row for each piece, and whose pieces these are."""
+
+
+class Carried(NamedTuple):
+    """How many of a run's pieces were taken over from another run's."""
+
+    source: int
+    target: int
+
+
+def carry_over(model: Seq2Seq, run: Run, origin: Run) -> Carried:
+    """Gives a model the best weights of another run; embeddings go piece by piece, and the vectors of pieces that the
+    other run does not have stay as they were drawn.
+
+    Args:
+        model: built model of `run`.
+        origin: the run that the weights come from.
+
+    Raises:
+        RunError: the other run has no weights yet, or its network is another one; the message names the setting.
+    """
+    _require_same_network(run, origin)
+    weights = {name.partition("/")[2]: array for name, array in load_arrays(origin.best).items()}
+    rows = {side: _rows(getattr(run, side), getattr(origin, side)) for side in ("source", "target")}
+    for variable in model.trainable_variables:
+        side = next((side for suffix, side in ROWS.items() if variable.path.endswith(suffix)), None)
+        given = weights[variable.path]
+        if side is None:
+            variable.assign(given)
+        else:
+            new, old = rows[side]
+            values = np.array(convert_to_numpy(variable.value))
+            values[new] = given[old]
+            variable.assign(values)
+    return Carried(len(rows["source"][0]), len(rows["target"][0]))
+
+
+def _rows(tokenizer: Tokenizer, origin: Tokenizer) -> tuple[list[int], list[int]]:
+    """Ids of the pieces that both vocabularies have, in the one and in the other."""
+    places = {piece: index for index, piece in enumerate(origin.pieces(range(origin.size)))}
+    pieces = enumerate(tokenizer.pieces(range(tokenizer.size)))
+    found = [(index, places[piece]) for index, piece in pieces if piece in places]
+    return [new for new, _ in found], [old for _, old in found]
+
+
+def _require_same_network(run: Run, origin: Run) -> None:
+    ours, theirs = to_dict(run.config.model), to_dict(origin.config.model)
+    for fields in (ours, theirs):
+        del fields["dropout"]  # no weights depend on it
+    for name, value in ours.items():
+        if value != theirs[name]:
+            raise RunError(
+                f"training.initial: the network of {origin.directory} is another one: there model.{name} is "
+                f"{theirs[name]}, here {value}: make them the same"
+            )

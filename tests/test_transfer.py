@@ -1,0 +1,96 @@
+"""Fine-tuning: which weights of another run a model begins with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+from keras import ops
+
+from nmt.model import Seq2Seq
+from nmt.preparation import prepare
+from nmt.run import Run, RunError, save_arrays
+from nmt.transfer import Carried, carry_over
+
+SEPARATE = {"vocabulary": {"shared": False}, "model": {"tie": "none"}}
+
+
+def built(run: Run, seed: int, scramble: Any) -> Seq2Seq:
+    model = Seq2Seq(run.config.model, run.source.size, run.target.size)
+    model.build()
+    scramble(model, seed)
+    return model
+
+
+def made(directory: Path, name: str, **changes: Any) -> Run:
+    return prepare(copy_task.config(directory, name=name, **changes), "float32", lambda line: None).run
+
+
+def values(model: Seq2Seq) -> dict[str, np.ndarray]:
+    return {variable.path: np.array(ops.convert_to_numpy(variable.value)) for variable in model.trainable_variables}
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    copy_task.write_corpus(tmp_path, train=60, validation=5)
+    return tmp_path
+
+
+def trained(run: Run, scramble: Any) -> dict[str, np.ndarray]:
+    """Gives a run weights, as training does."""
+    weights = values(built(run, 1, scramble))
+    save_arrays(run.best, {f"{place:04d}/{path}": array for place, (path, array) in enumerate(weights.items())})
+    return weights
+
+
+@pytest.mark.parametrize("changes", [{}, SEPARATE])
+def test_with_the_same_pieces_all_weights_are_the_other_run_s(corpus, scramble, changes):
+    origin, run = made(corpus, "origin", **changes), made(corpus, "tuned", **changes)
+    expected, model = trained(origin, scramble), built(run, 2, scramble)
+    assert carry_over(model, run, origin) == Carried(run.source.size, run.target.size)
+    for path, array in values(model).items():
+        np.testing.assert_array_equal(array, expected[path], path)
+
+
+@pytest.mark.parametrize("changes", [{}, SEPARATE])
+def test_vectors_go_with_their_pieces_and_those_of_new_pieces_stay(corpus, scramble, changes):
+    """Half of the words are new, and the rest stand in other places."""
+    origin = made(corpus, "origin", **changes)
+    expected = trained(origin, scramble)
+    for side in ("source", "target"):
+        lines = (corpus / f"train.{side}").read_text().splitlines()
+        copy_task.write_lines(corpus / f"train.{side}", [f"{line} {line.upper()}" for line in lines[::-1]])
+    run = made(corpus, "tuned", **{**changes, "vocabulary": {**changes.get("vocabulary", {}), "size": 100}})
+    model = built(run, 2, scramble)
+    before = values(model)
+    carried = carry_over(model, run, origin)
+    assert 0 < carried.source < run.source.size
+    for path, array in values(model).items():
+        side = "source" if "source_embedding" in path else "target"
+        ours, theirs = getattr(run, side), getattr(origin, side)
+        if array.shape[0] != ours.size:
+            np.testing.assert_array_equal(array, expected[path], path)
+            continue
+        for index, piece in enumerate(ours.pieces(range(ours.size))):
+            place = theirs.index(piece)
+            known = before[path][index] if place is None else expected[path][place]
+            np.testing.assert_array_equal(array[index], known, f"{path} {piece}")
+
+
+def test_dropout_may_differ_and_the_network_may_not(corpus, scramble):
+    origin = made(corpus, "origin")
+    trained(origin, scramble)
+    run = made(corpus, "more dropout", model={"dropout": {"embedding": 0.5}})
+    carry_over(built(run, 2, scramble), run, origin)
+    run = made(corpus, "wider", model={"units": 64})
+    with pytest.raises(RunError, match="there model.units is 32, here 64: make them the same"):
+        carry_over(built(run, 2, scramble), run, origin)
+
+
+def test_a_run_without_weights_is_named(corpus, scramble):
+    run = made(corpus, "tuned")
+    with pytest.raises(RunError, match="has the run been trained"):
+        carry_over(built(run, 2, scramble), run, made(corpus, "origin"))
