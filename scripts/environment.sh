@@ -1,5 +1,5 @@
 # Sourced by the other scripts: `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or
-# "[test,jax,browser]") into it, when that is missing or what it was made from has changed. PYTHON chooses the
+# "[test,jax,browser,search]") into it, when that is missing or what it was made from has changed. PYTHON chooses the
 # interpreter.
 
 prepare_environment() {

@@ -1,0 +1,100 @@
+"""One trial: `nmt train` in a process of its own, watched validation by validation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+
+from hyperparameters.space import Space
+from nmt.config import ConfigError
+from nmt.errors import NmtError
+from nmt.run import Run, RunError, write_whole
+
+LOOK = 1.0
+"""Seconds between two looks at how a trial goes."""
+
+
+def run_trial(trial: optuna.Trial, space: Space, output: Path, threads: int) -> float:
+    """Trains one set of values; the best value of the metric.
+
+    The run is named after its values, so a trial that was interrupted goes on when the same values come again.
+
+    Raises:
+        TrialPruned: it did worse than the middle of the others at the same validation, or the values contradict each
+            other.
+        NmtError: training failed.
+    """
+    values = space.suggest(trial)
+    name = "run-" + hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:10]
+    trial.set_user_attr("run", name)
+    try:
+        fields = space.fields(values, name, str(output / "runs"))
+    except ConfigError as error:
+        trial.set_user_attr("refused", str(error))
+        raise optuna.TrialPruned(str(error)) from None
+    config, log = output / "configs" / f"{name}.json", output / "logs" / f"{name}.log"
+    write_whole(config, json.dumps(fields, indent=1).encode())
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "a", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nmt", "train", "--config", str(config)],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=_environment(threads),
+        )
+        try:
+            pruned = _watch(process, trial, space.metric, output / "runs" / name)
+        except BaseException:
+            _stop(process)
+            raise
+    if pruned:
+        raise optuna.TrialPruned(f"behind the others after {trial.last_step} validations")
+    if process.returncode:
+        raise NmtError(f"{name}: nmt train ended with {process.returncode}, see {log}")
+    measured = _measured(output / "runs" / name, space.metric)
+    return max(measured) if space.metric == "bleu" else min(measured)
+
+
+def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, run: Path) -> bool:
+    """Reports validations until training ends; True where it was ended because it is behind."""
+    seen = 0
+    while True:
+        ended = process.poll() is not None
+        for value in _measured(run, metric)[seen:]:
+            seen += 1
+            trial.report(value, seen)
+            if not ended and trial.should_prune():
+                _stop(process)
+                return True
+        if ended:
+            return False
+        time.sleep(LOOK)
+
+
+def _measured(run: Path, metric: str) -> list[float]:
+    try:
+        return [float(row[f"validation_{metric}"]) for row in Run.open(run).read_history()]
+    except RunError:  # still being prepared
+        return []
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """As Ctrl-C does: it saves, and can go on."""
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def _environment(threads: int) -> dict[str, Any]:
+    if not threads:
+        return dict(os.environ)
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(names, str(threads))}

@@ -1,0 +1,120 @@
+"""Searches for hyper-parameters within a budget, with optuna: `pip install -e .[search]`.
+
+    python scripts/search_hyperparameters.py --space data/demo/space.yaml --output saved_models/search --hours 8
+
+The space is a YAML file: a configuration that all trials begin with, and ranges of the fields that vary (see
+hyperparameters/space.py). Each trial is an `nmt train`; one that is behind the middle of the others at the same
+validation is ended early. What is measured is kept: the same command goes on after an interruption, with the trials
+that were under way, and a greater budget goes on with the search. It leaves trials.csv, trials.png and best.yaml,
+which `nmt train --config` reads. Choices are made on the validation pairs alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from nmt.cli.parser import Parser, positive
+from nmt.errors import NmtError
+from nmt.progress import Ticker
+
+
+def _arguments() -> Namespace:
+    parser = Parser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser.add_argument("--space", required=True, type=Path, metavar="FILE", help="YAML file of what may vary")
+    parser.add_argument("--output", required=True, type=Path, metavar="DIR", help="directory to write or go on in")
+    parser.add_argument("--trials", type=positive, metavar="N", help="trials in all, those of earlier calls included")
+    parser.add_argument("--hours", type=float, metavar="X", help="time after which no trial of this call begins")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="trials at once (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search (default: 1)")
+    arguments = parser.parse_args()
+    if arguments.trials is None and arguments.hours is None:
+        raise NmtError("give a budget: --trials, --hours, or both")
+    return arguments
+
+
+def main() -> None:
+    """Searches, reports, and says where the results are."""
+    arguments = _arguments()
+    try:
+        import optuna
+    except ImportError:
+        raise NmtError("the search needs optuna: pip install -e .[search]") from None
+    from hyperparameters.report import write_report
+    from hyperparameters.space import read_space
+    from hyperparameters.trials import run_trial
+
+    space = read_space(arguments.space)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = _study(arguments, "maximize" if space.metric == "bleu" else "minimize")
+    ticker, states = Ticker(), optuna.trial.TrialState
+    ticker.say(f"{len(study.trials)} trials so far; how they go is in {arguments.output}/logs")
+
+    def told(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        shown = "  ".join(
+            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in trial.params.items()
+        )
+        result = trial.state.name.lower() if trial.value is None else f"{space.metric} {trial.value:.2f}"
+        ticker.say(f"trial {trial.number}: {result}  {shown}")
+
+    finished = (states.COMPLETE, states.PRUNED)
+    limits = [optuna.study.MaxTrialsCallback(arguments.trials, finished)] if arguments.trials else []
+    left = None if arguments.trials is None else arguments.trials - len(study.get_trials(False, finished))
+    threads = max(1, (os.cpu_count() or 1) // arguments.jobs) if arguments.jobs > 1 else 0
+    if left is None or left > 0:
+        study.optimize(
+            lambda trial: run_trial(trial, space, arguments.output, threads),
+            timeout=None if arguments.hours is None else 3600 * arguments.hours,
+            n_jobs=arguments.jobs,
+            callbacks=[told, *limits],
+        )
+    if not study.get_trials(False, (states.COMPLETE,)):
+        raise NmtError("no trial came to its end: the same command goes on, with more --trials or --hours")
+    places = write_report(study, space, arguments.output, arguments.space.stem)
+    ticker.say(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
+    ticker.say(f"  nmt train --config {places[-1]}")
+    ticker.say(f"all trials are in {places[0]}, drawn in {places[1]}")
+
+
+def _study(arguments: Namespace, direction: str) -> object:
+    """The study in the output directory, as far as it is; trials that were under way come first."""
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    storage = JournalStorage(JournalFileBackend(str(arguments.output / "study.log")))
+    study = optuna.create_study(
+        study_name="nmt",
+        storage=storage,
+        direction=direction,
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
+        load_if_exists=True,
+    )
+    # With one seed for all calls each would begin with the same values.
+    study.sampler = optuna.samplers.TPESampler(seed=arguments.seed + len(study.trials))
+    states = optuna.trial.TrialState
+    for trial in study.get_trials(states=(states.RUNNING,)):  # of a process that was killed
+        study.tell(trial.number, state=states.FAIL)
+    ended = [trial.params for trial in study.get_trials(states=(states.COMPLETE, states.PRUNED, states.WAITING))]
+    for trial in study.get_trials(states=(states.FAIL,)):
+        if trial.params and trial.params not in ended:
+            study.enqueue_trial(trial.params)
+            ended.append(trial.params)
+    return study
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (NmtError, OSError) as error:
+        print(f"nmt: error: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("nmt: interrupted; the same command goes on", file=sys.stderr)
+        sys.exit(130)

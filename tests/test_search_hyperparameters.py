@@ -1,0 +1,60 @@
+"""The search for hyper-parameters: what a space may say, and how values go into a configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+
+from hyperparameters.space import read_space
+
+from nmt.errors import NmtError
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def space(directory: Path, **fields) -> Path:
+    path = directory / "space.yaml"
+    path.write_text(json.dumps(fields))
+    return path
+
+
+def test_values_go_over_what_all_trials_share(tmp_path):
+    common = {"model": {"units": 64, "embedding": 32}}
+    ranges = {"model.units": {"choices": [16, 32]}, "training.schedule.learning_rate": {"low": 1e-4, "high": 1e-2}}
+    read = read_space(space(tmp_path, common=common, space=ranges))
+    fields = read.fields({"model.units": 16, "training.schedule.learning_rate": 0.01}, "first", "runs")
+    assert fields == {
+        "model": {"units": 16, "embedding": 32},
+        "training": {"schedule": {"learning_rate": 0.01}},
+        "name": "first",
+        "directory": "runs",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"space": {}}, "space: expected fields, each with low and high, or with choices"),
+        ({"spaces": {}}, "expected the fields config, common, metric, space"),
+        ({"space": {"model.units": {"low": 4}}}, "model.units: expected choices, or low and high"),
+        ({"space": {"model.units": {"low": 4, "high": 8, "choices": [4]}}}, "expected choices, or low and high"),
+        ({"space": {"model.units": {"choices": []}}}, "choices: expected a list"),
+        ({"space": {"model.unitz": {"choices": [4]}}}, "model.unitz = 4: model: unknown field unitz"),
+        ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model: units is 3: expected an even"),
+        ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),
+    ],
+)
+def test_a_space_that_cannot_be_searched_is_refused(tmp_path, fields, message):
+    with pytest.raises(NmtError) as error:
+        read_space(space(tmp_path, **fields))
+    assert message in str(error.value)
+
+
+def test_the_demo_s_space_can_be_read(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    assert read_space(Path("data/demo/space.yaml")).metric == "bleu"
