@@ -214,7 +214,7 @@ class TrainStep:
 class Adam(keras.optimizers.Adam):
     """Keras's Adam, with moving averages that reach no further back than about the last third of the run.
 
-    After t steps their decay is min(`ema_momentum`, t / (t + 3)): an average with a constant decay would hold much of
+    After t updates their decay is min(`ema_momentum`, t / (t + 3)): an average with a constant decay would hold much of
     the first weights for as many steps as it is long, which is more than a short run has.
     """
 
@@ -247,6 +247,9 @@ class Adam(keras.optimizers.Adam):
         if self.use_ema:
             steps = keras.ops.cast(self.iterations, "float32")
             part = 1 - keras.ops.minimum(self.ema_momentum, steps / (steps + 3.0))
+            if self.gradient_accumulation_steps:  # between updates there is nothing new
+                made = (self._iterations + 1) % self.gradient_accumulation_steps == 0
+                part = part * keras.ops.cast(made, "float32")
             for variable, average in zip(trainable_variables, self._model_variables_moving_average, strict=True):
                 average.assign_sub(part * (average.value - variable.value))
 

@@ -45,6 +45,8 @@ class Place:
     """Best value of the metric so far."""
     stale: int = 0
     """Validations since."""
+    halvings: int = 0
+    """Of the learning rate, where it falls by what validations find."""
     losses: float = 0.0
     """Sum of the batch losses since the last validation, and their number."""
     batches: int = 0
@@ -84,7 +86,8 @@ def train(config: RunConfig) -> TrainingResult:
 
 
 def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
-    """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names."""
+    """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names; a number where
+    the rate does not follow from the step alone."""
     peak, warmup = config.learning_rate, min(config.warmup_steps, total_steps // 5)
     if config.decay == "cosine":
         return keras.optimizers.schedules.CosineDecay(
@@ -94,7 +97,7 @@ def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.
             warmup_target=peak if warmup else None,
             warmup_steps=warmup,
         )
-    return WarmUp(peak, warmup, config.decay == "inverse_sqrt")
+    return peak if config.decay == "plateau" else WarmUp(peak, warmup, config.decay == "inverse_sqrt")
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -153,6 +156,7 @@ class Trainer:
         optimizer: keras.optimizers.Optimizer = engine.Adam(
             learning_rate(config.schedule, config.passes * self.steps_per_pass),
             global_clipnorm=config.clip_norm or None,
+            gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
             use_ema=config.ema > 0,
             ema_momentum=config.ema or 0.99,
         )
@@ -207,6 +211,8 @@ class Trainer:
 
     def _step(self, batch: Batch | GuidedBatch) -> None:
         place = self.place
+        if self.config.schedule.decay == "plateau":
+            self.optimizer.learning_rate.assign(self._rate_of_plateau())
         if isinstance(batch, GuidedBatch):
             guided = self.config.guided
             loss, attention = self.train_step.guided(batch, guided.weight * guided.decay**place.pass_index)
@@ -216,6 +222,11 @@ class Trainer:
         place.step, place.batch = place.step + 1, place.batch + 1
         place.losses, place.batches = place.losses + loss, place.batches + 1
         place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
+
+    def _rate_of_plateau(self) -> float:
+        schedule, place = self.config.schedule, self.place
+        warmup = min(schedule.warmup_steps, self.config.passes * self.steps_per_pass // 5)
+        return schedule.learning_rate * min((place.step + 1) / max(warmup, 1), 1.0) * 0.5**place.halvings
 
     def _line(self) -> str:
         place, total = self.place, self.steps_per_pass * self.config.passes
@@ -241,6 +252,7 @@ class Trainer:
             save_arrays(self.prepared.run.best, arrays)
         else:
             place.stale += 1
+            place.halvings += place.stale % self.config.schedule.plateau == 0
         place.stopped_early = bool(self.config.patience) and place.stale >= self.config.patience
         self._record(measured, better)
         place.losses, place.guided, place.batches = 0.0, 0.0, 0

@@ -91,6 +91,40 @@ def test_our_adam_is_keras_adam(make_model: Callable) -> None:
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
+def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable) -> None:
+    """Three batches, their mean gradient clipped, one update and one step of the moving average; then three more."""
+    halves = [Batch(*(side[begin : begin + 1] for side in BATCH)) for begin in range(2)]
+    batches = [halves[0], halves[1], BATCH, halves[1], BATCH, BATCH]
+    how = {"global_clipnorm": 0.3, "use_ema": True, "ema_momentum": 0.5, "epsilon": 1e-4}
+    model = make_model()
+    optimizer = built(engine.Adam(0.05, gradient_accumulation_steps=3, **how), model)
+    step, begin = TrainStep(model, optimizer, 0.0), values(model)
+    for batch in batches[:2]:
+        step(batch)
+    for one, two in zip(begin, values(model), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for batch in batches[2:]:
+        step(batch)
+    by_hand = make_model()
+    optimizer_by_hand = built(engine.Adam(0.05, **how), by_hand)
+    variables = by_hand.trainable_variables
+
+    @tf.function(autograph=False)
+    def gradients(*batch: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            mean = by_hand.total_loss(*batch, 0.0) / tf.reduce_sum(tf.cast(batch[2] != PAD, tf.float32))
+        return [tf.convert_to_tensor(gradient) for gradient in tape.gradient(mean, [v.value for v in variables])]
+
+    for group in (batches[:3], batches[3:]):
+        found = zip(*(gradients(*batch) for batch in group), strict=True)
+        optimizer_by_hand.apply([sum(of_batches) / 3 for of_batches in found], variables)
+    for one, two in zip(values(model), values(by_hand), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    averages = averaged_arrays(model, optimizer), averaged_arrays(by_hand, optimizer_by_hand)
+    for one, two in zip(*(average.values() for average in averages), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+
+
 def test_without_averages_the_weights_are_what_is_saved(make_model: Callable) -> None:
     model = make_model()
     found = averaged_arrays(model, built(keras.optimizers.SGD(0.1), model))

@@ -193,6 +193,34 @@ def test_patience_of_0_never_ends(corpus, tmp_path, counting, steps, monkeypatch
     assert train(config(corpus, tmp_path, passes=5, patience=0)).steps == 5 * steps
 
 
+def test_a_plateau_halves_the_learning_rate(corpus, tmp_path, counting, steps, monkeypatch):
+    """BLEU of each pass 3, 2, 3, 4, 4, 1: twice two in a row are no better, behind the third and the sixth pass."""
+    measure(monkeypatch, [3, 2, 3, 4, 4, 1, 0])
+    schedule = {"learning_rate": 0.8, "warmup_steps": 4, "decay": "plateau", "plateau": 2}
+    result = train(config(corpus, tmp_path, passes=7, schedule=schedule, patience=0))
+    rows = [float(row["learning_rate"]) for row in history(result)]
+    assert rows == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
+    assert place(result)["halvings"] == 2
+
+
+def test_a_plateau_is_gone_on_with(corpus, tmp_path, counting, steps, monkeypatch):
+    measure(monkeypatch, [3, 2, 2])
+    schedule = {"learning_rate": 0.8, "warmup_steps": 0, "decay": "plateau", "plateau": 2}
+    train(config(corpus, tmp_path, passes=3, schedule=schedule, patience=0))
+    measure(monkeypatch, [4])
+    result = train(config(corpus, tmp_path, passes=4, schedule=schedule, patience=0))
+    assert float(history(result)[-1]["learning_rate"]) == pytest.approx(0.4)
+
+
+def test_a_plateau_s_rate_warms_up(trainer):
+    made = trainer(schedule={"learning_rate": 0.8, "warmup_steps": 4, "decay": "plateau"})
+    found = []
+    for step in range(6):
+        made.place.step = step
+        found.append(made._rate_of_plateau())
+    assert found == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
+
+
 @pytest.mark.parametrize("keep", [1, 3])
 def test_checkpoints_between_validations(keep, corpus, tmp_path, counting, steps):
     result = train(config(corpus, tmp_path, passes=1, checkpoints={"every": 4, "keep": keep}))

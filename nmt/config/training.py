@@ -18,13 +18,16 @@ class ScheduleConfig:
     """Highest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = 400
     """Steps of linear warm-up from zero; a fifth of all steps at most."""
-    decay: Literal["constant", "cosine", "inverse_sqrt"] = "cosine"
-    """After the warm-up: stay; fall to `final_share` at the last step along a cosine; or fall as 1/sqrt(step)."""
+    decay: Literal["constant", "cosine", "inverse_sqrt", "plateau"] = "cosine"
+    """After the warm-up: stay; fall to `final_share` at the last step along a cosine; fall as 1/sqrt(step); or halve
+    whenever `plateau` validations find nothing better."""
     final_share: float = 0.05
     """Share of the highest learning rate that the cosine ends at."""
+    plateau: int = 2
+    """Validations without a better metric after which the learning rate is halved, where it falls so."""
 
     def __post_init__(self) -> None:
-        require_positive(self, "learning_rate")
+        require_positive(self, "learning_rate", "plateau")
         require(self.warmup_steps >= 0, "warmup_steps: expected 0 or more")
         require(0 <= self.final_share <= 1, "final_share: expected a number from 0 to 1")
 
@@ -71,6 +74,9 @@ class TrainingConfig:
     """Passes over the training pairs at most."""
     batch_tokens: int = 1200
     """Largest batch: sentences times the length of its longest sentence, in pieces of the longer side."""
+    accumulate: int = 1
+    """Batches whose gradients are averaged for one update: an update on more text than memory holds at once. What
+    counts steps counts batches."""
     window: int = 20000
     """Pairs that are sorted by length together before they are cut into batches."""
     shapes: int = 0
@@ -106,7 +112,7 @@ class TrainingConfig:
     """Steps between two lines of progress where standard error is not a terminal."""
 
     def __post_init__(self) -> None:
-        require_positive(self, "passes", "batch_tokens", "window", "log_every")
+        require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")
         require_rate(self, "label_smoothing", "ema")
         for name in ("shapes", "clip_norm", "validate_every", "patience"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
