@@ -11,6 +11,7 @@ import numpy as np
 import optuna
 import yaml
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hyperparameters.space import Space
 from nmt.plotting import save_figure
@@ -58,7 +59,11 @@ def _draw(study: optuna.Study, space: Space, path: Path) -> None:
             axis.set_xticks(range(len(given["choices"])), [str(choice) for choice in given["choices"]])
         else:
             places = values
-            axis.set_xscale("log" if given.get("log") else "linear")
+            if given.get("log"):
+                axis.set_xscale("log")
+                axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+                axis.xaxis.set_minor_formatter(NullFormatter())
         axis.scatter(places, [trial.value for trial in done], c=colours[: len(done)], s=22, edgecolors="none")
         axis.set_xlabel(name)
         axis.spines[["top", "right"]].set_visible(False)
@@ -66,4 +71,5 @@ def _draw(study: optuna.Study, space: Space, path: Path) -> None:
         axis.set_visible(False)
     for axis in axes[::columns]:
         axis.set_ylabel(f"best validation {space.metric.upper() if space.metric == 'bleu' else space.metric}")
+    figure.suptitle("trials that came to their end; the darker, the later", fontsize=10)
     save_figure(figure, path)
