@@ -13,7 +13,7 @@ LOGITS_AT_ONCE = 2**24
 """Most logits that training holds at a time: 64 MiB in float32, and a few times that in the work on them."""
 
 TINY = 1e-20
-"""Smallest attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
+"""Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
 
 
 def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -27,20 +27,27 @@ def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Ten
     Returns:
         float32 [...], in nats; zero where the target is padding.
     """
-    losses, _ = _losses(ops.cast(logits, "float32"), targets, smoothing)
-    return losses
+    logits = ops.cast(logits, "float32")
+    losses = _losses(logits, ops.softmax(logits, axis=-1), targets, smoothing, ops.mean(logits, axis=-1))
+    return ops.where(targets != PAD, losses, 0.0)
 
 
-def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """`token_losses` and the probabilities, softmax of the logits."""
-    probabilities = ops.softmax(logits, axis=-1)
-    # ln(sum(exp)) by way of the most probable piece, whose probability cannot underflow: one pass less over all pieces.
-    normalizer = ops.max(logits, axis=-1) - ops.log(ops.max(probabilities, axis=-1))
-    right = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    losses = normalizer - (1 - smoothing) * right
-    if smoothing:
-        losses = losses - smoothing * ops.mean(logits, axis=-1)
-    return ops.where(targets != PAD, losses, 0.0), probabilities
+def _losses(logits: Tensor, probabilities: Tensor, targets: Tensor, smoothing: float, mean_logit: Tensor) -> Tensor:
+    """`token_losses`, of padding anything, from logits, their softmax and their mean."""
+    logit, probability = (
+        ops.take_along_axis(values, targets[..., None], axis=-1)[..., 0] for values in (logits, probabilities)
+    )
+
+    def by_the_right_piece() -> Tensor:
+        return logit - ops.log(ops.maximum(probability, TINY))
+
+    def by_the_most_probable() -> Tensor:
+        return ops.max(logits, axis=-1) - ops.log(ops.max(probabilities, axis=-1))
+
+    # ln(sum(exp)), which is any piece's logit less the logarithm of its probability, where that has not underflowed.
+    usual = ops.all(ops.logical_or(probability > TINY, targets == PAD))
+    normalizer = ops.cond(usual, by_the_right_piece, by_the_most_probable)
+    return normalizer - (1 - smoothing) * logit - smoothing * mean_logit
 
 
 def guided_losses(weights: Tensor, links: Tensor) -> Tensor:
@@ -138,21 +145,29 @@ def _loss_and_gradients(
 def _slice(
     readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float
 ) -> tuple[Tensor, _Gradients]:
-    """Loss and gradients of [rows, width] read-outs; all rows of the vocabulary's products count, so padding is taken
-    out of the factors."""
+    """Loss and gradients of [rows, width] read-outs.
+
+    The gradient by the logits is softmax - smoothed target. Going over [rows, vocabulary] is what costs time, so only
+    the softmax does; both parts of the target are left to the products: the right piece takes a row of the kernel, the
+    even part its mean. All rows of the products count, so padding is taken out of the factors.
+    """
     logits = ops.cast(ops.matmul(readout, ops.transpose(kernel)), "float32") + bias
-    losses, probabilities = _losses(logits, targets, smoothing)
-    real = ops.cast(targets != PAD, "float32")[:, None]
-    rows = ops.arange(ops.shape(targets)[0], dtype="int32")
+    probabilities = ops.softmax(logits, axis=-1)
     right = ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0]
-    # softmax - smoothed target, its even part left to the products below.
-    by_logits = ops.scatter_update(probabilities, ops.stack([rows, targets], axis=1), right - (1 - smoothing))
-    even = smoothing / kernel.shape[0]
-    narrow, read = ops.cast(by_logits, readout.dtype), readout * ops.cast(real, readout.dtype)
+    real = ops.cast(targets != PAD, "float32")
+    narrow, read = ops.cast(probabilities, readout.dtype), readout * ops.cast(real[:, None], readout.dtype)
+    # What the right piece's share of the products lacks, however its probability was rounded in them.
+    lacking = (right - (1 - smoothing) - ops.cast(ops.cast(right, readout.dtype), "float32"))[:, None]
+    even, mean = smoothing / kernel.shape[0], ops.mean(ops.cast(kernel, "float32"), axis=0)
     by_readout = ops.cast(ops.matmul(narrow, kernel), "float32")
+    by_readout = by_readout + lacking * ops.cast(ops.take(kernel, targets, axis=0), "float32") - smoothing * mean
     by_kernel = ops.cast(ops.matmul(ops.transpose(narrow), read), "float32")
-    if smoothing:
-        by_readout = by_readout - even * ops.sum(ops.cast(kernel, "float32"), axis=0)
-        by_kernel = by_kernel - even * ops.sum(ops.cast(read, "float32"), axis=0)
-    by_bias = ops.matmul(ops.transpose(real), by_logits)[0] - even * ops.sum(real)
-    return ops.sum(losses), _Gradients(by_readout * real, by_kernel, by_bias)
+    wide = ops.cast(read, "float32")
+    by_kernel = by_kernel + ops.segment_sum(lacking * wide, targets, num_segments=kernel.shape[0])
+    by_kernel = by_kernel - even * ops.sum(wide, axis=0)
+    by_bias = ops.matmul(real[None], probabilities)[0] - even * ops.sum(real)
+    by_bias = by_bias - (1 - smoothing) * ops.segment_sum(real, targets, num_segments=kernel.shape[0])
+    mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
+    losses = _losses(logits, probabilities, targets, smoothing, mean_logit)
+    losses = ops.where(targets != PAD, losses, 0.0)
+    return ops.sum(losses), _Gradients(by_readout * real[:, None], by_kernel, by_bias)
