@@ -12,7 +12,7 @@ from keras import ops
 
 from nmt.attention import Attention, Tensor
 from nmt.config import AttentionConfig
-from nmt.noise import gumbel
+from nmt.noise import Dropout, gumbel
 from nmt.recurrence import LoopKernel, before, gru, lstm
 
 
@@ -127,8 +127,8 @@ class RecurrentDecoder(keras.layers.Layer):
         self.readout_layer = keras.layers.Dense(
             readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
         )
-        self.drop_hidden = keras.layers.Dropout(state_dropout, seed=seed, dtype="float32")
-        self.drop_context = keras.layers.Dropout(context_dropout, seed=seed + 1, dtype="float32")
+        self.drop_hidden = Dropout(state_dropout, seed=seed, dtype="float32")
+        self.drop_context = Dropout(context_dropout, seed=seed + 1, dtype="float32")
         self.generator = keras.random.SeedGenerator(seed + 2) if self.draws else None
 
     def build(self, embedded_shape: tuple, memory_shape: tuple, final_shape: tuple, *_: Any) -> None:

@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.noise import Dropout
 from nmt.recurrence import LoopKernel, before, lstm
 
 
@@ -124,7 +125,7 @@ class Encoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.units, self.rate, self.seed = units, dropout, seed
         self.layers = [BidirectionalLSTM(units, dtype=self.dtype_policy, name=f"layer_{i + 1}") for i in range(layers)]
-        self.dropout = keras.layers.Dropout(dropout, seed=seed, dtype=self.dtype_policy)
+        self.dropout = Dropout(dropout, seed=seed, dtype=self.dtype_policy)
 
     def build(self, values_shape: tuple, *_: Any) -> None:
         for layer in self.layers:

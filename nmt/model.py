@@ -12,6 +12,7 @@ from nmt.config import ModelConfig
 from nmt.decoder import BahdanauDecoder, LuongDecoder
 from nmt.encoder import Encoder
 from nmt.losses import guided_losses, output_loss
+from nmt.noise import Dropout
 from nmt.tokenizer import PAD
 from nmt.transformer import TransformerDecoder, TransformerEncoder
 
@@ -48,8 +49,8 @@ class Seq2Seq(keras.Model):
         self.source_embedding = self.target_embedding if tied else embedding(source_size, "source_embedding")
         self.encoder = self._encoder(seed + 1)
         self.decoder = self._decoder(seed + 2)
-        self.embedding_dropout = keras.layers.Dropout(rates.embedding, seed=seed + 4, dtype=self.dtype_policy)
-        self.readout_dropout = keras.layers.Dropout(rates.readout, seed=seed + 5, dtype=self.dtype_policy)
+        self.embedding_dropout = Dropout(rates.embedding, seed=seed + 4, dtype=self.dtype_policy)
+        self.readout_dropout = Dropout(rates.readout, seed=seed + 5, dtype=self.dtype_policy)
 
     def _encoder(self, seed: int) -> Any:
         config = self.config

@@ -1,12 +1,48 @@
-"""Noise that is a function of numbers: the same on every backend, whatever else is in the batch."""
+"""Dropout, and noise that is a function of numbers: the same on every backend, whatever else is in the batch."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import keras
 from keras import ops
 
 Tensor = Any
+
+
+@keras.saving.register_keras_serializable("nmt")
+class Dropout(keras.layers.Layer):
+    """Sets values to zero at random in training and scales the others up to the same mean (Srivastava et al. 2014).
+
+    Drawing the mask is most of what dropout costs on a CPU, so one random number serves four values, a byte each: the
+    rate is rounded to a multiple of 1/256.
+
+    Args:
+        rate: share of the values, from 0 up to, not including, 1.
+        seed: of the masks.
+    """
+
+    def __init__(self, rate: float, seed: int = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.seed = rate, seed
+        self.dropped = min(max(round(rate * 256), 1), 255) if rate else 0
+        self.generator = keras.random.SeedGenerator(seed) if rate else None
+        self.built = True
+
+    def call(self, values: Tensor, training: bool = False) -> Tensor:
+        """The values, [...], as they are where nothing is dropped."""
+        if not training or not self.dropped:
+            return values
+        shape = ops.shape(values)
+        count = math.prod(shape)
+        words = keras.random.randint(((count + 3) // 4, 1), -(2**31), 2**31 - 1, dtype="int32", seed=self.generator)
+        drawn = ops.reshape(ops.view(words, "uint8"), (-1,))[:count]
+        kept = ops.cast(ops.reshape(drawn, shape) >= self.dropped, values.dtype)
+        return values * (kept * (256 / (256 - self.dropped)))
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "rate": self.rate, "seed": self.seed}
 
 
 def gumbel(numbers: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:

@@ -15,6 +15,7 @@ from keras import ops
 from nmt.attention import KeysValues, MultiHeadAttention, Tensor, causal_mask, context_vectors, sinusoids
 from nmt.config import TransformerConfig
 from nmt.encoder import Encoded
+from nmt.noise import Dropout
 
 
 class TransformerSource(NamedTuple):
@@ -87,7 +88,7 @@ class Sublayers(keras.layers.Layer):
             name: MultiHeadAttention(config.heads, dtype=policy, name=name) for name in names if name != "feed_forward"
         }
         self.hidden = keras.layers.Dense(config.feed_forward, activation="relu", dtype=policy, name="hidden")
-        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype=policy)
+        self.drop = Dropout(dropout, seed=seed, dtype=policy)
 
     def build(self, values_shape: tuple, *_: Any) -> None:
         for norm in self.norms.values():

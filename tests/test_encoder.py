@@ -120,19 +120,19 @@ def test_the_gradient_of_a_reversal_is_its_reversal() -> None:
 
 def test_dropout_falls_on_the_output_of_every_layer_in_training_alone(make_encoder: Callable) -> None:
     values, lengths = np.repeat(VALUES, 20, axis=0), np.repeat(LENGTHS, 20)
-    silent, noisy = make_encoder(2), make_encoder(2, dropout=0.4)
+    silent, noisy = make_encoder(2), make_encoder(2, dropout=0.375)
     exact, inference, training = silent(values, lengths), noisy(values, lengths), noisy(values, lengths, training=True)
     np.testing.assert_array_equal(exact.memory, inference.memory)
     dropped = np.asarray(training.memory) == 0
-    assert 0.35 < dropped.mean() < 0.45
+    assert 0.33 < dropped.mean() < 0.42
     # The final state comes from the last layer, before dropout falls on its outputs: only the first layer's shows.
     assert (np.asarray(training.final) != 0).all()
     assert np.abs(training.final - exact.final).max() > 0.01
-    one = make_encoder(1, dropout=0.4)
+    one = make_encoder(1, dropout=0.375)
     first, second = one(values, lengths, training=True), one(values, lengths)
     np.testing.assert_array_equal(first.final, second.final)
     kept = np.asarray(first.memory) != 0
-    np.testing.assert_allclose(first.memory[kept], second.memory[kept] / 0.6, rtol=1e-5)
+    np.testing.assert_allclose(first.memory[kept], second.memory[kept] / 0.625, rtol=1e-5)
 
 
 def test_mixed_precision_hands_on_half_and_keeps_the_final_state_in_float32(make_encoder: Callable) -> None:

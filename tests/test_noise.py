@@ -1,0 +1,66 @@
+"""Dropout: how much, what stays, and that masks are drawn anew each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from keras import ops
+
+from nmt.noise import Dropout
+
+
+def dropped(layer: Dropout, values: np.ndarray) -> np.ndarray:
+    return np.array(ops.convert_to_numpy(ops.cast(layer(values, training=True), "float32")))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
+def test_the_rate_is_dropped_and_the_mean_stays(rate):
+    found = dropped(Dropout(rate, seed=1), np.ones((200, 500), np.float32))
+    assert (found == 0).mean() == pytest.approx(rate, abs=0.01)
+    assert found.mean() == pytest.approx(1, abs=0.03)
+    assert len(np.unique(found)) == 2
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 3, 5)])
+def test_any_shape_of_any_number_of_values(shape):
+    layer = Dropout(0.5, seed=1)
+    found = np.stack([dropped(layer, np.ones(shape, np.float32)) for _ in range(200)])
+    assert found.shape == (200, *shape)
+    assert (found == 0).mean(axis=0) == pytest.approx(0.5, abs=0.2)
+
+
+def test_neighbours_are_independent():
+    """Four of them share a random number: the chance that two are dropped is the square of the rate."""
+    gone = dropped(Dropout(0.5, seed=3), np.ones((4000, 8), np.float32)) == 0
+    both = gone.astype(float).T @ gone / len(gone)
+    np.testing.assert_allclose(both, np.where(np.eye(8), 0.5, 0.25), atol=0.03)
+
+
+def test_masks_are_drawn_anew_and_are_the_seed_s():
+    layer, values = Dropout(0.5, seed=1), np.ones((20, 20), np.float32)
+    first, second = dropped(layer, values), dropped(layer, values)
+    assert (first != second).any()
+    again = Dropout(0.5, seed=1)
+    np.testing.assert_array_equal(dropped(again, values), first)
+    np.testing.assert_array_equal(dropped(again, values), second)
+    assert (dropped(Dropout(0.5, seed=2), values) != first).any()
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.999])
+def test_no_rate_drops_nothing_and_none_drops_all(rate):
+    found = dropped(Dropout(rate, seed=1), np.ones((300, 300), np.float32))
+    assert 0 < (found == 0).mean() < 1
+
+
+@pytest.mark.parametrize(("rate", "training"), [(0.0, True), (0.5, False)])
+def test_otherwise_values_are_as_they_are(rate, training):
+    layer = Dropout(rate, seed=1)
+    values = np.arange(6, dtype=np.float32)
+    np.testing.assert_array_equal(layer(values, training=training), values)
+    assert bool(layer.variables) == bool(rate)  # no state to be saved where nothing is drawn
+
+
+def test_half_precision_stays_half_precision():
+    layer = Dropout(0.5, seed=1, dtype="mixed_bfloat16")
+    found = layer(ops.ones((4, 4), "bfloat16"), training=True)
+    assert found.dtype == "bfloat16"
