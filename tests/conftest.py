@@ -42,7 +42,7 @@ def make_model(scramble: Callable[..., None]) -> Callable[..., Any]:
     ) -> Any:
         from nmt.model import Seq2Seq
 
-        silent = DropoutConfig(embedding=0, encoder=0, state=0, readout=0, residual=0)
+        silent = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0, residual=0)
         settings = {"units": 8, "embedding": 6, "dropout": dropout or silent, **changes}
         settings.setdefault("attention", AttentionConfig(units=5))
         model = Seq2Seq(ModelConfig(**settings), *sizes, seed=seed, dtype=dtype)

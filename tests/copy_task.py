@@ -68,7 +68,7 @@ def fields(directory: Path) -> dict[str, Any]:
             "units": 32,
             "embedding": 32,
             "attention": {"units": 32},
-            "dropout": {"embedding": 0.1, "encoder": 0.1, "readout": 0.1, "state": 0.1},
+            "dropout": {"embedding": 0.1, "encoder": 0.1, "state": 0.1, "context": 0.0, "readout": 0.1},
         },
         "training": {
             "passes": 2,

@@ -133,7 +133,7 @@ def test_without_averages_the_weights_are_what_is_saved(make_model: Callable) ->
 
 
 def test_dropout_is_on_in_training_steps_and_its_state_is_saved(make_model: Callable) -> None:
-    model = make_model(dropout=DropoutConfig(embedding=0.5, encoder=0.0, readout=0.5))
+    model = make_model(dropout=DropoutConfig(embedding=0.5, encoder=0.0, state=0.0, context=0.0, readout=0.5))
     step = TrainStep(model, built(keras.optimizers.SGD(1e-9), model), 0.0)
     before = variables_to_arrays(model.variables)
     first, second = step(BATCH), step(BATCH)

@@ -40,12 +40,15 @@ def test_recipe_goes_under_the_file_and_the_file_under_flags(tmp_path, name):
     size = fields["vocabulary"]["size"]
     alone = load_config(recipe=name)
     assert alone.vocabulary.size == size
-    assert alone != RunConfig()
     file = tmp_path / "c.yaml"
     file.write_text(f"vocabulary: {{size: {size + 1}}}\nmodel: {{units: 64}}\n", encoding="utf-8")
     config = load_config(file, ["--model.units", "32"], recipe=name)
     assert (config.vocabulary.size, config.model.units) == (size + 1, 32)
     assert config.training == alone.training
+
+
+def test_the_defaults_are_the_recipe_for_30k():
+    assert load_config(recipe="30k") == RunConfig()
 
 
 def test_unknown_recipe_is_refused():

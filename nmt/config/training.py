@@ -14,9 +14,9 @@ Precision = Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"]
 class ScheduleConfig:
     """The learning rate over the steps: linear warm-up, then decay."""
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 0.0015
     """Highest learning rate, reached at the end of the warm-up."""
-    warmup_steps: int = 400
+    warmup_steps: int = 200
     """Steps of linear warm-up from zero; a fifth of all steps at most."""
     decay: Literal["constant", "cosine", "inverse_sqrt", "plateau"] = "cosine"
     """After the warm-up: stay; fall to `final_share` at the last step along a cosine; fall as 1/sqrt(step); or halve
@@ -70,7 +70,7 @@ class TrainingConfig:
     initial: str = ""
     """Run directory whose weights training begins with, to adapt a trained model to other text (fine-tuning); the
     network must be the same, the vocabulary need not be. Empty: weights are drawn."""
-    passes: int = 20
+    passes: int = 18
     """Passes over the training pairs at most."""
     batch_tokens: int = 1200
     """Largest batch: sentences times the length of its longest sentence, in pieces of the longer side."""
