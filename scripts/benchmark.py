@@ -4,6 +4,7 @@
     python scripts/benchmark.py --startup 10000 100000 1000000     # from the command to the first step
     python scripts/benchmark.py --source train.en --target train.de --sizes joeynmt marian \\
         --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python
+    python scripts/benchmark.py --before ../nmt-of-yesterday        # what a change has brought
 
 Every repeat trains every case anew in a process of its own, one after the other and in turns, so that what else goes on
 on the machine falls on all alike. Speed is in target tokens that are not padding, end of sentence included.
@@ -83,6 +84,12 @@ def parse() -> argparse.Namespace:
         metavar="PAIRS",
         help="instead: from the command to the first step, on the demo corpus and on so many generated pairs",
     )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="DIR",
+        help="another checkout of nmt, measured in turns with this one",
+    )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
     parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
     parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
@@ -148,6 +155,8 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
                 case = Case(size, precision, vocabulary=arguments.vocabulary, **batch)
                 job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
                 runs[case.name] = lambda repeat, job=job: measured(job)
+                if arguments.before:
+                    runs[f"{case.name}, before"] = lambda repeat, job=job: measured(job, arguments.before)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
         peers.write_text(text, arguments.source, arguments.target, corpus.parent / "shared.model")
@@ -163,10 +172,15 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
     return runs
 
 
-def measured(job: dict[str, Any]) -> dict[str, Any]:
-    """`measure_here` in a process of its own: nothing of one case is left when the next one is measured."""
+def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any]:
+    """`measure_here` in a process of its own: nothing of one case is left when the next one is measured.
+
+    Args:
+        checkout: whose nmt is measured; None: this one's.
+    """
     command = [sys.executable, __file__, "--measure", json.dumps(job)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())} if checkout else None
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if result.returncode:
         raise SystemExit(f"benchmark.py: error: {job} ended with {result.returncode}:\n{result.stderr}")
     return json.loads(result.stdout.splitlines()[-1])

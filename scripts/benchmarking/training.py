@@ -49,7 +49,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     plan = kind(pairs.source.lengths + 1, pairs.target.lengths + 1, case.sentences or case.tokens, 20_000, 1)
     model = Seq2Seq(SIZES[case.size], case.vocabulary, case.vocabulary, seed=1, dtype=case.precision)
     model.build()
-    optimizer = keras.optimizers.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
+    optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     optimizer.build(model.trainable_variables)
     longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
