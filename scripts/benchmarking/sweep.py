@@ -38,7 +38,6 @@ def points() -> list[Point]:
 
 def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, float]:
     """Median seconds of an update on random ids, and peak memory."""
-    import keras
 
     from nmt import engine
     from nmt.batching import Batch
