@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.attention import Tensor
+from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD
 
@@ -105,7 +106,7 @@ def ranked_continuations(beam: Beam, continuations: Tensor, diversity: float) ->
     and in nothing else, so that siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8)."""
     slots, vocabulary = beam.finished.shape[1], continuations.shape[-1]
     kept = min(slots, vocabulary)
-    values, pieces = ops.top_k(continuations, kept)  # [batch, slots, kept]: no other can be among the best
+    values, pieces = top_k(continuations, kept)  # [batch, slots, kept]: no other can be among the best
     totals = beam.log_probabilities[:, :, None] + values
     if diversity:
         totals = totals - diversity * ops.arange(kept, dtype="float32")

@@ -9,6 +9,7 @@ from keras import ops
 
 from nmt.attention import Tensor
 from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Guide, take_slots
+from nmt.search.likeliest import top_k
 from nmt.search.restrictions import among
 from nmt.tokenizer import EOS, PAD
 
@@ -146,7 +147,7 @@ class BankedContinuations:
         kept = min(slots, vocabulary)
         batch = ops.shape(continuations)[0]
         # The best `slots` of each hypothesis hold the best of all together, and the best of each.
-        _, likeliest = ops.top_k(continuations, kept)
+        _, likeliest = top_k(continuations, kept)
         wanted = self.constraints.next_pieces(_progress(beam))
         pieces = ops.concatenate([ops.cast(likeliest, "int32"), wanted], axis=-1)  # [batch, slots, kept + phrases]
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))

@@ -1,0 +1,42 @@
+"""The greatest of many values, fast on a CPU."""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from keras import ops
+
+from nmt.attention import Tensor
+
+
+def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k greatest of the last axis and where they stand, as `keras.ops.top_k` gives them: the greatest first, and of
+    equal ones the first.
+
+    That goes over all values with a heap. Here the axis is cut into blocks: those with the k greatest maxima hold all
+    that is wanted, and finding maxima is quick.
+
+    Args:
+        values: [..., n], n known.
+        k: at most n.
+    """
+    count = values.shape[-1]
+    size = _block(count)
+    if not size or k * size > count // 4:
+        return ops.top_k(values, k)
+    rows = ops.reshape(values, (-1, count // size, size))
+    _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
+    blocks = ops.sort(blocks, axis=-1)  # in their order, so that of equal values the first stays the first
+    numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None] * (count // size) + ops.cast(blocks, "int32")
+    candidates = ops.reshape(ops.take(ops.reshape(rows, (-1, size)), numbers, axis=0), (-1, k * size))
+    found, places = ops.top_k(candidates, k)
+    places = ops.cast(places, "int32")
+    places = ops.take_along_axis(ops.cast(blocks, "int32"), places // size, axis=-1) * size + places % size
+    shape = (*ops.shape(values)[:-1], k)
+    return ops.reshape(found, shape), ops.reshape(places, shape)
+
+
+def _block(count: int) -> int:
+    """The divisor of `count` nearest to its root, from 16 to 256; 0: there is none."""
+    sizes = [size for size in range(16, 257) if count % size == 0]
+    return min(sizes, key=lambda size: abs(size - isqrt(count)), default=0)

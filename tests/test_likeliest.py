@@ -1,0 +1,31 @@
+"""The greatest of many values, found by blocks, are those of an ordinary search, ties included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from nmt.search.likeliest import top_k
+
+
+@pytest.mark.parametrize("shape", [(8000,), (3, 8000), (2, 3, 4000), (2, 7919), (1, 64)])
+@pytest.mark.parametrize("k", [1, 2, 5, 40])
+def test_values_and_places_are_those_of_keras(shape, k):
+    """8,000 values in blocks of 80; 7,919, a prime, and 64, too few, in one piece."""
+    values = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found, expected = top_k(ops.convert_to_tensor(values), k), ops.top_k(values, k)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 6))
+def test_of_equal_values_the_first_come_first(seed, k, different):
+    values = np.random.default_rng(seed).integers(0, different, size=(2, 1024)).astype(np.float32)
+    order = np.argsort(-values, axis=-1, kind="stable")[:, :k]
+    found, places = top_k(ops.convert_to_tensor(values), k)
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(found, np.take_along_axis(values, order, axis=-1))
