@@ -51,7 +51,8 @@ class PieceShare(NamedTuple):
     gates: Tensor
     """Its share of the cell's gates, float32 [..., gates x units]."""
     query: Tensor | None = None
-    """Its share of the attention's query, float32 [..., attention width]; None where attention asks without it."""
+    """Its share of the attention's query, float32 [..., attention width]; None where attention asks without it. Zeros
+    where it has none and a gradient is known step by step."""
     bias: Tensor | None = None
     """A GRU's bias on its state's share in the candidate, float32 [..., units], where it is given step by step so that
     a gradient is known step by step; None: the decoder's own."""
@@ -220,7 +221,9 @@ class RecurrentDecoder(keras.layers.Layer):
         if loop.numbers is not None:
             noise = gumbel(loop.numbers, state.time, 1, ops.shape(source.mask)[1])[:, 0]
         read = source.memory, source.keys, source.mask
-        context, weights = self.attention(hidden, *read, piece.query, state.time, noise)
+        projection = loop.kernels.get("projection")
+        projected = None if projection is None else projection.product(hidden)
+        context, weights = self.attention(hidden, *read, piece.query, state.time, noise, projected)
         return (context if piece.context is None else context + piece.context), weights
 
     def _multiplied(self, values: Tensor, name: str, loop: Loop) -> Tensor:
@@ -282,6 +285,8 @@ class RecurrentDecoder(keras.layers.Layer):
         if self.attention is not None:
             kernels["memory"] = LoopKernel(source.memory, source.memory.dtype)
             source = source._replace(memory=kernels["memory"].constant)
+            if self.attention.score.projection is not None:
+                kernels["projection"] = LoopKernel(self.attention.score.projection, self.compute_dtype)
         loop = loop._replace(kernels=kernels)
         shares = self._shares(ops.transpose(embedded, (1, 0, 2)), loop)
         edges = list(accumulate(share.shape[-1] for share in shares if share is not None))[:-1]
@@ -306,6 +311,11 @@ class RecurrentDecoder(keras.layers.Layer):
         if "memory" in kernels:
             zeros = ops.zeros((*ops.shape(gates)[:2], kernels["memory"].kernel.shape[-1]))
             share = share._replace(context=kernels["memory"].give_gradient(zeros))
+        if "projection" in kernels:
+            query = share.query
+            if query is None:
+                query = ops.zeros((*ops.shape(gates)[:2], kernels["projection"].kernel.shape[-1]))
+            share = share._replace(query=kernels["projection"].give_gradient(query))
         if "context_kernel" in kernels:
             gates = kernels["context_kernel"].give_gradient(gates)
         if self.cell == "lstm":
@@ -325,11 +335,17 @@ class RecurrentDecoder(keras.layers.Layer):
         loop.kernels["state_kernel"].saw(hidden if loop.hidden is None else hidden * loop.hidden)
         if "memory" in loop.kernels:
             loop.kernels["memory"].saw(states.weights)
+        if "projection" in loop.kernels:
+            loop.kernels["projection"].saw(self._asks(start, states))
         if "context_kernel" in loop.kernels:
             loop.kernels["context_kernel"].saw(read if loop.context is None else read * loop.context)
 
     def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
         """What the recurrence reads besides state and piece at each step, [steps, batch, width]."""
+        raise NotImplementedError
+
+    def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
+        """What attention asks with at each step, the piece aside, [steps, batch, units]."""
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -370,6 +386,9 @@ class BahdanauDecoder(RecurrentDecoder):
 
     def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
         return states.context
+
+    def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
+        return before(states.hidden, start.hidden)
 
     def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         return self._read(state.hidden, state.context, embedded)
@@ -412,6 +431,9 @@ class LuongDecoder(RecurrentDecoder):
 
     def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
         return before(states.fed, start.fed) if self.input_feeding else ()
+
+    def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
+        return states.hidden
 
     def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         if self.input_feeding:

@@ -169,7 +169,8 @@ class TrainStep:
             with tf.GradientTape() as tape:
                 loss, told = losses(*inputs)
                 scaled = self.optimizer.scale_loss(loss)
-            gradients = tape.gradient(scaled, self.model.trainable_variables)
+            # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
+            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(scaled, self.model.trainable_variables)]
             self.optimizer.apply(gradients, self.model.trainable_variables)
             return told
 
@@ -210,12 +211,17 @@ class TrainStep:
         return update
 
 
+AVERAGED_EVERY = 8
+"""Updates between two steps of the moving average: a step goes over all weights, and neighbours hardly differ."""
+
+
 @keras.saving.register_keras_serializable("nmt")
 class Adam(keras.optimizers.Adam):
     """Keras's Adam, with moving averages that reach no further back than about the last third of the run.
 
-    After t updates their decay is min(`ema_momentum`, t / (t + 3)): an average with a constant decay would hold much of
-    the first weights for as many steps as it is long, which is more than a short run has.
+    Every eighth update's weights enter the average, so that the others need not go over it: the n-th of them with the
+    decay min(`ema_momentum`^8, n / (n + 3)). An average with a constant decay would hold much of the first weights for
+    as many steps as it is long, which is more than a short run has.
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -244,14 +250,23 @@ class Adam(keras.optimizers.Adam):
         )
 
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
-        if self.use_ema:
-            steps = keras.ops.cast(self.iterations, "float32")
-            part = 1 - keras.ops.minimum(self.ema_momentum, steps / (steps + 3.0))
-            if self.gradient_accumulation_steps:  # between updates there is nothing new
-                made = (self._iterations + 1) % self.gradient_accumulation_steps == 0
-                part = part * keras.ops.cast(made, "float32")
-            for variable, average in zip(trainable_variables, self._model_variables_moving_average, strict=True):
-                average.assign_sub(part * (average.value - variable.value))
+        if not self.use_ema:
+            return
+        batches = self.gradient_accumulation_steps or 1  # an update
+        updates, rest = self._iterations // batches, (self._iterations + 1) % batches
+        taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
+        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 3.0))
+
+        due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
+
+        def average(part: Any) -> None:
+            for variable, mean in zip(trainable_variables, self._model_variables_moving_average, strict=True):
+                mean.assign_sub(part * (mean.value - variable.value))
+
+        if keras.backend.backend() == "tensorflow":
+            keras.ops.cond(due, lambda: average(part), lambda: None)
+        else:  # where variables are values that are handed on, none can be assigned under a condition
+            average(part * keras.ops.cast(due, "float32"))
 
 
 def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:

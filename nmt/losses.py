@@ -158,15 +158,17 @@ def _slice(
     narrow, read = ops.cast(probabilities, readout.dtype), readout * ops.cast(real[:, None], readout.dtype)
     # What the right piece's share of the products lacks, however its probability was rounded in them.
     lacking = (right - (1 - smoothing) - ops.cast(ops.cast(right, readout.dtype), "float32"))[:, None]
-    even, mean = smoothing / kernel.shape[0], ops.mean(ops.cast(kernel, "float32"), axis=0)
+    pieces = kernel.shape[0]
+    # As a product: TensorFlow sums columns slowly.
+    even, mean = smoothing / pieces, ops.matmul(ops.full((1, pieces), 1 / pieces), ops.cast(kernel, "float32"))[0]
     by_readout = ops.cast(ops.matmul(narrow, kernel), "float32")
     by_readout = by_readout + lacking * ops.cast(ops.take(kernel, targets, axis=0), "float32") - smoothing * mean
     by_kernel = ops.cast(ops.matmul(ops.transpose(narrow), read), "float32")
     wide = ops.cast(read, "float32")
-    by_kernel = by_kernel + ops.segment_sum(lacking * wide, targets, num_segments=kernel.shape[0])
+    by_kernel = by_kernel + ops.segment_sum(lacking * wide, targets, num_segments=pieces)
     by_kernel = by_kernel - even * ops.sum(wide, axis=0)
     by_bias = ops.matmul(real[None], probabilities)[0] - even * ops.sum(real)
-    by_bias = by_bias - (1 - smoothing) * ops.segment_sum(real, targets, num_segments=kernel.shape[0])
+    by_bias = by_bias - (1 - smoothing) * ops.segment_sum(real, targets, num_segments=pieces)
     mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
     losses = _losses(logits, probabilities, targets, smoothing, mean_logit)
     losses = ops.where(targets != PAD, losses, 0.0)

@@ -55,19 +55,17 @@ def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: 
 
 
 def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
-    """avg_1 = w_1, then avg_(t+1) = d avg_t + (1 - d) w_(t+1) with d = min(0.8, t / (t + 3)), 0.8 from t = 12 on; the
-    weights themselves stay what the steps made them."""
+    """Every eighth step's weights enter the average: avg_0 = w_1, then avg_n = d avg_(n-1) + (1 - d) w_(8n+1) with
+    d = min(0.95^8, n / (n + 3)). The weights themselves stay what the steps made them."""
     model = make_model()
-    optimizer = built(engine.Adam(0.02, use_ema=True, ema_momentum=0.8), model)
+    optimizer = built(engine.Adam(0.02, use_ema=True, ema_momentum=0.95), model)
     step = TrainStep(model, optimizer, 0.0)
     losses, averages = [], None
     for t in range(25):
-        decay = min(0.8, t / (t + 3))
         losses.append(step(BATCH))
-        new = values(model)
-        averages = (
-            new if averages is None else [decay * a + (1 - decay) * w for a, w in zip(averages, new, strict=True)]
-        )
+        if t % 8 == 0:
+            decay, new = min(0.95**8, t / 8 / (t / 8 + 3)), values(model)
+            averages = [decay * a + (1 - decay) * w for a, w in zip(averages or new, new, strict=True)]
     assert losses[-1] < 0.2 * losses[0]
     found = averaged_arrays(model, optimizer)
     assert list(found) == list(variables_to_arrays(model.trainable_variables))
@@ -95,7 +93,7 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
     """Three batches, their mean gradient clipped, one update and one step of the moving average; then three more."""
     halves = [Batch(*(side[begin : begin + 1] for side in BATCH)) for begin in range(2)]
     batches = [halves[0], halves[1], BATCH, halves[1], BATCH, BATCH]
-    how = {"global_clipnorm": 0.3, "use_ema": True, "ema_momentum": 0.5, "epsilon": 1e-4}
+    how = {"global_clipnorm": 0.3, "use_ema": True, "ema_momentum": 0.95, "epsilon": 1e-4}
     model = make_model()
     optimizer = built(engine.Adam(0.05, gradient_accumulation_steps=3, **how), model)
     step, begin = TrainStep(model, optimizer, 0.0), values(model)

@@ -360,13 +360,16 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
 
 
 def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
-    one = trainer(ema=0.8)
+    one = trainer(ema=0.95)
     expected: list[np.ndarray] = []
-    for t in range(4):
+    for t in range(10):
         one._step(first_batch(one))
-        decay = min(0.8, t / (t + 3))
+        if t % engine.AVERAGED_EVERY:
+            continue
+        taken = t // engine.AVERAGED_EVERY
+        decay = min(0.95**engine.AVERAGED_EVERY, taken / (taken + 3))
         now = [np.asarray(v.value) for v in one.model.trainable_variables]
-        # The first step's weights begin the average; then each step takes its share of the new ones.
+        # The first step's weights begin the average; then each that counts takes its share of the new ones.
         expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]
     one._validate()
     best = load_arrays(one.directory / "best.npz")

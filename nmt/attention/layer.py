@@ -61,6 +61,7 @@ class Attention(keras.layers.Layer):
         offset: Tensor | None = None,
         time: Tensor | tuple[()] = (),
         noise: Tensor | None = None,
+        projected: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """One step of attention.
 
@@ -72,13 +73,14 @@ class Attention(keras.layers.Layer):
             offset: added to the projected query, [batch, `width`]; None: nothing.
             time: steps made before this one, int32 [batch], for windows that count.
             noise: Gumbel noise, float32 [batch, positions], for windows that draw, in training.
+            projected: the score's projection of the query, [batch, `width`], where it is formed elsewhere.
 
         Returns:
             Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
         """
         # Expanded, not indexed with None: the gradient of that is a copy.
         queries = ops.expand_dims(query, 1)
-        projected = self.score.project(queries)
+        projected = self.score.project(queries) if projected is None else ops.expand_dims(projected, 1)
         if offset is not None:
             projected = projected + ops.expand_dims(ops.cast(offset, projected.dtype), 1)
         moment = Moment(queries, time, None if noise is None else noise[:, None])

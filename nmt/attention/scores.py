@@ -38,6 +38,8 @@ class Score(keras.layers.Layer):
 
     equal_widths: ClassVar[bool] = False
     """Whether query and memory have to be of one width."""
+    query_kernel: Any = None
+    """What `project` multiplies queries by, [query width, `width`]; None: nothing."""
 
     def __init__(self, units: int = 256, positions: int = 128, **kwargs: Any) -> None:
         # The state is carried in float32 whatever the precision: nothing may cast it on the way in.
@@ -66,7 +68,13 @@ class Score(keras.layers.Layer):
 
     def project(self, query: Tensor) -> Tensor:
         """[batch, queries, query width] -> [batch, queries, `width`]."""
-        return query
+        return query if self.query_kernel is None else self.product(query, self.query_kernel)
+
+    @property
+    def projection(self) -> Any:
+        """`query_kernel` where a product with it is all that `project` does, so that a loop may form its gradient
+        outside; else None."""
+        return self.query_kernel if type(self).project is Score.project else None
 
     def keys(self, memory: Tensor) -> Tensor:
         """[batch, positions, memory width] -> keys, [batch, positions, any width]."""
@@ -101,17 +109,13 @@ class Additive(Score):
         self.energy_kernel = self.weight("energy_kernel", self.units, 1)
         super().build(query_shape, memory_shape)
 
-    def project(self, query: Tensor) -> Tensor:
-        return self.product(query, self.query_kernel)
-
     def keys(self, memory: Tensor) -> Tensor:
-        return self.product(memory, self.key_kernel) + ops.cast(self.key_bias, self.compute_dtype)
+        return ops.cast(self.product(memory, self.key_kernel), "float32") + self.key_bias
 
     def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
-        projected = ops.cast(projected, self.compute_dtype)
         # [batch, queries, positions, units]; expanded, not indexed with None: the gradient of that is a copy.
-        hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(projected, 2))
-        return ops.squeeze(ops.matmul(ops.cast(hidden, "float32"), self.energy_kernel), axis=-1)
+        hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(ops.cast(projected, "float32"), 2))
+        return ops.squeeze(ops.matmul(hidden, self.energy_kernel), axis=-1)
 
 
 @register("dot")
@@ -144,9 +148,6 @@ class General(Dot):
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
         self.query_kernel = self.weight("query_kernel", query_shape[-1], memory_shape[-1])
         super().build(query_shape, memory_shape)
-
-    def project(self, query: Tensor) -> Tensor:
-        return self.product(query, self.query_kernel)
 
 
 @register("gaussian")
@@ -186,9 +187,6 @@ class Location(Score):
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
         self.query_kernel = self.weight("query_kernel", query_shape[-1], self.positions)
         super().build(query_shape, memory_shape)
-
-    def project(self, query: Tensor) -> Tensor:
-        return self.product(query, self.query_kernel)
 
     def keys(self, memory: Tensor) -> Tensor:
         return memory[:, :, :1]  # nothing but how many positions there are
