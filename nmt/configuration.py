@@ -20,7 +20,7 @@ _DESCRIPTION = (
     "Trains a model into a run directory, or goes on with a run that was interrupted. Each field can be set in a YAML "
     "or JSON file and, over it, by a flag: --model.units 512 is what `model: {units: 512}` is in the file. Relative "
     "paths are relative to the working directory, those in a file too. --recipe NAME begins with settings that come "
-    f"with nmt, which file and flags go over: {', '.join(recipes.PAIRS)}, each made for about as many pairs, or auto, "
+    f"with nmt, which file and flags go over: {', '.join(recipes.NAMES)}, each made for about as many pairs, or auto, "
     "the one for as many as there are."
 )
 

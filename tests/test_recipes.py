@@ -33,7 +33,7 @@ def test_pairs_that_are_kept_aside_do_not_count(tmp_path):
     assert "17,000 pairs" in recipes.choose(corpus(tmp_path, 18_000, validation=False))[1]
 
 
-@pytest.mark.parametrize("name", recipes.PAIRS)
+@pytest.mark.parametrize("name", recipes.NAMES)
 def test_recipe_goes_under_the_file_and_the_file_under_flags(tmp_path, name):
     fields = load_fields(recipes.path(name))
     assert set(fields) <= {"vocabulary", "model", "training", "search"}  # no names and no corpora of our own
@@ -51,8 +51,12 @@ def test_the_defaults_are_the_recipe_for_30k():
     assert load_config(recipe="30k") == RunConfig()
 
 
+def test_every_recipe_that_is_there_has_a_name():
+    assert {place.stem for place in recipes.path("30k").parent.glob("*.yaml")} == set(recipes.NAMES)
+
+
 def test_unknown_recipe_is_refused():
-    with pytest.raises(ConfigError, match="recipe is 20k: expected 10k, 30k, 150k, or auto"):
+    with pytest.raises(ConfigError, match="recipe is 20k: expected 10k, 30k, 150k, 30k-transformer, or auto"):
         load_config(recipe="20k")
 
 

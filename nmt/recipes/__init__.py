@@ -9,7 +9,13 @@ from nmt.config import ConfigError, CorpusConfig
 from nmt.corpus import PairReader
 
 PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
-"""Recipes, each with the number of pairs that it was made for."""
+"""Recipes, each with the number of pairs that it was made for; "auto" is one of these."""
+
+OTHERS = ("30k-transformer",)
+"""Recipes that are chosen by name alone."""
+
+NAMES = (*PAIRS, *OTHERS)
+"""All of them."""
 
 
 def path(name: str) -> Path:
@@ -18,8 +24,8 @@ def path(name: str) -> Path:
     Raises:
         ConfigError: there is no recipe of this name.
     """
-    if name not in PAIRS:
-        raise ConfigError(f"recipe is {name}: expected {', '.join(PAIRS)}, or auto")
+    if name not in NAMES:
+        raise ConfigError(f"recipe is {name}: expected {', '.join(NAMES)}, or auto")
     return Path(__file__).with_name(f"{name}.yaml")
 
 
