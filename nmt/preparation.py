@@ -22,6 +22,7 @@ from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
 from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies, write_whole
 from nmt.tokenizer import Tokenizer
+from nmt.transfer import open_origin
 
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
@@ -54,7 +55,8 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
         say: takes lines for the user.
 
     Raises:
-        RunError: the directory holds a run with another model, corpus or vocabulary.
+        RunError: the directory holds a run with another model, corpus or vocabulary; or a run that is to be taken from
+            is not there, or another network.
         CorpusError, VocabularyError: the pairs cannot be read, or give no such vocabulary.
         AlignmentError: the links that attention is to be trained with do not fit the pairs.
     """
@@ -63,6 +65,8 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
         return _reopen(directory, config)
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
+    if config.training.initial:
+        open_origin(config)  # a mistake is told before anything is made
     config = replace(config, training=replace(config.training, precision=precision))
     cache, origin = Cache(Path(config.directory) / ".cache"), _origin(config)
     if cache.fetch(origin, lambda part: _make(part, config, origin, say), directory):

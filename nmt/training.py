@@ -29,7 +29,7 @@ from nmt.preparation import Prepared, prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, load_arrays, save_arrays
 from nmt.tokenizer import PAD
-from nmt.transfer import carry_over
+from nmt.transfer import carry_over, open_origin
 from nmt.translator import Translator
 
 
@@ -298,7 +298,8 @@ class Trainer:
         """Goes back to the newest checkpoint, if there is one."""
         checkpoints = self.prepared.run.checkpoints()
         if not checkpoints:
-            self._begin_with(self.config.initial)
+            if self.config.initial:
+                self._begin_with(open_origin(self.prepared.run.config))
             return
         arrays = load_arrays(checkpoints[-1])
         self.place = Place(**json.loads(str(arrays.pop("place"))))
@@ -308,11 +309,9 @@ class Trainer:
         if not self.config.patience or self.place.stale < self.config.patience:  # more patience than before: go on
             self.place.stopped_early = False
 
-    def _begin_with(self, initial: str) -> None:
-        """Takes the weights of another run, if one is named."""
-        if not initial:
-            return
-        run, origin = self.prepared.run, Run.open(Path(initial))
+    def _begin_with(self, origin: Run) -> None:
+        """Takes the weights of another run."""
+        run = self.prepared.run
         carried = carry_over(self.model, run, origin)
         self.ticker.say(
             f"the weights of {origin.directory} to begin with: it has {carried.source} of {run.source.size} source "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.config import to_dict
+from nmt.config import RunConfig, to_dict
 from nmt.model import Seq2Seq
 from nmt.run import Run, RunError, load_arrays
 from nmt.tokenizer import Tokenizer
@@ -28,18 +29,35 @@ class Carried(NamedTuple):
     target: int
 
 
+def open_origin(config: RunConfig) -> Run:
+    """The run whose weights `config` begins with.
+
+    Raises:
+        RunError: there is none, it has no weights yet, or its network is another one; the message names the setting.
+    """
+    origin = Run.open(Path(config.training.initial))
+    if not origin.best.exists():
+        raise RunError(f"training.initial: {origin.directory} has no weights yet: train it first")
+    ours, theirs = to_dict(config.model), to_dict(origin.config.model)
+    for fields in (ours, theirs):
+        del fields["dropout"]  # no weights depend on it
+    for name, value in ours.items():
+        if value != theirs[name]:
+            raise RunError(
+                f"training.initial: the network of {origin.directory} is another one: there model.{name} is "
+                f"{theirs[name]}, here {value}: make them the same"
+            )
+    return origin
+
+
 def carry_over(model: Seq2Seq, run: Run, origin: Run) -> Carried:
     """Gives a model the best weights of another run; embeddings go piece by piece, and the vectors of pieces that the
     other run does not have stay as they were drawn.
 
     Args:
         model: built model of `run`.
-        origin: the run that the weights come from.
-
-    Raises:
-        RunError: the other run has no weights yet, or its network is another one; the message names the setting.
+        origin: the run that the weights come from, see `open_origin`.
     """
-    _require_same_network(run, origin)
     weights = {name.partition("/")[2]: array for name, array in load_arrays(origin.best).items()}
     rows = {side: _rows(getattr(run, side), getattr(origin, side)) for side in ("source", "target")}
     for variable in model.trainable_variables:
@@ -61,15 +79,3 @@ def _rows(tokenizer: Tokenizer, origin: Tokenizer) -> tuple[list[int], list[int]
     pieces = enumerate(tokenizer.pieces(range(tokenizer.size)))
     found = [(index, places[piece]) for index, piece in pieces if piece in places]
     return [new for new, _ in found], [old for _, old in found]
-
-
-def _require_same_network(run: Run, origin: Run) -> None:
-    ours, theirs = to_dict(run.config.model), to_dict(origin.config.model)
-    for fields in (ours, theirs):
-        del fields["dropout"]  # no weights depend on it
-    for name, value in ours.items():
-        if value != theirs[name]:
-            raise RunError(
-                f"training.initial: the network of {origin.directory} is another one: there model.{name} is "
-                f"{theirs[name]}, here {value}: make them the same"
-            )

@@ -80,17 +80,22 @@ def test_vectors_go_with_their_pieces_and_those_of_new_pieces_stay(corpus, scram
             np.testing.assert_array_equal(array[index], known, f"{path} {piece}")
 
 
+def beginning(name: str, corpus: Path, **model: Any) -> Run:
+    return made(corpus, name, model=model, training={"initial": str(corpus / "runs" / "origin")})
+
+
 def test_dropout_may_differ_and_the_network_may_not(corpus, scramble):
-    origin = made(corpus, "origin")
-    trained(origin, scramble)
-    run = made(corpus, "more dropout", model={"dropout": {"embedding": 0.5}})
-    carry_over(built(run, 2, scramble), run, origin)
-    run = made(corpus, "wider", model={"units": 64})
+    trained(made(corpus, "origin"), scramble)
+    beginning("more dropout", corpus, dropout={"embedding": 0.5})
     with pytest.raises(RunError, match="there model.units is 32, here 64: make them the same"):
-        carry_over(built(run, 2, scramble), run, origin)
+        beginning("wider", corpus, units=64)
+    assert not (corpus / "runs" / "wider").exists()  # the same name can be given again
 
 
-def test_a_run_without_weights_is_named(corpus, scramble):
-    run = made(corpus, "tuned")
-    with pytest.raises(RunError, match="has the run been trained"):
-        carry_over(built(run, 2, scramble), run, made(corpus, "origin"))
+def test_a_run_without_weights_is_named(corpus):
+    with pytest.raises(RunError, match="origin: not a run directory"):
+        beginning("early", corpus)
+    made(corpus, "origin")
+    with pytest.raises(RunError, match="origin has no weights yet: train it first"):
+        beginning("early", corpus)
+    assert not (corpus / "runs" / "early").exists()
