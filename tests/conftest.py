@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,18 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 PIECES = 12
 """Vocabulary of the tiny model: four special symbols and eight pieces."""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    """Writes lines into a file of that name, and gives its path."""
+
+    def write_lines(name: str, *lines: str) -> str:
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return str(path)
+
+    return write_lines
 
 
 @pytest.fixture(scope="session")

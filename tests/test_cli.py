@@ -43,16 +43,6 @@ def model(tmp_path, monkeypatch) -> str:
     return str(tmp_path / "run")
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_lines(name: str, *lines: str) -> str:
-        path = tmp_path / name
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return str(path)
-
-    return write_lines
-
-
 def python(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
     return subprocess.run(

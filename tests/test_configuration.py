@@ -15,16 +15,6 @@ from nmt.config import ConfigError, ModelConfig, RunConfig, VocabularyConfig, to
 from nmt.configuration import load_config
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_lines(name: str, *lines: str) -> str:
-        path = tmp_path / name
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return str(path)
-
-    return write_lines
-
-
 def test_fields_from_yaml_json_and_flags(write):
     yaml = write("c.yaml", "name: first", "model:", "  units: 32", "training: {schedule: {learning_rate: 1e-4}}")
     config = load_config(yaml, ["--model.units=64", "--vocabulary.symbols", "[<de>,<fr>]"])

@@ -20,16 +20,6 @@ def model(tmp_path, monkeypatch) -> str:
     return str(tmp_path / "run")
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_lines(name: str, *lines: str) -> str:
-        path = tmp_path / name
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return str(path)
-
-    return write_lines
-
-
 def outputs(directory: Path) -> list[str]:
     return ["--output-source", str(directory / "out.en"), "--output-target", str(directory / "out.de")]
 
