@@ -170,7 +170,8 @@ class TrainStep:
                 loss, told = losses(*inputs)
                 scaled = self.optimizer.scale_loss(loss)
             # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(scaled, self.model.trainable_variables)]
+            found = tape.gradient(scaled, self.model.trainable_variables)
+            gradients = [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in found]
             self.optimizer.apply(gradients, self.model.trainable_variables)
             return told
 

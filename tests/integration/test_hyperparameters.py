@@ -12,6 +12,7 @@ from commands import REPOSITORY, run
 from nmt.configuration import load_config
 
 
+@pytest.mark.slow
 def test_a_search_is_gone_on_with_and_leaves_a_configuration_that_trains(tmp_path):
     """One trial, then another, which a greater budget allows."""
     copy_task.write_corpus(tmp_path, train=200, validation=8)
