@@ -88,7 +88,7 @@ def train(config: RunConfig) -> TrainingResult:
 def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
     """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names; a number where
     the rate does not follow from the step alone."""
-    peak, warmup = config.learning_rate, min(config.warmup_steps, total_steps // 5)
+    peak, warmup = config.learning_rate, warmup_steps(config, total_steps)
     if config.decay == "cosine":
         return keras.optimizers.schedules.CosineDecay(
             0.0 if warmup else peak,
@@ -98,6 +98,11 @@ def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.
             warmup_steps=warmup,
         )
     return peak if config.decay == "plateau" else WarmUp(peak, warmup, config.decay == "inverse_sqrt")
+
+
+def warmup_steps(config: ScheduleConfig, total_steps: int) -> int:
+    """Steps of the warm-up: as configured, a fifth of all at most."""
+    return min(config.warmup_steps, total_steps // 5)
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -225,7 +230,7 @@ class Trainer:
 
     def _rate_of_plateau(self) -> float:
         schedule, place = self.config.schedule, self.place
-        warmup = min(schedule.warmup_steps, self.config.passes * self.steps_per_pass // 5)
+        warmup = warmup_steps(schedule, self.config.passes * self.steps_per_pass)
         return schedule.learning_rate * min((place.step + 1) / max(warmup, 1), 1.0) * 0.5**place.halvings
 
     def _line(self) -> str:

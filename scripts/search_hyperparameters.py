@@ -15,12 +15,18 @@ import os
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from nmt.cli.parser import Parser, positive
 from nmt.errors import NmtError
 from nmt.progress import Ticker
+
+if TYPE_CHECKING:
+    from hyperparameters.space import Space
+    from optuna import Study
+    from optuna.trial import FrozenTrial
 
 
 def _arguments() -> Namespace:
@@ -46,34 +52,13 @@ def main() -> None:
         raise NmtError("the search needs optuna: pip install -e .[search]") from None
     from hyperparameters.report import write_report
     from hyperparameters.space import read_space
-    from hyperparameters.trials import run_trial
 
-    space = read_space(arguments.space)
+    space, ticker = read_space(arguments.space), Ticker()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = _study(arguments, "maximize" if space.metric == "bleu" else "minimize")
-    ticker, states = Ticker(), optuna.trial.TrialState
     ticker.say(f"{len(study.trials)} trials so far; how they go is in {arguments.output}/logs")
-
-    def told(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
-        shown = "  ".join(
-            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in trial.params.items()
-        )
-        result = trial.state.name.lower() if trial.value is None else f"{space.metric} {trial.value:.2f}"
-        ticker.say(f"trial {trial.number}: {result}  {shown}")
-
-    finished = (states.COMPLETE, states.PRUNED)
-    limits = [optuna.study.MaxTrialsCallback(arguments.trials, finished)] if arguments.trials else []
-    left = None if arguments.trials is None else arguments.trials - len(study.get_trials(False, finished))
-    threads = max(1, (os.cpu_count() or 1) // arguments.jobs) if arguments.jobs > 1 else 0
-    if left is None or left > 0:
-        study.optimize(
-            lambda trial: run_trial(trial, space, arguments.output, threads),
-            timeout=None if arguments.hours is None else 3600 * arguments.hours,
-            n_jobs=arguments.jobs,
-            callbacks=[told, *limits],
-        )
-    if not study.get_trials(False, (states.COMPLETE,)):
+    _search(study, space, arguments, ticker)
+    if not study.get_trials(False, (optuna.trial.TrialState.COMPLETE,)):
         raise NmtError("no trial came to its end: the same command goes on, with more --trials or --hours")
     places = write_report(study, space, arguments.output, arguments.space.stem)
     ticker.say(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
@@ -81,7 +66,31 @@ def main() -> None:
     ticker.say(f"all trials are in {places[0]}, drawn in {places[1]}")
 
 
-def _study(arguments: Namespace, direction: str) -> object:
+def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) -> None:
+    """Runs trials until the budget is spent."""
+    import optuna
+    from hyperparameters.trials import run_trial
+
+    def told(study: Study, trial: FrozenTrial) -> None:
+        shown = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in trial.params.items()}
+        result = trial.state.name.lower() if trial.value is None else f"{space.metric} {trial.value:.2f}"
+        ticker.say(f"trial {trial.number}: {result}  {'  '.join(f'{name} {value}' for name, value in shown.items())}")
+
+    finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    callbacks = [told]
+    if arguments.trials:
+        if len(study.get_trials(False, finished)) >= arguments.trials:
+            return
+        callbacks.append(optuna.study.MaxTrialsCallback(arguments.trials, finished))
+    study.optimize(
+        lambda trial: run_trial(trial, space, arguments.output, arguments.jobs),
+        timeout=None if arguments.hours is None else 3600 * arguments.hours,
+        n_jobs=arguments.jobs,
+        callbacks=callbacks,
+    )
+
+
+def _study(arguments: Namespace, direction: str) -> Study:
     """The study in the output directory, as far as it is; trials that were under way come first."""
     import optuna
     from optuna.storages import JournalStorage

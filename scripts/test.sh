@@ -10,5 +10,6 @@ prepare_environment "[test,jax,browser,search]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt
-# A process a core; the tests of a file stay together, because they share what they train.
-.venv/bin/python -m pytest --numprocesses auto --dist loadfile "$@"
+# A process a core; the tests of a file stay together, because they share what they train, and files come in their
+# order: first the commands, which take longest, so that no process is left alone with one of these at the end.
+.venv/bin/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder "$@"

@@ -221,3 +221,12 @@ def test_a_warm_start_is_measured_beside_a_cold_one(monkeypatch):
     assert (cold["start"], warm["start"]) == ("cold", "warm")
     assert all(0 < one["prepared"] < one["first_step"] and one["peak_mib"] > 100 for one in (cold, warm))
     assert "| demo | warm |" in startup.table([cold, warm])
+
+
+def test_another_checkout_is_what_is_measured(tmp_path):
+    import benchmark
+
+    (tmp_path / "nmt").mkdir()
+    (tmp_path / "nmt" / "__init__.py").write_text("raise ImportError('the nmt of yesterday')")
+    with pytest.raises(SystemExit, match="the nmt of yesterday"):
+        benchmark.measured({"machine": 1}, tmp_path)

@@ -16,6 +16,7 @@ from nmt.corpus import read_lines
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
+    from nmt.mbr import Utility
     from nmt.translator import Translation, Translator
 
 Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
@@ -55,11 +56,11 @@ def back_translate(arguments: Namespace) -> None:
         say(f"train on them with --vocabulary.symbols '[{arguments.tag}]', so that the tag is one piece")
 
 
-def _closest(found: Sequence[Translation], target: str, measure: str) -> Translation:
+def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
     """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
     from nmt.mbr import metric
 
-    likeness = metric("bleu" if measure == "bleu" else "chrf")
+    likeness = metric(measure)
     return max(found, key=lambda translation: likeness(translation.text, target))
 
 

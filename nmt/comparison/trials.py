@@ -92,7 +92,7 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
                 [sys.executable, "-m", "nmt", *map(str, command)],
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=_environment(jobs),
+                env=shared_cores(jobs),
                 check=False,
             )
             if result.returncode:
@@ -102,8 +102,8 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
     return outcome
 
 
-def _environment(jobs: int) -> dict[str, str]:
-    """A share of the cores for each of the trials that run at once."""
+def shared_cores(jobs: int) -> dict[str, str]:
+    """The environment of one of so many trainings at once: a share of the cores for each."""
     if jobs == 1:
         return dict(os.environ)
     threads = str(max(1, (os.cpu_count() or 1) // jobs))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import optuna
 
 from hyperparameters.space import Space
+from nmt.comparison import shared_cores
 from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.run import Run, RunError, write_whole
@@ -23,10 +22,16 @@ LOOK = 1.0
 """Seconds between two looks at how a trial goes."""
 
 
-def run_trial(trial: optuna.Trial, space: Space, output: Path, threads: int) -> float:
+def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> float:
     """Trains one set of values; the best value of the metric.
 
     The run is named after its values, so a trial that was interrupted goes on when the same values come again.
+
+    Args:
+        trial: asks for values.
+        space: what may vary.
+        output: directory of the search.
+        jobs: trials at once, which share the cores between them.
 
     Raises:
         TrialPruned: it did worse than the middle of the others at the same validation, or the values contradict each
@@ -49,7 +54,7 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, threads: int) -> 
             [sys.executable, "-m", "nmt", "train", "--config", str(config)],
             stdout=file,
             stderr=subprocess.STDOUT,
-            env=_environment(threads),
+            env=shared_cores(jobs),
         )
         try:
             pruned = _watch(process, trial, space.metric, output / "runs" / name)
@@ -91,10 +96,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     """As Ctrl-C does: it saves, and can go on."""
     process.send_signal(signal.SIGTERM)
     process.wait()
-
-
-def _environment(threads: int) -> dict[str, Any]:
-    if not threads:
-        return dict(os.environ)
-    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
-    return {**os.environ, **dict.fromkeys(names, str(threads))}
