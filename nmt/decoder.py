@@ -143,16 +143,16 @@ class RecurrentDecoder(keras.layers.Layer):
                 self.query_kernel = self._weight("query_kernel", embedded, self.attention.width)
         if self._read_width(memory):
             self.context_kernel = self._weight("context_kernel", self._read_width(memory), self.gates)
-        self.state_kernel = self._weight("state_kernel", self.units, self.gates, initializer="orthogonal")
-        self.gate_bias = self._weight("gate_bias", self.gates, initializer="zeros")
+        self.state_kernel = self._weight("state_kernel", self.units, self.gates, initializer=_orthogonal)
+        self.gate_bias = self._weight("gate_bias", self.gates, initializer="zeros", dtype="float32")
         if self.cell == "gru":
-            self.state_bias = self._weight("state_bias", self.units, initializer="zeros")
+            self.state_bias = self._weight("state_bias", self.units, initializer="zeros", dtype="float32")
         else:  # forgetting is learned, not given
             self.gate_bias.assign(ops.repeat(ops.convert_to_tensor([0.0, 1.0, 0.0, 0.0]), self.units))
         self.built = True
 
-    def _weight(self, name: str, *shape: int, initializer: str = "glorot_uniform") -> Any:
-        return self.add_weight(shape=shape, initializer=initializer, autocast=False, name=name)
+    def _weight(self, name: str, *shape: int, initializer: Any = "glorot_uniform", dtype: str | None = None) -> Any:
+        return self.add_weight(shape=shape, initializer=initializer, dtype=dtype, autocast=False, name=name)
 
     def _readout_inputs(self, embedded: int, memory: int) -> int:
         """Width of what the read-out reads."""
@@ -356,6 +356,11 @@ class RecurrentDecoder(keras.layers.Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RecurrentDecoder:
         return cls(**{**config, "attention": AttentionConfig(**config["attention"])})
+
+
+def _orthogonal(shape: tuple, dtype: Any = None) -> Tensor:
+    """Keras's initializer of that name, for types that its decomposition does not take too."""
+    return ops.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)
 
 
 @keras.saving.register_keras_serializable("nmt")

@@ -28,3 +28,14 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # the usual case: it has its name by now
             temporary.unlink()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file under another name beside its place and moves it there: it is never half there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

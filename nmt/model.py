@@ -79,7 +79,7 @@ class Seq2Seq(keras.Model):
         self.encoder.build((None, None, width))
         self.decoder.build((None, None, width), (None, None, memory), (None, memory))
         self.output_bias = self.add_weight(
-            shape=(self.target_size,), initializer="zeros", autocast=False, name="output_bias"
+            shape=(self.target_size,), initializer="zeros", dtype="float32", autocast=False, name="output_bias"
         )
         if self.config.tie == "none":
             self.output_kernel = self.add_weight(
@@ -96,6 +96,14 @@ class Seq2Seq(keras.Model):
         kernel = ops.cast(self.output_weights(), self.compute_dtype)
         product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(kernel))
         return ops.cast(product, "float32") + self.output_bias
+
+    def rounded_off(self, readout: Tensor, pieces: Tensor) -> Tensor:
+        """What rounding to the compute type took from `logits`: read-out [rows, readout] and pieces, integer [rows,
+        any] -> float32 [rows, any]."""
+        kernel = ops.cast(ops.take(self.output_weights(), pieces, axis=0), self.compute_dtype)
+        products = ops.cast(readout, "float32")[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
+        sums = ops.sum(products, axis=-1)
+        return sums - ops.cast(ops.cast(sums, self.compute_dtype), "float32")
 
     def output_weights(self) -> Tensor:
         """Kernel of the output layer, [target vocabulary, readout]."""
@@ -173,7 +181,7 @@ class Seq2Seq(keras.Model):
         return self.decoder.initial_state(final, encoded, longest), encoded
 
     def step(self, tokens: Tensor, state: Any, source: Any) -> tuple[Tensor, Any]:
-        """One step of search: last pieces [batch] -> logits of the next, float32 [batch, vocabulary], and the state."""
+        """One step of search: last pieces [rows] -> read-out, which `logits` makes the next piece of, and the state."""
         embedded = self.embed(tokens[:, None], self.target_embedding, training=False)[:, 0]
         state = self.decoder.step(state, self.decoder.piece_share(embedded), source)
-        return self.logits(self.decoder.readout(state, embedded)), state
+        return self.decoder.readout(state, embedded), state

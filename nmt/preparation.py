@@ -17,10 +17,11 @@ from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader, WithoutHeldOut, hold_out
 from nmt.errors import NmtError
+from nmt.files import write_whole
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
-from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies, write_whole
+from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies
 from nmt.tokenizer import Tokenizer
 from nmt.transfer import open_origin
 

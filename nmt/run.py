@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.errors import NmtError
+from nmt.files import write_whole
 from nmt.tokenizer import Tokenizer
 
 
@@ -37,17 +37,6 @@ FREE = {"name", "directory", "search", "training.passes", "training.log_every", 
     f"training.{name}" for name in ("validate_every", "patience", "precision")
 }
 """Settings that may differ from those of the run that is resumed. (Precision is kept as it was decided.)"""
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file under another name beside its place and moves it there: it is never half there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -92,7 +92,7 @@ class Translator:
             others: more runs with the same vocabularies.
             averaging: of the runs' distributions at each step.
             checkpoints: not the best weights but the mean of those of this many newest checkpoints; 0: the best.
-            precision: of the matrix products.
+            precision: of the matrix products. Weights are kept in it, so that no step converts them.
 
         Raises:
             RunError: a directory that is not a trained run, vocabularies that differ, or too few checkpoints.
@@ -106,6 +106,11 @@ class Translator:
                 )
         models = [_model(run, checkpoints, decide_precision(precision)) for run in runs]
         return cls(runs[0], *models, averaging=averaging)
+
+    @property
+    def precision(self) -> str:
+        """The type that products are formed in, as it was decided."""
+        return str(self._inference.models[0].compute_dtype)
 
     @property
     def fingerprint(self) -> str:
@@ -279,7 +284,7 @@ class Translator:
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     # Dropout and its rates do not matter here, and neither does the precision of training.
-    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision)
+    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
     model.build()
     if checkpoints:
         assign_arrays(model.trainable_variables, run.averaged_checkpoints(checkpoints), str(run.directory))

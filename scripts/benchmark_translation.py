@@ -67,6 +67,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--alone", type=int, default=50, help="sentences translated one at a time")
     parser.add_argument("--beams", nargs="+", type=int, default=[5, 1])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--precision",
+        nargs="+",
+        choices=["float32", "mixed_float16", "mixed_bfloat16"],
+        default=["float32", "mixed_bfloat16"],
+        help="of our products; the peers' is float32 (default: %(default)s)",
+    )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
     parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
     parser.add_argument(
@@ -160,7 +167,9 @@ def systems(arguments: argparse.Namespace, output: Path) -> list[System]:
     for peer, folder in PEERS.items():
         if python := getattr(arguments, peer):
             models = arguments.models / f"ours-{folder}", arguments.models / folder
-            found.append(System(f"nmt, {peer} sizes", "nmt", sys.executable, models[0], output))
+            for precision in arguments.precision:
+                name = f"nmt, {peer} sizes, {precision.removeprefix('mixed_')}"
+                found.append(System(name, "nmt", sys.executable, models[0], output, precision))
             found.append(System({"joeynmt": "JoeyNMT", "marian": "Marian"}[peer], peer, python, models[1], output))
     return found
 

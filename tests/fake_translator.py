@@ -46,7 +46,7 @@ class Translator:
     searches: list[SearchConfig | None] = []
     linkings: list[Linking] = []
 
-    fingerprint = "fake"
+    fingerprint, precision = "fake", "float32"
     interrupts = True
     loaded: list[tuple[tuple[str | Path, ...], dict[str, Any]]] = []
 

@@ -191,7 +191,7 @@ def test_translation_tables_by_hand(vocabulary, tmp_path):
             "one_line": [whole],
         }
 
-    results = {"nmt, joeynmt sizes, beam 5": measured(5.0), "JoeyNMT, beam 5": measured(15.0)}
+    results = {"nmt, joeynmt sizes, float32, beam 5": measured(5.0), "JoeyNMT, beam 5": measured(15.0)}
     results["JoeyNMT, beam 5"]["inside"][-1]["found"] = [LINES[0], "a"]
     quality = translation_report.quality(results, LINES[:4], tmp_path / "shared.model")
     assert quality["reference"] == {"words": 4, "pieces": 5}
@@ -201,9 +201,9 @@ def test_translation_tables_by_hand(vocabulary, tmp_path):
     found = {"machine": machine | {"packages": {}}, "results": results, "quality": quality}
     tables = translation_report.tables(found)
     row = "| 0.4 (0.2 to 0.8) | 2 (1 to 4) | 10.0 (10.0 to 10.0) | 0.4 (0.4 to 0.4) | 100 MiB |"
-    assert f"| nmt, joeynmt sizes, beam 5 {row}" in tables
+    assert f"| nmt, joeynmt sizes, float32, beam 5 {row}" in tables
     expected = "3.0 times inside, 3.0 times the command, 3.0 times one at a time"
-    assert f"* nmt at JoeyNMT's sizes against JoeyNMT, beam 5, speed: {expected}" in tables
+    assert f"* nmt, joeynmt sizes, float32, beam 5, against JoeyNMT, speed: {expected}" in tables
 
 
 def test_generated_pairs_are_many_and_different(tmp_path, monkeypatch):

@@ -73,10 +73,60 @@ def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: Inference)
         state, encoded = model.start(np.array([[*source, EOS]]))
         pieces, last = [], BOS
         while len(pieces) < len(hypothesis.ids) + hypothesis.finished:
-            logits, state = model.step(np.array([last]), state, encoded)
-            last = int(np.argmax(np.where(np.isin(np.arange(12), [PAD, BOS]), -np.inf, logits)))
+            readout, state = model.step(np.array([last]), state, encoded)
+            last = int(np.argmax(np.where(np.isin(np.arange(12), [PAD, BOS]), -np.inf, model.logits(readout))))
             pieces.append(last)
         assert pieces == hypothesis.ids + [EOS] * hypothesis.finished
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "bahdanau": {},
+    "lstm": {"cell": "lstm", "tie": "none", "piece_in_query": False},
+    "luong": {"decoder": "luong", "attention": AttentionConfig("general", "local_p", units=5, reach=2)},
+    "bottleneck": {"attention": AttentionConfig("none")},
+    "transformer": {
+        "architecture": "transformer",
+        "embedding": 8,
+        "transformer": TransformerConfig(2, 2, heads=2, feed_forward=16, positions="learned"),
+    },
+}
+
+
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+def test_weights_in_half_precision_translate_as_weights_that_are_rounded_at_each_step(
+    make_model: Callable, changes: dict[str, Any]
+) -> None:
+    one, two = (make_model(dtype=dtype, **changes) for dtype in ("mixed_bfloat16", "bfloat16"))
+    types = [keras.backend.standardize_dtype(model.output_weights().dtype) for model in (one, two)]
+    assert types == ["float32", "bfloat16"]
+    for first, second in zip(
+        Inference(one).translate(SOURCES, BEAM), Inference(two).translate(SOURCES, BEAM), strict=True
+    ):
+        np.testing.assert_allclose(first.log_probability, second.log_probability, atol=0.05)
+
+
+@pytest.mark.parametrize("averaging", ["probability", "log_probability"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, averaging: Any, count: int) -> None:
+    """Large logits, which bfloat16 knows to half a nat: what a step says of its likeliest pieces is what the same
+    read-outs and weights give when products are summed up in float32."""
+    models = [make_model(seed=seed, dtype="bfloat16", tie="none") for seed in range(count)]
+    for model in models:
+        model.output_kernel.assign(model.output_kernel * 60)
+    starts = [model.start(np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]])) for model in models]
+    tokens, states = np.array([BOS, BOS]), tuple(state for state, _ in starts)
+    said, *_ = Inference(*models, averaging=averaging)._step(tokens, states, *(encoded for _, encoded in starts))
+    exact = []
+    for model, (state, encoded) in zip(models, starts, strict=True):
+        readout, _ = model.step(tokens, state, encoded)
+        readout, kernel = (keras.ops.cast(values, "float32") for values in (readout, model.output_kernel))
+        exact.append(keras.ops.log_softmax(readout @ keras.ops.transpose(kernel) + model.output_bias))
+    together = np.asarray(inference.averaged(exact, averaging))
+    likeliest = np.argsort(-together, axis=-1)[:, :6].astype(np.int32)
+    wanted = np.take_along_axis(together, likeliest, axis=-1)
+    rough = np.take_along_axis(np.asarray(said.log_probabilities), likeliest, axis=-1)
+    assert np.abs(rough - wanted).max() > 0.1
+    np.testing.assert_allclose(said.sharp(likeliest), wanted, atol=1e-3)
 
 
 def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) -> None:
@@ -293,8 +343,8 @@ def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Infer
             seen = np.array([[place not in places for place in range(len(source) + 1)]])
             encoded, steps = encoded._replace(mask=seen), []
             for last, piece in zip([BOS, *target], [*target, EOS], strict=True):
-                logits, state = model.step(np.array([last]), state, encoded)
-                steps.append(float(keras.ops.log_softmax(logits)[0, piece]))
+                readout, state = model.step(np.array([last]), state, encoded)
+                steps.append(float(keras.ops.log_softmax(model.logits(readout))[0, piece]))
                 assert not np.asarray(state.weights)[~seen].any()
             np.testing.assert_allclose(row, steps, atol=1e-4)
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import ModelConfig, RunConfig, TrainingConfig, VocabularyConfig, from_dict, to_dict
-from nmt.run import Run, RunError, load_arrays, require_same, save_arrays, write_whole
+from nmt.files import write_whole
+from nmt.run import Run, RunError, load_arrays, require_same, save_arrays
 from nmt.tokenizer import Tokenizer
 
 FREE = {

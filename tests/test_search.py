@@ -38,7 +38,7 @@ def chain(pieces: int, **rows: dict[int, float]) -> np.ndarray:
 def markov(last: Any, table: Any) -> tuple[Any, Any, Any]:
     """One step of the chain; records which piece it was asked to continue."""
     rows = ops.take_along_axis(table, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
-    return rows, table, ops.one_hot(last, table.shape[-1])
+    return search.Distribution(rows), table, ops.one_hot(last, table.shape[-1])
 
 
 def run(
@@ -83,6 +83,23 @@ def test_a_beam_finds_what_greedy_search_walks_past(slots: int, best: list[int],
     np.testing.assert_allclose(found.log_probabilities[0, 0], math.log(probability), rtol=1e-6)
     np.testing.assert_allclose(found.scores[0, 0], math.log(probability), rtol=1e-6)
     assert found.tokens[0, 0].tolist() == best + [PAD] * 3
+
+
+def test_of_the_likeliest_the_sharper_numbers_decide() -> None:
+    """Roughly A is likelier than B and C; sharply B is, and what cannot come does not, however likely it is."""
+    table = chain(7, start={A: 0.3, B: 0.2, C: 0.5}, A={EOS: 1.0}, B={EOS: 1.0}, C={EOS: 1.0})
+    sharper = np.full((7,), NEVER, np.float32)
+    sharper[[A, B, C, EOS]] = np.log([0.2, 0.3, 0.5, 1.0])
+
+    def step(last: Any, table: Any) -> tuple[Any, Any, Any]:
+        said, state, record = markov(last, table)
+        return said._replace(sharp=lambda pieces: ops.take(sharper, pieces), never=(C,)), state, record
+
+    for slots, best in ((1, [B, EOS]), (3, [B, EOS])):
+        found = run(table, [3], slots, step=step)
+        assert pieces(found) == best
+        np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.3, rtol=1e-5)
+    assert pieces(found, slot=1) == [A, EOS]
 
 
 def test_a_finished_hypothesis_takes_its_slot() -> None:
@@ -189,7 +206,7 @@ def tiny_step(last: Any, tiny: Tiny) -> tuple[Any, Tiny, Any]:
     embedded = ops.take_along_axis(tiny.embedding, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
     hidden = ops.tanh(ops.matmul(tiny.hidden[:, None], tiny.mix)[:, 0] + embedded)
     logits = ops.matmul(hidden[:, None], tiny.output)[:, 0]
-    return ops.log_softmax(logits), tiny._replace(hidden=hidden), hidden
+    return search.Distribution(ops.log_softmax(logits)), tiny._replace(hidden=hidden), hidden
 
 
 def tiny_step_numpy(last: int, hidden: np.ndarray, tiny: Tiny, row: int) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ def register(name: str) -> Callable[[type[Score]], type[Score]]:
 
 
 class Score(keras.layers.Layer):
-    """Base of the scores. Weights are float32, products in the compute type, energies float32.
+    """Base of the scores. Products are in the compute type, energies in float32.
 
     Args:
         units: width of a hidden layer, for the scores that have one.
@@ -50,9 +50,9 @@ class Score(keras.layers.Layer):
         """Width of the projected query, from the widths of query and memory."""
         return query
 
-    def weight(self, name: str, *shape: int, initializer: Any = None) -> Any:
-        """A float32 weight that no autocast touches."""
-        return self.add_weight(shape=shape, initializer=initializer, autocast=False, name=name)
+    def weight(self, name: str, *shape: int, initializer: Any = None, dtype: str | None = None) -> Any:
+        """A weight that no autocast touches; of type float32 where it is needed in that, else of the policy's."""
+        return self.add_weight(shape=shape, initializer=initializer, dtype=dtype, autocast=False, name=name)
 
     def product(self, values: Tensor, kernel: Tensor) -> Tensor:
         """values @ kernel in the compute type."""
@@ -105,8 +105,8 @@ class Additive(Score):
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
         self.query_kernel = self.weight("query_kernel", query_shape[-1], self.units)
         self.key_kernel = self.weight("key_kernel", memory_shape[-1], self.units)
-        self.key_bias = self.weight("key_bias", self.units, initializer="zeros")
-        self.energy_kernel = self.weight("energy_kernel", self.units, 1)
+        self.key_bias = self.weight("key_bias", self.units, initializer="zeros", dtype="float32")
+        self.energy_kernel = self.weight("energy_kernel", self.units, 1, dtype="float32")
         super().build(query_shape, memory_shape)
 
     def keys(self, memory: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ class Gaussian(Score):
 
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
         first = keras.initializers.Constant(float(memory_shape[-1]) ** -0.25)
-        self.inverse_width = self.weight("inverse_width", initializer=first)
+        self.inverse_width = self.weight("inverse_width", initializer=first, dtype="float32")
         super().build(query_shape, memory_shape)
 
     def keys(self, memory: Tensor) -> Tensor:

@@ -85,7 +85,9 @@ class PredictiveWindow(Window):
 
     def build(self, query_shape: tuple) -> None:
         self.centre_kernel = self.add_weight(shape=(query_shape[-1], self.units), autocast=False, name="centre_kernel")
-        self.centre_vector = self.add_weight(shape=(self.units, 1), autocast=False, name="centre_vector")
+        self.centre_vector = self.add_weight(
+            shape=(self.units, 1), dtype="float32", autocast=False, name="centre_vector"
+        )
         super().build(query_shape)
 
     def centre(self, mask: Tensor, query: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import nmt
 from nmt.cleaning import Rules
 from nmt.cli.parser import Parser, add_fields, count, positive, share
-from nmt.config import SearchConfig
+from nmt.config import Precision, SearchConfig
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -31,15 +31,16 @@ def _parser() -> Parser:
     train = commands.add_parser("train", help="train a model into a run directory", add_help=False, allow_abbrev=False)
     train.add_argument("--config")
     train.add_argument("--recipe", default="")
-    _add_translate(_command(commands, "translate", "translate text line by line"))
+    _add_translate(_command(commands, "translate", "translate text line by line", precision="auto"))
     _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
-    _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
+    _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate", precision="auto"))
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
-    _add_distil(_command(commands, "distil", "pairs for training from a model's own translations"))
-    _add_back_translate(_command(commands, "back-translate", "pairs for training from text of the target language"))
+    _add_distil(_command(commands, "distil", "pairs for training from a model's own translations", precision="auto"))
+    about = "pairs for training from text of the target language"
+    _add_back_translate(_command(commands, "back-translate", about, precision="auto"))
     _add_clean(_command(commands, "clean", "leave out the bad pairs of a parallel corpus", needed=False))
     return parser
 
@@ -50,7 +51,12 @@ def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summ
 
 
 def _command(
-    commands: argparse._SubParsersAction[Parser], name: str, summary: str, computes: bool = True, needed: bool = True
+    commands: argparse._SubParsersAction[Parser],
+    name: str,
+    summary: str,
+    computes: bool = True,
+    needed: bool = True,
+    precision: Precision = "float32",
 ) -> Parser:
     """A command over a trained run, `needed` or not; one that computes with it takes an ensemble and a precision."""
     parser = _plain_command(commands, name, summary)
@@ -80,8 +86,8 @@ def _command(
     parser.add_argument(
         "--precision",
         choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
-        default="float32",
-        help="of the matrix products (default: float32)",
+        default=precision,
+        help=f"of the matrix products; auto: the fastest of this machine (default: {precision})",
     )
     return parser
 

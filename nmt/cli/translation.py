@@ -189,8 +189,9 @@ def identity(
         ways: arguments that decide what is made of them, besides model and search.
     """
     contents = [_digest(name) if name else "" for name in files]
-    how = {name: getattr(arguments, name) for name in ("averaging", "precision", *ways)} | {"search": to_dict(search)}
-    return hashlib.sha256(json.dumps([translator.fingerprint, contents, how]).encode()).hexdigest()
+    how = {name: getattr(arguments, name) for name in ("averaging", *ways)} | {"search": to_dict(search)}
+    decided = [translator.fingerprint, translator.precision, contents, how]
+    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
 
 
 def _digest(path: str) -> str:

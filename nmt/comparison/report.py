@@ -19,8 +19,8 @@ from nmt.comparison.plan import ComparisonError, Plan
 from nmt.comparison.trials import Outcome, read_outcomes
 from nmt.corpus import read_lines
 from nmt.evaluation import bleu
+from nmt.files import write_whole
 from nmt.links import Gold, read_gold
-from nmt.run import write_whole
 
 Outcomes = dict[str, list[Outcome]]
 """Of each variant, those of its seeds."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from nmt.comparison.plan import ComparisonError, Plan, Trial, fields_of
+from nmt.files import write_whole
 from nmt.progress import Ticker, duration
-from nmt.run import Run, load_arrays, write_whole
+from nmt.run import Run, load_arrays
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,38 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.attention import Tensor
-from nmt.search.likeliest import top_k
+from nmt.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD
 
 State = Any
 """A structure of tensors, batch first, that the step function owns; search only reorders it."""
 
-Step = Callable[..., tuple[Tensor, State, Tensor]]
-"""(last pieces [rows], state, *fixed) -> (log-probabilities of the next piece [rows, vocabulary], state, record).
+IMPOSSIBLE = -1e30
+"""Log-probability of what cannot be; finite, so that sums of it stay numbers."""
+
+SPARE = 3
+"""How many more of the likeliest are looked at than wanted, where they are rounded."""
+
+
+class Distribution(NamedTuple):
+    """What comes next, by the model alone, a row a hypothesis."""
+
+    log_probabilities: Tensor
+    """Of all pieces, float32 [rows, vocabulary]."""
+    sharp: Callable[[Tensor], Tensor] | None = None
+    """Those of some pieces, int32 [rows, any], the likeliest among them, more exactly: float32 [rows, any]. None: they
+    are exact."""
+    never: tuple[int, ...] = ()
+    """Pieces that cannot come."""
+
+
+Step = Callable[..., tuple[Distribution, State, Tensor]]
+"""(last pieces [rows], state, *fixed) -> (distribution of the next piece, state, record).
 
 What is fixed, [rows, ...], is the same at every step of a sentence. The record, [rows, width] of any width, is kept for
 each step of each hypothesis (attention weights, for instance).
 """
-
-IMPOSSIBLE = -1e30
-"""Log-probability of what cannot be; finite, so that sums of it stay numbers."""
 
 
 class Beam(NamedTuple):
@@ -69,8 +85,57 @@ class Found(NamedTuple):
     """int32 [batch, slots]."""
 
 
-Choose = Callable[[Beam, Tensor], tuple[Tensor, Tensor]]
-"""(beam, log-probabilities of the next piece [batch, slots, vocabulary]) -> (parents, pieces), int32 [batch, slots].
+@dataclass(frozen=True)
+class Continuations:
+    """What may come next behind each hypothesis that the step function was asked about; behind others that of one of
+    them, which goes nowhere.
+
+    Args:
+        said: the step function's distributions, [rows, vocabulary], what guides forbid made impossible.
+        row_of_slot: which row is a slot's, int32 [batch, slots].
+    """
+
+    said: Distribution
+    row_of_slot: Tensor
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of pieces."""
+        return self.said.log_probabilities.shape[-1]
+
+    def likeliest(self, count: int) -> tuple[Tensor, Tensor]:
+        """The greatest log-probabilities of each hypothesis and their pieces, int32, both [batch, slots, count]."""
+        # What never comes is struck out of these few, not out of all pieces.
+        spare = len(self.said.never) + (SPARE if self.said.sharp else 0)
+        values, pieces = top_k(self.said.log_probabilities, min(count + spare, self.vocabulary))
+        possible = ops.logical_and(values > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
+        values = self.said.sharp(pieces) if self.said.sharp else values
+        values, order = ops.top_k(ops.where(possible, values, IMPOSSIBLE), count)
+        pieces = ops.take_along_axis(pieces, ops.cast(order, "int32"), axis=-1)
+        # Only now for all slots, of which there are more than rows.
+        return ops.take(values, self.row_of_slot, axis=0), ops.take(pieces, self.row_of_slot, axis=0)
+
+    def of(self, parents: Tensor, pieces: Tensor) -> Tensor:
+        """The log-probabilities of pieces behind slots, float32 as these are, int32 [batch, any]."""
+        cells = ops.take_along_axis(self.row_of_slot, parents, axis=1) * self.vocabulary + pieces
+        values = ops.take(ops.reshape(self.said.log_probabilities, (-1,)), cells)
+        return ops.where(self._never(pieces), IMPOSSIBLE, values)
+
+    def everything(self) -> Tensor:
+        """The log-probabilities of all pieces, float32 [batch, slots, vocabulary]."""
+        never = self._never(ops.arange(self.vocabulary))
+        return ops.take(ops.where(never, IMPOSSIBLE, self.said.log_probabilities), self.row_of_slot, axis=0)
+
+    def _never(self, pieces: Tensor) -> Tensor:
+        found = ops.zeros_like(pieces, dtype="bool")
+        for piece in self.said.never:
+            found = ops.logical_or(found, pieces == piece)
+        return found
+
+
+Choose = Callable[[Beam, Continuations], tuple[Tensor, Tensor, Tensor]]
+"""(beam, continuations of its hypotheses) -> (parents, pieces, their log-probabilities), int32, int32 and float32
+[batch, slots].
 
 The first live-width of them, in order, go on: slot `parents` with `pieces` after it, where that is not `NOTHING`.
 """
@@ -96,24 +161,27 @@ class Guide:
         return progress
 
 
-def best_continuations(beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
+def best_continuations(beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor, Tensor]:
     """Beam search's choice: the most probable continuations of all live hypotheses together."""
     return ranked_continuations(beam, continuations, 0.0)
 
 
-def ranked_continuations(beam: Beam, continuations: Tensor, diversity: float) -> tuple[Tensor, Tensor]:
+def ranked_continuations(beam: Beam, continuations: Continuations, diversity: float) -> tuple[Tensor, Tensor, Tensor]:
     """The most probable continuations, where the k-th best of one hypothesis pays k times `diversity` in the choice,
     and in nothing else, so that siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8)."""
-    slots, vocabulary = beam.finished.shape[1], continuations.shape[-1]
-    kept = min(slots, vocabulary)
-    values, pieces = top_k(continuations, kept)  # [batch, slots, kept]: no other can be among the best
+    slots = beam.finished.shape[1]
+    kept = min(slots, continuations.vocabulary)
+    values, pieces = continuations.likeliest(kept)  # no other can be among the best
     totals = beam.log_probabilities[:, :, None] + values
     if diversity:
         totals = totals - diversity * ops.arange(kept, dtype="float32")
     totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
     _, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
-    pieces = ops.take_along_axis(ops.reshape(pieces, (-1, slots * kept)), flat, axis=1)
-    return ops.cast(flat // kept, "int32"), ops.cast(pieces, "int32")
+    flat = ops.cast(flat, "int32")
+    pieces, values = (
+        ops.take_along_axis(ops.reshape(each, (-1, slots * kept)), flat, axis=1) for each in (pieces, values)
+    )
+    return flat // kept, pieces, values
 
 
 @dataclass(frozen=True)
@@ -218,12 +286,8 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     good.
     """
     batch, slots = ops.shape(beam.finished)[0], how.slots
-    stepped, row_of_slot = _step_live(beam, step, fixed, running, how)
-    continuations, state, record = stepped
-    continuations = ops.take(continuations, row_of_slot, axis=0) if how.compact else continuations
-    continuations = ops.reshape(continuations, (batch, slots, continuations.shape[-1]))
-    continuations = _allowed(beam, continuations, how.guides)
-    parents, pieces = how.choose(beam, continuations)
+    continuations, state, record = _continuations(beam, step, fixed, running, how)
+    parents, pieces, values = how.choose(beam, continuations)
     live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
     # Slot k continues choice k while k is under the live width; the finished stay where they are, behind.
     place = ops.arange(slots, dtype="int32")[None, :]
@@ -231,9 +295,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     empty = ops.logical_and(continued, pieces == NOTHING)
     parents = ops.where(continued, parents, place)
     pieces = ops.where(ops.logical_or(empty, ops.logical_not(continued)), PAD, pieces)
-    flat = ops.reshape(continuations, (batch, -1))
-    paid = ops.take_along_axis(flat, parents * continuations.shape[-1] + pieces, axis=1)
-    paid = ops.where(empty, IMPOSSIBLE, ops.where(continued, paid, 0.0))
+    paid = ops.where(empty, IMPOSSIBLE, ops.where(continued, values, 0.0))
     log_probabilities = ops.maximum(take_slots(beam.log_probabilities, parents) + paid, IMPOSSIBLE)
     # A slot that no hypothesis fills cannot end: it waits for one.
     ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
@@ -243,8 +305,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
-    rows = ops.reshape(ops.arange(batch, dtype="int32")[:, None] * slots + parents, (-1,))
-    rows = ops.take(row_of_slot, rows, axis=0)
+    rows = ops.reshape(ops.take_along_axis(continuations.row_of_slot, parents, axis=1), (-1,))
     record = ops.reshape(ops.take(record, rows, axis=0), (batch, slots, ops.shape(record)[-1]))
     return Beam(
         time=beam.time + 1,
@@ -259,36 +320,35 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     )
 
 
-def _step_live(
+def _continuations(
     beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, how: Search
-) -> tuple[tuple[Tensor, State, Tensor], Tensor]:
-    """What the step function gives, and for each slot the row of it that is the slot's, int32 [batch * slots]; where a
-    slot is not live it is some row, and what is there goes nowhere."""
+) -> tuple[Continuations, State, Tensor]:
+    """What the step function says of live hypotheses, those that guides let through; state and record of its rows."""
     slots = ops.arange(ops.shape(beam.tokens)[0] * how.slots, dtype="int32")
-    if not how.compact:
-        return step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots)), slots
-    live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
-    live = ops.reshape(live, (-1,))
-    rows = ops.cast(ops.nonzero(live)[0], "int32")
-    state = tree.map_structure(lambda values: ops.take(values, rows, axis=0), beam.state)
-    read = tree.map_structure(lambda values: ops.take(values, rows // how.slots, axis=0), fixed)
-    row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-    return step(ops.take(_last_pieces(beam), rows, axis=0), state, *read), row_of_slot
+    if how.compact:
+        live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
+        live = ops.reshape(live, (-1,))
+        slots = ops.cast(ops.nonzero(live)[0], "int32")
+        row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
+        state = tree.map_structure(lambda values: ops.take(values, slots, axis=0), beam.state)
+        read = tree.map_structure(lambda values: ops.take(values, slots // how.slots, axis=0), fixed)
+        said, state, record = step(ops.take(_last_pieces(beam), slots, axis=0), state, *read)
+    else:
+        row_of_slot = slots
+        said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
+    if how.guides:
+        vocabulary = said.log_probabilities.shape[-1]
+        banned = ops.zeros((*ops.shape(beam.finished), vocabulary), "bool")
+        for guide in how.guides:
+            banned = guide.forbid(beam, banned)
+        banned = ops.take(ops.reshape(banned, (-1, vocabulary)), slots, axis=0)
+        said = said._replace(log_probabilities=ops.where(banned, IMPOSSIBLE, said.log_probabilities))
+    return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 
 
 def _last_pieces(beam: Beam) -> Tensor:
     previous = ops.take(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
-
-
-def _allowed(beam: Beam, continuations: Tensor, guides: tuple[Guide, ...]) -> Tensor:
-    """The log-probabilities with those of the pieces that may not come next made impossible."""
-    if not guides:
-        return continuations
-    banned = ops.zeros_like(continuations, dtype="bool")
-    for guide in guides:
-        banned = guide.forbid(beam, banned)
-    return ops.where(banned, IMPOSSIBLE, continuations)
 
 
 def _advance(beam: Beam, parents: Tensor, pieces: Tensor, guides: tuple[Guide, ...]) -> State:

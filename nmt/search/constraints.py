@@ -8,8 +8,7 @@ from typing import NamedTuple
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Guide, take_slots
-from nmt.search.likeliest import top_k
+from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Continuations, Guide, take_slots
 from nmt.search.restrictions import among
 from nmt.tokenizer import EOS, PAD
 
@@ -124,15 +123,13 @@ class BankedContinuations:
 
     constraints: Constraints
 
-    def __call__(self, beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor, Tensor]:
         slots = beam.finished.shape[1]
         parents, pieces = self._candidates(beam, continuations)  # [batch, candidates]
-        vocabulary = continuations.shape[-1]
-        flat = ops.reshape(continuations, (ops.shape(continuations)[0], -1))
-        values = ops.take_along_axis(flat, parents * vocabulary + pieces, axis=1)
+        values = continuations.of(parents, pieces)
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
-        possible = possible & ops.logical_not(_seen_before(parents * vocabulary + pieces))
+        possible = possible & ops.logical_not(_seen_before(parents * continuations.vocabulary + pieces))
         progress = _progress(beam)
         of_parents = Progress(*(take_slots(values, parents) for values in progress))
         missing = self.constraints.missing(self.constraints.advance(of_parents, pieces))
@@ -140,16 +137,15 @@ class BankedContinuations:
         key = ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32")
         _, order = ops.top_k(ops.where(possible, -key, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NOTHING)
-        return ops.take_along_axis(parents, order, axis=1), ops.take_along_axis(pieces, order, axis=1)
+        parents, pieces, values = (ops.take_along_axis(each, order, axis=1) for each in (parents, pieces, values))
+        return parents, pieces, values
 
-    def _candidates(self, beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
-        slots, vocabulary = beam.finished.shape[1], continuations.shape[-1]
-        kept = min(slots, vocabulary)
-        batch = ops.shape(continuations)[0]
+    def _candidates(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor]:
+        batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
         # The best `slots` of each hypothesis hold the best of all together, and the best of each.
-        _, likeliest = top_k(continuations, kept)
+        _, likeliest = continuations.likeliest(min(slots, continuations.vocabulary))
         wanted = self.constraints.next_pieces(_progress(beam))
-        pieces = ops.concatenate([ops.cast(likeliest, "int32"), wanted], axis=-1)  # [batch, slots, kept + phrases]
+        pieces = ops.concatenate([likeliest, wanted], axis=-1)  # [batch, slots, kept + phrases]
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))
         return ops.reshape(parents, (batch, -1)), ops.reshape(pieces, (batch, -1))
 

@@ -8,7 +8,7 @@ from keras import ops
 
 from nmt.attention import Tensor
 from nmt.noise import gumbel
-from nmt.search.beam import IMPOSSIBLE, Beam
+from nmt.search.beam import IMPOSSIBLE, Beam, Continuations
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,15 @@ class Sampling:
     top_k: int = 0
     top_p: float = 1.0
 
-    def __call__(self, beam: Beam, continuations: Tensor) -> tuple[Tensor, Tensor]:
-        batch, slots, vocabulary = ops.shape(continuations)[0], continuations.shape[1], continuations.shape[2]
-        kept = truncated(continuations / self.temperature, self.top_k, self.top_p)
+    def __call__(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor, Tensor]:
+        batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
+        values = continuations.everything()
+        kept = truncated(values / self.temperature, self.top_k, self.top_p)
         # The argmax of log-probability + Gumbel noise is a draw from the distribution (Maddison et al. 2014).
-        noise = gumbel(self.numbers, beam.time, slots, vocabulary)
-        pieces = ops.argmax(kept + noise, axis=-1)
+        noise = gumbel(self.numbers, beam.time, slots, continuations.vocabulary)
+        pieces = ops.cast(ops.argmax(kept + noise, axis=-1), "int32")
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32"), (batch, slots))
-        return parents, ops.cast(pieces, "int32")
+        return parents, pieces, ops.take_along_axis(values, pieces[:, :, None], axis=2)[:, :, 0]
 
 
 def truncated(values: Tensor, top_k: int, top_p: float) -> Tensor:

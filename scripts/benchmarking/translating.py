@@ -45,6 +45,7 @@ class System:
         python: of the environment that has the program.
         model: directory of the model.
         directory: for the files that are needed to run it.
+        precision: of the products; ours alone has a choice.
     """
 
     name: str
@@ -52,12 +53,13 @@ class System:
     python: str
     model: Path
     directory: Path
+    precision: str = "float32"
 
     def command(self, beam: int, text: Path, output: Path) -> tuple[list[str], bool]:
         """The command line that translates a file, and whether it reads standard input and writes standard output."""
         if self.kind == "nmt":
             files = ["--input", str(text), "--output", str(output)]
-            search = ["--beam-size", str(beam), "--length-penalty", "1"]
+            search = ["--beam-size", str(beam), "--length-penalty", "1", "--precision", self.precision]
             return [self.python, "-m", "nmt", "translate", "--model", str(self.model), *files, *search], False
         if self.kind == "joeynmt":
             return [self.python, "-m", "joeynmt", "translate", str(self._joeynmt_settings(beam))], True
@@ -67,7 +69,7 @@ class System:
     def job(self, beam: int) -> dict[str, Any]:
         """What `worker.py` needs to load it."""
         if self.kind == "nmt":
-            return {"kind": "nmt", "model": str(self.model), "beam": beam}
+            return {"kind": "nmt", "model": str(self.model), "beam": beam, "precision": self.precision}
         if self.kind == "joeynmt":
             return {"kind": "joeynmt", "settings": str(self._joeynmt_settings(beam))}
         return {"kind": "marian", "options": self._marian_options(beam)}

@@ -113,18 +113,18 @@ def ratios(results: Results) -> list[str]:
     lines = []
     for theirs, slow in results.items():
         peer, search = theirs.split(", ", 1)
-        fast = results.get(f"nmt, {peer.lower()} sizes, {search}")
-        if fast is None or peer == "nmt":
-            continue
-        times = (
-            f"{spread(slow[kind], field)[1] / spread(fast[kind], field)[1]:.1f} times {what}"
-            for kind, field, what in (
-                ("inside", "batch_s", "inside"),
-                ("whole", "seconds", "the command"),
-                ("inside", "p50_s", "one at a time"),
+        for ours, fast in results.items():
+            if not (ours.startswith(f"nmt, {peer.lower()} sizes, ") and ours.endswith(f", {search}")):
+                continue
+            times = (
+                f"{spread(slow[kind], field)[1] / spread(fast[kind], field)[1]:.1f} times {what}"
+                for kind, field, what in (
+                    ("inside", "batch_s", "inside"),
+                    ("whole", "seconds", "the command"),
+                    ("inside", "p50_s", "one at a time"),
+                )
             )
-        )
-        lines.append(f"* nmt at {peer}'s sizes against {peer}, {search}, speed: {', '.join(times)}")
+            lines.append(f"* {ours}, against {peer}, speed: {', '.join(times)}")
     return ["", *lines] if lines else []
 
 

@@ -24,14 +24,15 @@ class Nmt:
     Args:
         model: run directory.
         beam: hypotheses.
+        precision: of the products.
     """
 
-    def __init__(self, model: str, beam: int, **_: Any) -> None:
+    def __init__(self, model: str, beam: int, precision: str, **_: Any) -> None:
         from dataclasses import replace
 
         import nmt
 
-        self._translator = nmt.Translator.load(model)
+        self._translator = nmt.Translator.load(model, precision=precision)
         self._search = replace(self._translator.config.search, beam_size=beam, length_penalty=1.0)
 
     def translate(self, sentences: list[str]) -> list[str]:

@@ -16,7 +16,8 @@ from hyperparameters.space import Space
 from nmt.comparison import shared_cores
 from nmt.config import ConfigError
 from nmt.errors import NmtError
-from nmt.run import Run, RunError, write_whole
+from nmt.files import write_whole
+from nmt.run import Run, RunError
 
 LOOK = 1.0
 """Seconds between two looks at how a trial goes."""

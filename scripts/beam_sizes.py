@@ -1,0 +1,189 @@
+"""What a wider beam buys: BLEU and speed of a trained model by beam size, and by the precision of its products.
+
+    python scripts/beam_sizes.py --model saved_models/multi30k-tok-en-de --tokenize none \\
+        --source data/multi30k/tok/val.en --reference data/multi30k/tok/val.de
+
+Every beam size translates all sentences in turn, as often as --repeats says; the first round warms up and is not
+counted. Prints the table, and writes table.md, points.csv and curve.png into --output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import shlex
+import statistics
+import sys
+import time
+from dataclasses import astuple, dataclass, fields, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarking.machine import describe
+
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+COLOURS = {"float32": "#4477aa", "mixed_bfloat16": "#ee6677", "mixed_float16": "#228833"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A beam size in a precision."""
+
+    precision: str
+    beam: int
+    bleu: float
+    words: float
+    """Of the translations, as a share of the references'."""
+    log_probability: float
+    """Of a translation, on average, in nats."""
+    slowest: float
+    """Sentences a second."""
+    speed: float
+    """Sentences a second, median."""
+    fastest: float
+    """Sentences a second."""
+
+
+def main() -> int:
+    """Exit code 2 and one line where the user can mend it."""
+    try:
+        arguments = parse()
+        points = measure(arguments)
+        text = f"{about()}\n\n{table(points)}\n"
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        (arguments.output / "table.md").write_text(text, encoding="utf-8")
+        with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([[field.name for field in fields(Point)], *map(astuple, points)])
+        from nmt import save_figure
+
+        save_figure(draw(points), arguments.output / "curve.png")
+    except (NmtError, OSError) as error:
+        print(f"beam_sizes.py: error: {error}", file=sys.stderr)
+        return 2
+    print(text, end="")
+    print(f"results: {arguments.output}/table.md, points.csv, curve.png", file=sys.stderr)
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="run directory written by nmt train")
+    parser.add_argument("--source", required=True, help="sentences to translate, a line each")
+    parser.add_argument("--reference", required=True, help="their translations")
+    parser.add_argument("--tokenize", default="13a", help="sacrebleu's tokenizer (default: %(default)s)")
+    parser.add_argument("--beams", nargs="+", type=int, default=[1, 2, 3, 5, 8, 12, 20])
+    parser.add_argument(
+        "--precision", nargs="+", choices=list(COLOURS), default=["float32"], help="default: %(default)s"
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=Path("saved_models/beam-sizes"))
+    arguments = parser.parse_args()
+    if min(*arguments.beams, arguments.repeats) < 1:
+        parser.error("--beams and --repeats are 1 or more")
+    return arguments
+
+
+def measure(arguments: argparse.Namespace) -> list[Point]:
+    """All beam sizes of all precisions, in turns."""
+    from nmt import Translator
+    from nmt.evaluation import bleu
+
+    sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
+    if len(sentences) != len(references) or not sentences:
+        counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"
+        raise NmtError(f"{counts}: expected as many references as sentences, and at least one")
+    words = sum(len(line.split()) for line in references)
+    cases = [(precision, beam) for precision in arguments.precision for beam in arguments.beams]
+    models = {name: Translator.load(arguments.model, precision=name) for name in arguments.precision}
+    speeds: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
+    found = {}
+    for repeat in range(arguments.repeats + 1):
+        for precision, beam in cases:
+            search = replace(models[precision].config.search, beam_size=beam)
+            begin = time.perf_counter()
+            found[precision, beam] = list(models[precision].translate(sentences, search))
+            seconds = time.perf_counter() - begin
+            if repeat:
+                speeds[precision, beam].append(len(sentences) / seconds)
+            print(f"round {repeat}/{arguments.repeats}  {precision}, beam {beam}: {seconds:.1f} s", file=sys.stderr)
+    return [
+        Point(
+            *case,
+            bleu([one.text for one in found[case]], references, arguments.tokenize).value,
+            sum(len(one.text.split()) for one in found[case]) / words,
+            statistics.mean(one.log_probability for one in found[case]),
+            min(values),
+            statistics.median(values),
+            max(values),
+        )
+        for case, values in speeds.items()
+    ]
+
+
+def table(points: list[Point]) -> str:
+    """Markdown, a row a point."""
+    rows = [
+        f"| {point.precision} | {point.beam} | {point.bleu:.2f} | {point.words:.3f} | {point.log_probability:.3f} | "
+        f"{point.speed:.0f} ({point.slowest:.0f} to {point.fastest:.0f}) |"
+        for point in points
+    ]
+    head = "| products | beam | BLEU | length, of the references' | log-probability | sentences a second |"
+    return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: |", *rows])
+
+
+def draw(points: list[Point]) -> Figure:
+    """BLEU against speed, a line a precision, each point with its beam size; the range of speeds as a bar."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    for precision, colour in COLOURS.items():
+        of = [point for point in points if point.precision == precision]
+        if not of:
+            continue
+        speeds = [point.speed for point in of]
+        ends = [[point.speed - point.slowest for point in of], [point.fastest - point.speed for point in of]]
+        heights = [point.bleu for point in of]
+        axes.errorbar(speeds, heights, xerr=ends, fmt="-o", ms=4, lw=1, color=colour, label=precision)
+        for point in of:
+            place = point.speed, point.bleu
+            axes.annotate(str(point.beam), place, (0, 5), textcoords="offset points", ha="center", color=colour)
+    axes.set_xscale("log")
+    ticks = [tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _near(tick, points)]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("sentences a second; at each point the beam size")
+    axes.set_ylabel("BLEU")
+    axes.margins(y=0.12)
+    axes.grid(color="#dddddd", linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _near(tick: float, points: list[Point]) -> bool:
+    speeds = [point.speed for point in points]
+    return min(speeds) / 2 <= tick <= max(speeds) * 2
+
+
+def about() -> str:
+    """One line: processor, versions, command."""
+    found = describe()
+    packages = ", ".join(f"{name} {version(name)}" for name in ("keras", "tensorflow"))
+    return (
+        f"{found['processor']}, {found['cores']} cores, {found['date']}, {packages}; "
+        f"`{shlex.join(['python', *sys.argv])}`"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

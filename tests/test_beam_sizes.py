@@ -1,0 +1,72 @@
+"""The script that measures what a wider beam buys."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+import beam_sizes
+
+import nmt
+from nmt.config import RunConfig
+
+
+class Copier:
+    """Says the first `beam_size` words of a sentence."""
+
+    config = RunConfig()
+
+    @classmethod
+    def load(cls, model, precision):
+        return cls()
+
+    def translate(self, sentences, search):
+        for sentence in sentences:
+            yield SimpleNamespace(text=" ".join(sentence.split()[: search.beam_size]), log_probability=-2.0)
+
+
+@pytest.fixture
+def measured(monkeypatch, tmp_path, write):
+    """Runs the script with more arguments; gives its exit code."""
+    monkeypatch.setattr(nmt, "Translator", Copier, raising=False)
+
+    def run(*more: str, reference: tuple[str, ...] = ("a b c d e f", "g h i j k l")) -> int:
+        files = ["--source", write("source", "a b c d e f", "g h i j k l"), "--reference", write("ref", *reference)]
+        arguments = ["--model", "run", *files, "--output", str(tmp_path / "found"), "--repeats", "2", *more]
+        monkeypatch.setattr(sys, "argv", ["beam_sizes.py", *arguments])
+        return beam_sizes.main()
+
+    return run
+
+
+def test_a_row_and_a_point_for_each_beam_of_each_precision(measured, tmp_path, capsys):
+    assert measured("--beams", "3", "6", "--precision", "float32", "mixed_bfloat16") == 0
+    with open(tmp_path / "found/points.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["precision"], row["beam"]) for row in rows] == [
+        ("float32", "3"),
+        ("float32", "6"),
+        ("mixed_bfloat16", "3"),
+        ("mixed_bfloat16", "6"),
+    ]
+    assert (float(rows[1]["bleu"]), float(rows[1]["words"])) == (pytest.approx(100), 1.0)
+    assert float(rows[0]["bleu"]) < 40 and float(rows[0]["words"]) == 0.5
+    assert all(0 < float(row["slowest"]) <= float(row["speed"]) <= float(row["fastest"]) for row in rows)
+    table = capsys.readouterr().out
+    assert "| mixed_bfloat16 | 6 | 100.00 | 1.000 | -2.000 | " in table
+    assert (tmp_path / "found/table.md").read_text(encoding="utf-8") == table
+    assert (tmp_path / "found/curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_mistakes_are_a_line_and_exit_code_2(measured, capsys):
+    assert measured(reference=("a",)) == 2
+    assert "source has 2 lines and" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        measured("--beams", "0")
+    assert "--beams and --repeats are 1 or more" in capsys.readouterr().err
