@@ -45,6 +45,11 @@ def dynamic_shapes() -> bool:
     return bool(keras.backend.backend() == "tensorflow")
 
 
+def rounds_products() -> bool:
+    """Whether a product in half precision is rounded just where the program says so; XLA may leave that out."""
+    return bool(keras.backend.backend() == "tensorflow")
+
+
 def set_determinism(seed: int, deterministic: bool) -> None:
     """Seeds Keras, NumPy and Python; `deterministic` asks TensorFlow for operations that repeat to the bit."""
     keras.utils.set_random_seed(seed)

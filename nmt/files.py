@@ -31,7 +31,8 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file under another name beside its place and moves it there: it is never half there."""
+    """Writes content that is at hand under another name beside its place and moves it there when it has reached the
+    disk: it is never half there, even if the machine stops. One process writes to a place at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
     with open(temporary, "wb") as file:

@@ -15,7 +15,7 @@ from keras import ops
 from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.engine import compile_function, dynamic_shapes
+from nmt.engine import compile_function, dynamic_shapes, rounds_products
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
@@ -195,13 +195,13 @@ class Inference:
         together = averaged(alone, self.averaging)
 
         def sharp(pieces: Any) -> Any:
-            old = [ops.take_along_axis(values, pieces, axis=1) for values in (*alone, together)]
             lost = [model.rounded_off(readout, pieces) for model, readout in zip(self.models, readouts, strict=True)]
             if self.averaging == "log_probability":
-                return _shifted(old[-1], _mean(lost))
-            return averaged([_shifted(*pair) for pair in zip(old[:-1], lost, strict=True)], self.averaging)
+                return _shifted(together, pieces, _mean(lost))
+            shifted = [_shifted(values, pieces, taken) for values, taken in zip(alone, lost, strict=True)]
+            return averaged(shifted, self.averaging)
 
-        rounded = self.models[0].compute_dtype != "float32"
+        rounded = rounds_products() and any(model.compute_dtype != "float32" for model in self.models)
         said = search.Distribution(together, sharp if rounded else None, never=(PAD, BOS))
         return said, states, _mean([state.weights for state in states])
 
@@ -311,18 +311,20 @@ class Inference:
         return self._of_targets(logits, target_out)
 
 
-def _shifted(log_probabilities: Any, lost: Any) -> Any:
-    """Log-probabilities of a few pieces, the likeliest among them, as if rounding had taken nothing from their logits.
+def _shifted(log_probabilities: Any, pieces: Any, lost: Any) -> Any:
+    """Log-probabilities of a few pieces as if rounding had taken nothing from their logits; exact where hardly any
+    probability is left for others.
 
     Rounding puts likely pieces that are close in the wrong order, which costs BLEU; that factors are rounded does not.
 
     Args:
-        log_probabilities: from rounded logits, float32 [rows, pieces].
+        log_probabilities: of all pieces, from rounded logits, float32 [rows, vocabulary].
+        pieces: int32 [rows, any].
         lost: `Seq2Seq.rounded_off` of these pieces.
     """
+    old = ops.take_along_axis(log_probabilities, pieces, axis=1)
     # What these gain is added to the sum over all.
-    gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)
-    return log_probabilities + lost - ops.log1p(gained)
+    return old + lost - ops.log1p(ops.sum(ops.exp(old) * ops.expm1(lost), axis=-1, keepdims=True))
 
 
 def _mean(values: Sequence[Any]) -> Any:

@@ -99,9 +99,10 @@ class Seq2Seq(keras.Model):
 
     def rounded_off(self, readout: Tensor, pieces: Tensor) -> Tensor:
         """What rounding to the compute type took from `logits`: read-out [rows, readout] and pieces, integer [rows,
-        any] -> float32 [rows, any]."""
+        any] -> float32 [rows, any]. A sum half-way between two numbers may have become the other one."""
         kernel = ops.cast(ops.take(self.output_weights(), pieces, axis=0), self.compute_dtype)
-        products = ops.cast(readout, "float32")[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
+        readout = ops.cast(ops.cast(readout, self.compute_dtype), "float32")
+        products = readout[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
         sums = ops.sum(products, axis=-1)
         return sums - ops.cast(ops.cast(sums, self.compute_dtype), "float32")
 

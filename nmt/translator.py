@@ -92,7 +92,7 @@ class Translator:
             others: more runs with the same vocabularies.
             averaging: of the runs' distributions at each step.
             checkpoints: not the best weights but the mean of those of this many newest checkpoints; 0: the best.
-            precision: of the matrix products. Weights are kept in it, so that no step converts them.
+            precision: of the matrix products. What they multiply by is kept in it, so that no step converts it.
 
         Raises:
             RunError: a directory that is not a trained run, vocabularies that differ, or too few checkpoints.
@@ -104,13 +104,9 @@ class Translator:
                     f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
                     "train both on the same text with the same vocabulary settings"
                 )
-        models = [_model(run, checkpoints, decide_precision(precision)) for run in runs]
+        decided = decide_precision(precision)
+        models = [_model(run, checkpoints, decided) for run in runs]
         return cls(runs[0], *models, averaging=averaging)
-
-    @property
-    def precision(self) -> str:
-        """The type that products are formed in, as it was decided."""
-        return str(self._inference.models[0].compute_dtype)
 
     @property
     def fingerprint(self) -> str:
@@ -122,8 +118,9 @@ class Translator:
         return digest.hexdigest()
 
     def embeddings(self, side: Literal["source", "target"]) -> np.ndarray:
-        """The embeddings of a side's pieces as they were trained, float32 [pieces, width], before the model multiplies
-        them by sqrt(width); both sides' are the same where all are tied. Of an ensemble, its first model's."""
+        """The embeddings of a side's pieces as they were trained (rounded, where they were loaded in half precision),
+        float32 [pieces, width], before the model multiplies them by sqrt(width); both sides' are the same where all are
+        tied. Of an ensemble, its first model's."""
         model = self._inference.models[0]
         layer = model.source_embedding if side == "source" else model.target_embedding
         return np.array(convert_to_numpy(layer.embeddings), np.float32)
@@ -284,6 +281,7 @@ class Translator:
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     # Dropout and its rates do not matter here, and neither does the precision of training.
+    # Nothing is trained here: weights need no more digits than products take.
     model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
     model.build()
     if checkpoints:

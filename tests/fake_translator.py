@@ -46,7 +46,7 @@ class Translator:
     searches: list[SearchConfig | None] = []
     linkings: list[Linking] = []
 
-    fingerprint, precision = "fake", "float32"
+    fingerprint = "fake"
     interrupts = True
     loaded: list[tuple[tuple[str | Path, ...], dict[str, Any]]] = []
 

@@ -252,7 +252,7 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert main([*command, "--resume"]) == 130
     assert "going on behind line 8" in capsys.readouterr().err
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
-    assert "made from another model, input or search" in capsys.readouterr().err
+    assert "made from another model, input, search or precision" in capsys.readouterr().err
     fake_translator.Translator.interrupts = False
     try:
         assert main([*command, "--resume"]) == 0
@@ -350,6 +350,27 @@ def test_several_models_are_an_ensemble(model, write):
     assert main([*command, "--input", write("in", "a")]) == 0
     how = {"averaging": "log_probability", "checkpoints": 2, "precision": "auto"}
     assert fake_translator.Translator.loaded == [((model, model), how)]
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "expected"),
+    [
+        (["translate", "--input", "a"], [], "auto"),
+        (["translate", "--input", "a"], ["--precision", "float32"], "float32"),
+        (["distil", "--source", "a", "--target", "a", "--output-source", "b", "--output-target", "c"], [], "auto"),
+        (["evaluate", "--source", "a", "--reference", "a"], [], "float32"),
+        (["score", "--source", "a", "--target", "a"], [], "float32"),
+        (["score", "--source", "a", "--target", "a"], ["--precision", "auto"], "auto"),
+    ],
+)
+def test_what_translates_takes_the_fastest_precision_and_what_measures_float32(
+    model, write, tmp_path, monkeypatch, command, given, expected
+):
+    write("a", "a b")
+    monkeypatch.chdir(tmp_path)
+    fake_translator.Translator.loaded.clear()
+    assert main([command[0], "--model", model, *command[1:], *given]) == 0
+    assert fake_translator.Translator.loaded[0][1]["precision"] == expected
 
 
 def test_every_field_of_the_search_is_a_flag_with_its_help(model, write):

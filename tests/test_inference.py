@@ -93,12 +93,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("half", ["bfloat16", "float16"])
 def test_weights_in_half_precision_translate_as_weights_that_are_rounded_at_each_step(
-    make_model: Callable, changes: dict[str, Any]
+    make_model: Callable, changes: dict[str, Any], half: str
 ) -> None:
-    one, two = (make_model(dtype=dtype, **changes) for dtype in ("mixed_bfloat16", "bfloat16"))
-    types = [keras.backend.standardize_dtype(model.output_weights().dtype) for model in (one, two)]
-    assert types == ["float32", "bfloat16"]
+    one, two = (make_model(dtype=dtype, **changes) for dtype in (f"mixed_{half}", half))
+    kernels = [v for v in two.decoder.trainable_variables if v.name.endswith("kernel") and v.shape[-1] > 1]
+    assert {v.dtype for v in (*kernels, two.target_embedding.embeddings)} == {half}
     for first, second in zip(
         Inference(one).translate(SOURCES, BEAM), Inference(two).translate(SOURCES, BEAM), strict=True
     ):
@@ -134,10 +135,13 @@ def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) 
     model = make_model(seed=1)
     model.output_bias.assign(np.where(np.isin(np.arange(12), [PAD, BOS]), 20.0, 0.0))
     engine = Inference(model)
-    for config in (GREEDY, BEAM):
+    for config in (GREEDY, BEAM, SearchConfig(method="sample")):
         for hypothesis in engine.translate(SOURCES, config):
             assert not {PAD, BOS} & set(hypothesis.ids)
             assert hypothesis.log_probability < -10 * len(hypothesis.weights)
+    demands = [Demand(phrases=[[5, 7]])] * len(SOURCES)
+    for (hypothesis,) in engine.find(SOURCES, BEAM, demands=demands):
+        assert not {PAD, BOS} & set(hypothesis.ids)
 
 
 def test_a_beam_scores_above_greedy_search(engine: Inference) -> None:

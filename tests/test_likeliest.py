@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from nmt.likeliest import top_k
+from nmt.search.likeliest import top_k
 
 
 @pytest.mark.parametrize("shape", [(8000,), (3, 8000), (2, 3, 4000), (2, 7919), (1, 64)])

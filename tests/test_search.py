@@ -95,9 +95,9 @@ def test_of_the_likeliest_the_sharper_numbers_decide() -> None:
         said, state, record = markov(last, table)
         return said._replace(sharp=lambda pieces: ops.take(sharper, pieces), never=(C,)), state, record
 
-    for slots, best in ((1, [B, EOS]), (3, [B, EOS])):
+    for slots in (1, 3):
         found = run(table, [3], slots, step=step)
-        assert pieces(found) == best
+        assert pieces(found) == [B, EOS]
         np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.3, rtol=1e-5)
     assert pieces(found, slot=1) == [A, EOS]
 

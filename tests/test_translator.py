@@ -49,6 +49,16 @@ def test_readme_example(directory):
         assert translation.alignment.pharaoh() == copy_task.links(translation.source)
 
 
+def test_in_half_precision_it_translates_as_well(directory, translator):
+    """It has learned to be sure: what rounding does to numbers does little to its words."""
+    half = Translator.load(directory, precision="mixed_bfloat16")
+    assert half.fingerprint != translator.fingerprint
+    found = [
+        one.text == two.text for one, two in zip(*(t.translate(SENTENCES) for t in (translator, half)), strict=True)
+    ]
+    assert sum(found) >= 0.9 * len(found)
+
+
 def test_each_sentence_gets_its_own_translation_in_order(translator):
     translations = list(translator.translate(SENTENCES))
     assert [t.source for t in translations] == SENTENCES

@@ -34,7 +34,7 @@ def _parser() -> Parser:
     _add_translate(_command(commands, "translate", "translate text line by line", precision="auto"))
     _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
-    _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate", precision="auto"))
+    _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
@@ -87,7 +87,7 @@ def _command(
         "--precision",
         choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
         default=precision,
-        help=f"of the matrix products; auto: the fastest of this machine (default: {precision})",
+        help=f"of the matrix products; auto: what this machine multiplies fastest (default: {precision})",
     )
     return parser
 

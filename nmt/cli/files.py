@@ -142,8 +142,8 @@ class Growing:
         """
         if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
             raise NmtError(
-                f"{self._places[0]}: what is there was made from another model, input or search: repeat that command, "
-                f"or delete {self._parts[0]} to begin anew"
+                f"{self._places[0]}: what is there was made from another model, input, search or precision: repeat "
+                f"that command, or delete {self._parts[0]} to begin anew"
             )
         self._about.write_text(identity, encoding="utf-8")
         try:

@@ -190,8 +190,8 @@ def identity(
     """
     contents = [_digest(name) if name else "" for name in files]
     how = {name: getattr(arguments, name) for name in ("averaging", *ways)} | {"search": to_dict(search)}
-    decided = [translator.fingerprint, translator.precision, contents, how]
-    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
+    # The fingerprint is of the weights in their precision.
+    return hashlib.sha256(json.dumps([translator.fingerprint, contents, how]).encode()).hexdigest()
 
 
 def _digest(path: str) -> str:

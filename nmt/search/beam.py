@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.attention import Tensor
-from nmt.likeliest import top_k
+from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD
 
@@ -24,13 +24,13 @@ SPARE = 3
 
 
 class Distribution(NamedTuple):
-    """What comes next, by the model alone, a row a hypothesis."""
+    """What comes next, a row a hypothesis."""
 
     log_probabilities: Tensor
     """Of all pieces, float32 [rows, vocabulary]."""
     sharp: Callable[[Tensor], Tensor] | None = None
-    """Those of some pieces, int32 [rows, any], the likeliest among them, more exactly: float32 [rows, any]. None: they
-    are exact."""
+    """Those of some pieces, int32 [rows, any], more exactly: float32 [rows, any]. The likeliest should be among them.
+    None: all are exact."""
     never: tuple[int, ...] = ()
     """Pieces that cannot come."""
 
@@ -87,8 +87,8 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Continuations:
-    """What may come next behind each hypothesis that the step function was asked about; behind others that of one of
-    them, which goes nowhere.
+    """What may come next behind each slot. Slots that the step function was not asked about share some row, which is
+    never used.
 
     Args:
         said: the step function's distributions, [rows, vocabulary], what guides forbid made impossible.
@@ -171,7 +171,7 @@ def ranked_continuations(beam: Beam, continuations: Continuations, diversity: fl
     and in nothing else, so that siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8)."""
     slots = beam.finished.shape[1]
     kept = min(slots, continuations.vocabulary)
-    values, pieces = continuations.likeliest(kept)  # no other can be among the best
+    values, pieces = continuations.likeliest(kept)  # all others stand behind these
     totals = beam.log_probabilities[:, :, None] + values
     if diversity:
         totals = totals - diversity * ops.arange(kept, dtype="float32")
@@ -324,24 +324,24 @@ def _continuations(
     beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, how: Search
 ) -> tuple[Continuations, State, Tensor]:
     """What the step function says of live hypotheses, those that guides let through; state and record of its rows."""
-    slots = ops.arange(ops.shape(beam.tokens)[0] * how.slots, dtype="int32")
+    asked = ops.arange(ops.shape(beam.tokens)[0] * how.slots, dtype="int32")  # slots
     if how.compact:
         live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
         live = ops.reshape(live, (-1,))
-        slots = ops.cast(ops.nonzero(live)[0], "int32")
+        asked = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = tree.map_structure(lambda values: ops.take(values, slots, axis=0), beam.state)
-        read = tree.map_structure(lambda values: ops.take(values, slots // how.slots, axis=0), fixed)
-        said, state, record = step(ops.take(_last_pieces(beam), slots, axis=0), state, *read)
+        state = tree.map_structure(lambda values: ops.take(values, asked, axis=0), beam.state)
+        read = tree.map_structure(lambda values: ops.take(values, asked // how.slots, axis=0), fixed)
+        said, state, record = step(ops.take(_last_pieces(beam), asked, axis=0), state, *read)
     else:
-        row_of_slot = slots
+        row_of_slot = asked
         said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
     if how.guides:
         vocabulary = said.log_probabilities.shape[-1]
         banned = ops.zeros((*ops.shape(beam.finished), vocabulary), "bool")
         for guide in how.guides:
             banned = guide.forbid(beam, banned)
-        banned = ops.take(ops.reshape(banned, (-1, vocabulary)), slots, axis=0)
+        banned = ops.take(ops.reshape(banned, (-1, vocabulary)), asked, axis=0)
         said = said._replace(log_probabilities=ops.where(banned, IMPOSSIBLE, said.log_probabilities))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 
