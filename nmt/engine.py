@@ -24,20 +24,34 @@ class EngineError(NmtError):
 
 
 def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of tensors as one compiled program; on TensorFlow one trace serves every shape.
-
-    All arguments are arrays or tensors.
-    """
+    """`function` of arrays or tensors as one compiled program; on TensorFlow one trace serves every shape, so the
+    function finds no axis known."""
     if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
-        return tf.function(function, reduce_retracing=True, autograph=False)
+        return _traced_once(function)
     if keras.backend.backend() == "jax":
         import jax
 
         return jax.jit(function)
     raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
+
+
+def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A TensorFlow function that is traced for any shape before it first runs. Left alone, TensorFlow traces the first
+    arguments as they are and the second anew, a second or more each for a search."""
+    import tensorflow as tf
+
+    # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
+    compiled = tf.function(function, reduce_retracing=True, autograph=False)
+
+    def of_any_shape(values: Any) -> Any:
+        return tf.TensorSpec([None] * len(values.shape), values.dtype)
+
+    def call(*arguments: Any) -> Any:
+        if not compiled.experimental_get_tracing_count():
+            compiled.get_concrete_function(*tf.nest.map_structure(of_any_shape, arguments))
+        return compiled(*arguments)
+
+    return call
 
 
 def dynamic_shapes() -> bool:

@@ -223,7 +223,7 @@ def test_precision_without_processor_flags_is_float32(monkeypatch: pytest.Monkey
     assert engine.decide_precision("auto") == "float32"
 
 
-def test_few_traces_serve_all_shapes() -> None:
+def test_one_trace_serves_all_shapes() -> None:
     traces = []
 
     def double(values: Any, other: Any) -> Any:
@@ -235,7 +235,7 @@ def test_few_traces_serve_all_shapes() -> None:
     for rows, columns in random.integers(1, 30, (20, 2)):
         array = random.normal(size=(rows, columns)).astype(np.float32)
         np.testing.assert_allclose(compiled(array, array[0]), 2 * array + array[0].sum(), rtol=1e-4, atol=1e-4)
-    assert len(traces) <= 3
+    assert len(traces) == 1
 
 
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,11 @@ class Tiny(NamedTuple):
     def of(self, rows: list[int]) -> Tiny:
         return Tiny(*(values[rows] for values in self))
 
+    def of_vocabulary(self, size: int) -> Tiny:
+        """The same, its axes known but for the first: a compiled program knows none of its arguments'."""
+        shapes = (-1, 3), (-1, 3, 3), (-1, size, 3), (-1, 3, size)
+        return Tiny(*(ops.reshape(values, shape) for values, shape in zip(self, shapes, strict=True)))
+
 
 def tiny_step(last: Any, tiny: Tiny) -> tuple[Any, Tiny, Any]:
     embedded = ops.take_along_axis(tiny.embedding, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
@@ -258,16 +263,16 @@ def exhaustive(tiny: Tiny, row: int, limit: int) -> list[Path]:
 
 
 @functools.cache
-def compiled(slots: int, longest: int) -> Callable[..., Any]:
-    return compile_function(
-        lambda tiny, limits, alpha: search.search(
-            tiny_step, tiny, limits, longest, 3, search.Search(slots, ranking=search.Ranking(alpha))
-        )
-    )
+def compiled(slots: int, longest: int, vocabulary: int) -> Callable[..., Any]:
+    def run(tiny: Tiny, limits: Any, alpha: Any) -> search.Found:
+        how = search.Search(slots, ranking=search.Ranking(alpha))
+        return search.search(tiny_step, tiny.of_vocabulary(vocabulary), limits, longest, 3, how)
+
+    return compile_function(run)
 
 
 def search_tiny(tiny: Tiny, limits: list[int], slots: int, alpha: float, longest: int) -> search.Found:
-    found = compiled(slots, longest)(tiny, np.array(limits, np.int32), np.float32(alpha))
+    found = compiled(slots, longest, tiny.embedding.shape[1])(tiny, np.array(limits, np.int32), np.float32(alpha))
     return search.Found(*map(ops.convert_to_numpy, found))
 
 

@@ -44,7 +44,7 @@ def compiled(rule: str, slots: int, vocabulary: int) -> Callable[..., Any]:
             "power": lambda: search.Search(slots, ranking=search.Ranking(0.7, "power")),
             "phrases": lambda: constrained(slots, extra, limits, vocabulary),
         }[rule]()
-        return search.search(tiny_step, tiny, limits, LIMIT, 3, how)
+        return search.search(tiny_step, tiny.of_vocabulary(vocabulary), limits, LIMIT, 3, how)
 
     return compile_function(run)
 
@@ -54,7 +54,10 @@ def constrained(slots: int, phrases: Any, limits: Any, vocabulary: int) -> searc
     return search.Search(slots, search.BankedContinuations(constraints), (constraints,))
 
 
-def find(rule: str, tiny: Tiny, slots: int, extra: Any = 0, limit: int = LIMIT) -> search.Found:
+NO_MORE = np.int32(0)
+
+
+def find(rule: str, tiny: Tiny, slots: int, extra: Any = NO_MORE, limit: int = LIMIT) -> search.Found:
     limits = np.full(len(tiny.hidden), limit, np.int32)
     found = compiled(rule, slots, tiny.embedding.shape[1])(tiny, limits, extra)
     return search.Found(*map(ops.convert_to_numpy, found))
