@@ -17,11 +17,11 @@ import statistics
 import sys
 import time
 from dataclasses import astuple, dataclass, fields, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarking.machine import describe
+from benchmarking.report import headline, in_range
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -58,7 +58,7 @@ def main() -> int:
     try:
         arguments = parse()
         points = measure(arguments)
-        text = f"{about()}\n\n{table(points)}\n"
+        text = f"{headline(describe() | {'command': shlex.join(['python', *sys.argv])})}\n{table(points)}\n"
         arguments.output.mkdir(parents=True, exist_ok=True)
         (arguments.output / "table.md").write_text(text, encoding="utf-8")
         with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
@@ -133,7 +133,7 @@ def table(points: list[Point]) -> str:
     """Markdown, a row a point."""
     rows = [
         f"| {point.precision} | {point.beam} | {point.bleu:.2f} | {point.words:.3f} | {point.log_probability:.3f} | "
-        f"{point.speed:.0f} ({point.slowest:.0f} to {point.fastest:.0f}) |"
+        f"{in_range((point.slowest, point.speed, point.fastest), 0)} |"
         for point in points
     ]
     head = "| products | beam | BLEU | length, of the references' | log-probability | sentences a second |"
@@ -173,16 +173,6 @@ def draw(points: list[Point]) -> Figure:
 def _near(tick: float, points: list[Point]) -> bool:
     speeds = [point.speed for point in points]
     return min(speeds) / 2 <= tick <= max(speeds) * 2
-
-
-def about() -> str:
-    """One line: processor, versions, command."""
-    found = describe()
-    packages = ", ".join(f"{name} {version(name)}" for name in ("keras", "tensorflow"))
-    return (
-        f"{found['processor']}, {found['cores']} cores, {found['date']}, {packages}; "
-        f"`{shlex.join(['python', *sys.argv])}`"
-    )
 
 
 if __name__ == "__main__":
