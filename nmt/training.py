@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import signal
@@ -31,6 +32,9 @@ from nmt.run import Run, load_arrays, save_arrays
 from nmt.tokenizer import PAD
 from nmt.transfer import carry_over, open_origin
 from nmt.translator import Translator
+
+RECENT = 100
+"""Steps whose speed is told."""
 
 
 @dataclass
@@ -134,6 +138,7 @@ class Trainer:
     def __init__(self, prepared: Prepared, ticker: Ticker) -> None:
         self.prepared, self.directory, self.ticker = prepared, prepared.run.directory, ticker
         self.config = prepared.run.config.training
+        self._recent: collections.deque[tuple[int, int, float]] = collections.deque(maxlen=RECENT + 1)
         self.guided = prepared.train.links is not None
         shapes = engine.batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
@@ -174,6 +179,7 @@ class Trainer:
         """Trains to the end or to an interruption."""
         self._restore()
         self._introduce()
+        self._note_speed()
         with interruption() as interrupted:
             while not self._done():
                 self._train_pass(interrupted)
@@ -199,6 +205,7 @@ class Trainer:
         for batch in pass_batches(self.prepared.train, self.plan, place.pass_index, place.batch):
             self._step(batch)
             place.seconds += time.perf_counter() - started
+            self._note_speed()
             self.ticker.show(self._line, place.step % self.config.log_every == 0)
             if self.config.validate_every and place.step % self.config.validate_every == 0:
                 self._validate()
@@ -228,6 +235,9 @@ class Trainer:
         place.losses, place.batches = place.losses + loss, place.batches + 1
         place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
 
+    def _note_speed(self) -> None:
+        self._recent.append((self.place.step, self.place.tokens, self.place.seconds))
+
     def _rate_of_plateau(self) -> float:
         schedule, place = self.config.schedule, self.place
         warmup = warmup_steps(schedule, self.config.passes * self.steps_per_pass)
@@ -235,8 +245,10 @@ class Trainer:
 
     def _line(self) -> str:
         place, total = self.place, self.steps_per_pass * self.config.passes
-        speed = place.tokens / max(place.seconds, 1e-9)
-        left = place.seconds / place.step * max(total - place.step, 0)
+        # Of the last steps alone: the run may have slept, or have begun on another machine.
+        steps, tokens, seconds = (now - then for now, then in zip(self._recent[-1], self._recent[0], strict=True))
+        speed = tokens / max(seconds, 1e-9)
+        left = seconds / steps * max(total - place.step, 0)
         guided = f"attention {place.guided / place.batches:.3f}  " if self.guided else ""
         return (
             f"pass {place.pass_index + 1}/{self.config.passes}  step {place.step}/~{total}  "

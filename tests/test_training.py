@@ -24,7 +24,7 @@ from nmt import engine, training
 from nmt.batching import Batch
 from nmt.config import RunConfig, ScheduleConfig
 from nmt.preparation import prepare
-from nmt.progress import Ticker
+from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
 from nmt.training import Trainer, TrainingResult, WarmUp, interruption, learning_rate, train, validate
 
@@ -357,6 +357,15 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
     assert norms[0.01] == pytest.approx(0.001, rel=1e-3)
     assert norms[0.0] > 0.01
     assert norms[1e6] == pytest.approx(norms[0.0], rel=1e-4)
+
+
+def test_speed_and_time_left_are_of_the_last_steps(trainer):
+    """Not of the hour that the run has behind it, most of which the machine slept."""
+    one = trainer()
+    for one.place.step, one.place.tokens, one.place.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):
+        one._note_speed()
+    one.place.batches, total = 11, one.steps_per_pass * one.config.passes
+    assert f"200 tokens/s  {duration(total - 11)} left" in one._line()
 
 
 def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
