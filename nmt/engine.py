@@ -3,10 +3,13 @@ imports TensorFlow."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import keras
@@ -42,16 +45,44 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
     # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
     compiled = tf.function(function, reduce_retracing=True, autograph=False)
+    tracing = Lock()  # of several batches at once the first one traces
 
     def of_any_shape(values: Any) -> Any:
         return tf.TensorSpec([None] * len(values.shape), values.dtype)
 
     def call(*arguments: Any) -> Any:
-        if not compiled.experimental_get_tracing_count():
-            compiled.get_concrete_function(*tf.nest.map_structure(of_any_shape, arguments))
+        with tracing:
+            if not compiled.experimental_get_tracing_count():
+                compiled.get_concrete_function(*tf.nest.map_structure(of_any_shape, arguments))
         return compiled(*arguments)
 
     return call
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def compute_batches_at_once() -> None:
+    """Has every operation computed by one thread, so that as many batches can be at once as there are processors (see
+    `batches_at_once`). For translation: of a search's many small operations, two threads on one make little more than
+    one. To be called before anything is computed; without effect later, and where TensorFlow is not the backend."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        with contextlib.suppress(RuntimeError):  # it has begun to compute
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+def batches_at_once() -> int:
+    """How many batches compute side by side as fast as one: processors whose operations take a thread each, else 1."""
+    if keras.backend.backend() != "tensorflow":
+        return 1
+    import tensorflow as tf
+
+    alone = tf.config.threading.get_intra_op_parallelism_threads() == 1 and not tf.config.list_physical_devices("GPU")
+    return processors() if alone else 1
 
 
 def dynamic_shapes() -> bool:

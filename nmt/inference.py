@@ -5,7 +5,9 @@ Several models together are an ensemble: at each step their distributions are av
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +17,7 @@ from keras import ops
 from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.engine import compile_function, dynamic_shapes, rounds_products
+from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds_products
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
@@ -145,7 +147,8 @@ class Inference:
         found: list[list[Hypothesis]] = [[]] * len(packed)
         numbers = np.arange(len(packed)) if numbers is None else np.asarray(numbers)
         run = self._search(Kind(config, slots, nbest, demands is not None, tuple(suppressed)))
-        for rows in cut(lengths, order, config.batch_tokens // slots):
+
+        def find_batch(rows: np.ndarray) -> None:
             asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
             result = run(_question(packed, rows, config, asked, numbers[rows]))
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
@@ -155,6 +158,8 @@ class Inference:
                     for slot in range(nbest)
                     if slot == 0 or arrays.log_probabilities[row, slot] > search.IMPOSSIBLE / 2
                 ]
+
+        _each(find_batch, cut(lengths, order, config.batch_tokens // slots))
         return found
 
     def _search(self, kind: Kind) -> Callable[[Question], Any]:
@@ -188,22 +193,29 @@ class Inference:
         ]
         states = tuple(state for _, state in stepped)
         readouts = [readout for readout, _ in stepped]
-        alone = [
-            ops.log_softmax(model.logits(readout), axis=-1)
-            for model, readout in zip(self.models, readouts, strict=True)
-        ]
-        together = averaged(alone, self.averaging)
+        logits = [model.logits(readout) for model, readout in zip(self.models, readouts, strict=True)]
+        return self._distribution(logits, readouts), states, _mean([state.weights for state in states])
+
+    def _distribution(self, logits: Sequence[Any], readouts: Sequence[Any]) -> search.Distribution:
+        """What comes next, from the models' logits; the read-outs tell what rounding took from these."""
+        log_sums = [search.log_sum(values) for values in logits]
+        together, of_together = logits[0], log_sums[0]
+        if len(self.models) > 1:
+            alone = [values - total for values, total in zip(logits, log_sums, strict=True)]
+            together, of_together = averaged(alone, self.averaging), 0.0
 
         def sharp(pieces: Any) -> Any:
             lost = [model.rounded_off(readout, pieces) for model, readout in zip(self.models, readouts, strict=True)]
             if self.averaging == "log_probability":
-                return _shifted(together, pieces, _mean(lost))
-            shifted = [_shifted(values, pieces, taken) for values, taken in zip(alone, lost, strict=True)]
+                return _shifted(ops.take_along_axis(together, pieces, axis=1) - of_together, _mean(lost))
+            shifted = [
+                _shifted(ops.take_along_axis(values, pieces, axis=1) - total, taken)
+                for values, total, taken in zip(logits, log_sums, lost, strict=True)
+            ]
             return averaged(shifted, self.averaging)
 
         rounded = rounds_products() and any(model.compute_dtype != "float32" for model in self.models)
-        said = search.Distribution(together, sharp if rounded else None, never=(PAD, BOS))
-        return said, states, _mean([state.weights for state in states])
+        return search.Distribution(together, of_together, sharp if rounded else None, never=(PAD, BOS))
 
     def _how(self, kind: Kind, question: Question) -> search.Search:
         """The configuration as a search over these tensors."""
@@ -215,7 +227,9 @@ class Inference:
             guides.append(search.AtLeast(question.least))
         if config.no_repeat_ngram:
             guides.append(search.NoRepeatedNgram(config.no_repeat_ngram))
-        choose: search.Choose = partial(search.ranked_continuations, diversity=config.diversity)
+        choose: search.Choose = partial(
+            search.ranked_continuations, diversity=config.diversity, margin=config.prune, wanted=kind.nbest
+        )
         if kind.demanding:
             constraints = search.Constraints(question.phrases, self.joins, question.limits)
             guides += [constraints, search.Prefix(question.prefix)]
@@ -234,7 +248,8 @@ class Inference:
         costs = np.maximum(source.lengths, target.lengths) + 1
         order = by_length(source.lengths, target.lengths, np.arange(len(costs)))
         scored: list[Hypothesis | None] = [None] * len(costs)
-        for rows in cut(costs, order, batch_tokens):
+
+        def score_batch(rows: np.ndarray) -> None:
             values, weights = map(ops.convert_to_numpy, self._score(*make_batch(source, target, rows)))
             for row, index in enumerate(rows):
                 steps, positions = int(target.lengths[index]) + 1, int(source.lengths[index]) + 1
@@ -243,6 +258,8 @@ class Inference:
                 scored[index] = Hypothesis(
                     list(targets[index]), total, total, attention, True, values[row, :steps].copy()
                 )
+
+        _each(score_batch, cut(costs, order, batch_tokens))
         return scored  # type: ignore[return-value]
 
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
@@ -284,8 +301,10 @@ class Inference:
         source = Sequences.of(read)
         target = Sequences.of([targets[pair] for pair, _ in trials])
         found: list[np.ndarray] = [np.zeros(0, np.float32)] * len(trials)
+        costs = np.maximum(source.lengths, target.lengths) + 1
         order = by_length(source.lengths, target.lengths, np.arange(len(trials)))
-        for rows in cut(np.maximum(source.lengths, target.lengths) + 1, order, batch_tokens):
+
+        def score_batch(rows: np.ndarray) -> None:
             batch = make_batch(source, target, rows)
             seen = np.ones(batch.source.shape, bool)
             if way == "attention":
@@ -294,6 +313,8 @@ class Inference:
             values = ops.convert_to_numpy(self._score_seen(batch.source, seen, batch.target_in, batch.target_out))
             for row, index in enumerate(rows):
                 found[index] = values[row, : target.lengths[index] + 1]
+
+        _each(score_batch, cut(costs, order, batch_tokens))
         rest = iter(found)
         return [
             np.array([next(rest) for _ in sets], np.float32).reshape(len(sets), len(targets[pair]) + 1)
@@ -311,20 +332,30 @@ class Inference:
         return self._of_targets(logits, target_out)
 
 
-def _shifted(log_probabilities: Any, pieces: Any, lost: Any) -> Any:
+def _each(compute: Callable[[np.ndarray], None], batches: Iterable[np.ndarray]) -> None:
+    """Computes batches, as many at once as pays; the longest sentences go first, so that all end at about one time."""
+    if batches_at_once() == 1:
+        for rows in batches:
+            compute(rows)
+        return
+    with ThreadPoolExecutor(batches_at_once()) as threads:
+        # The values raise what was raised; once one has failed, none that waits begins.
+        collections.deque(threads.map(compute, batches), maxlen=0)
+
+
+def _shifted(log_probabilities: Any, lost: Any) -> Any:
     """Log-probabilities of a few pieces as if rounding had taken nothing from their logits; exact where hardly any
     probability is left for others.
 
     Rounding puts likely pieces that are close in the wrong order, which costs BLEU; that factors are rounded does not.
 
     Args:
-        log_probabilities: of all pieces, from rounded logits, float32 [rows, vocabulary].
-        pieces: int32 [rows, any].
-        lost: `Seq2Seq.rounded_off` of these pieces.
+        log_probabilities: of these pieces, from rounded logits, float32 [rows, any].
+        lost: `Seq2Seq.rounded_off` of them.
     """
-    old = ops.take_along_axis(log_probabilities, pieces, axis=1)
     # What these gain is added to the sum over all.
-    return old + lost - ops.log1p(ops.sum(ops.exp(old) * ops.expm1(lost), axis=-1, keepdims=True))
+    gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)
+    return log_probabilities + lost - ops.log1p(gained)
 
 
 def _mean(values: Sequence[Any]) -> Any:

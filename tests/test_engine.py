@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -236,6 +239,23 @@ def test_one_trace_serves_all_shapes() -> None:
         array = random.normal(size=(rows, columns)).astype(np.float32)
         np.testing.assert_allclose(compiled(array, array[0]), 2 * array + array[0].sum(), rtol=1e-4, atol=1e-4)
     assert len(traces) == 1
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_batches_go_side_by_side_where_operations_take_a_thread_each(begun: bool) -> None:
+    """In a process of its own, since threads are TensorFlow's for good once it has computed."""
+    program = f"""
+import os, keras
+from nmt import engine
+if {begun}:
+    keras.ops.ones(1)
+print(engine.batches_at_once())
+engine.compute_batches_at_once()
+print(engine.batches_at_once())
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow"}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert ran.stdout.split() == ["1", "1" if begun else str(engine.processors())]
 
 
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

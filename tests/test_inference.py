@@ -67,6 +67,39 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inferenc
             np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
 
 
+def test_batches_side_by_side_give_what_one_after_the_other_gives(
+    engine: Inference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches of two or three sentences; the first ones of a fresh engine meet while the search is being traced."""
+
+    def everything() -> list[Hypothesis]:
+        fresh, small = Inference(*engine.models), replace(BEAM, batch_tokens=40)
+        found = fresh.translate(SOURCES * 3, small)
+        return found + fresh.score(SOURCES * 3, [hypothesis.ids for hypothesis in found], batch_tokens=10)
+
+    alone = everything()
+    erased = [[(), (0,)] if source else [()] for source in SOURCES]
+    falls = engine.erase(SOURCES, SOURCES, erased, batch_tokens=10)
+    monkeypatch.setattr(inference, "batches_at_once", lambda: 3)
+    for one, two in zip(alone, everything(), strict=True):
+        close(one, two)
+    for one, two in zip(falls, engine.erase(SOURCES, SOURCES, erased, batch_tokens=10), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def compute(rows: np.ndarray) -> None:
+        begun.append(len(rows))
+        raise MemoryError(f"batch of {len(rows)}")
+
+    monkeypatch.setattr(inference, "batches_at_once", lambda: 2)
+    with pytest.raises(MemoryError, match="batch of 1"):
+        inference._each(compute, [np.zeros(count) for count in range(1, 500)])
+    assert len(begun) < 400
+
+
 def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: Inference) -> None:
     model = engine.models[0]
     for source, hypothesis in zip(SOURCES[:4], engine.translate(SOURCES[:4], GREEDY), strict=True):
@@ -125,7 +158,7 @@ def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, avera
     together = np.asarray(inference.averaged(exact, averaging))
     likeliest = np.argsort(-together, axis=-1)[:, :6].astype(np.int32)
     wanted = np.take_along_axis(together, likeliest, axis=-1)
-    rough = np.take_along_axis(np.asarray(said.log_probabilities), likeliest, axis=-1)
+    rough = np.take_along_axis(np.asarray(said.logits - said.log_sum), likeliest, axis=-1)
     assert np.abs(rough - wanted).max() > 0.1
     np.testing.assert_allclose(said.sharp(likeliest), wanted, atol=1e-3)
 

@@ -1,4 +1,4 @@
-"""The greatest of many values, found by blocks, are those of an ordinary search, ties included."""
+"""The greatest of many values, found by blocks, are those of an ordinary search, ties included; sums of powers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from nmt.search.likeliest import top_k
+from nmt.search.likeliest import log_sum, top_k
 
 
 @pytest.mark.parametrize("shape", [(8000,), (3, 8000), (2, 3, 4000), (2, 7919), (1, 64)])
@@ -29,3 +29,12 @@ def test_of_equal_values_the_first_come_first(seed, k, different):
     found, places = top_k(ops.convert_to_tensor(values), k)
     np.testing.assert_array_equal(places, order)
     np.testing.assert_array_equal(found, np.take_along_axis(values, order, axis=-1))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 12, 101, 1024, 8000]), st.floats(-1e4, 1e4), st.floats(0, 300))
+def test_sums_of_exponentials_are_those_of_double_precision(seed, count, mean, spread):
+    """Also where nearly all exponentials underflow, and all are too large or too small to be formed as they stand."""
+    values = np.random.default_rng(seed).normal(mean, spread, size=(3, count)).astype(np.float32)
+    expected = np.logaddexp.reduce(values.astype(float), axis=-1, keepdims=True)
+    np.testing.assert_allclose(log_sum(ops.convert_to_tensor(values)), expected, rtol=1e-6, atol=1e-5)

@@ -247,6 +247,23 @@ def test_diversity_keeps_siblings_from_filling_the_beam() -> None:
     np.testing.assert_allclose(diverse.log_probabilities[0, 1], math.log(0.3 * 0.8), rtol=1e-5)  # it pays nowhere else
 
 
+def test_what_falls_far_behind_is_given_up() -> None:
+    """B is 2.2 nats behind A and would win in the end: A's ways part."""
+    table = chain(7, start={A: 0.9, B: 0.1}, A={C: 0.05, EOS: 0.08}, B={EOS: 1.0}, C={EOS: 0.5})
+
+    def found(margin: float, wanted: int = 1) -> search.Found:
+        choose = functools.partial(search.ranked_continuations, margin=margin, wanted=wanted)
+        return look(table, [3], search.Search(2, choose, wanted=wanted))
+
+    assert math.log(0.9 / 0.1) == pytest.approx(2.2, abs=0.01)
+    assert pieces(found(2.3)) == pieces(found(0)) == [B, EOS]
+    pruned = found(2.1)
+    assert pieces(pruned) == [A, EOS]
+    np.testing.assert_allclose(pruned.log_probabilities[0, 0], math.log(0.9 * 0.08), rtol=1e-5)
+    # Of two that are wanted, the second best is what others are compared with.
+    assert [pieces(found(2.1, wanted=2), slot=k) for k in range(2)] == [[B, EOS], [A, EOS]]
+
+
 # Samples.
 
 

@@ -33,6 +33,9 @@ class SearchConfig:
     diversity: float = 0.0
     """What the second, third, ... best continuation of one hypothesis pays, once, twice, ..., in the choice, so that
     n-best lists differ more (Li et al. 2016); 0: none."""
+    prune: float = 0.0
+    """Of beam search without constraints: what falls more than so many nats behind the best hypothesis of its step is
+    given up, and costs nothing from then on; 0: nothing is (Freitag and Al-Onaizan 2017)."""
     temperature: float = 1.0
     """Of sampling: log-probabilities are divided by it."""
     top_k: int = 0
@@ -50,7 +53,8 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "beam_size", "max_length_ratio", "temperature", "max_source", "batch_tokens")
-        for name in ("length_penalty", "coverage_penalty", "min_length_ratio", "no_repeat_ngram", "diversity", "top_k"):
+        not_negative = "length_penalty coverage_penalty min_length_ratio no_repeat_ngram diversity prune top_k"
+        for name in not_negative.split():
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
         require(0 < self.top_p <= 1, f"top_p is {self.top_p}: expected a number above 0, at most 1")
         require(0 <= self.seed < 2**32, f"seed is {self.seed}: expected a number from 0 to {2**32 - 1}")

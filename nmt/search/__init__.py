@@ -21,6 +21,7 @@ from nmt.search.beam import (
     take_slots,
 )
 from nmt.search.constraints import BankedContinuations, Constraints
+from nmt.search.likeliest import log_sum
 from nmt.search.ranking import Ranking, coverage_penalty, length_penalty
 from nmt.search.restrictions import AtLeast, NoRepeatedNgram, Prefix, Suppressed
 from nmt.search.sampling import Sampling
@@ -47,6 +48,7 @@ __all__ = [
     "best_continuations",
     "coverage_penalty",
     "length_penalty",
+    "log_sum",
     "ranked_continuations",
     "repeat_rows",
     "search",

@@ -26,11 +26,13 @@ SPARE = 3
 class Distribution(NamedTuple):
     """What comes next, a row a hypothesis."""
 
-    log_probabilities: Tensor
-    """Of all pieces, float32 [rows, vocabulary]."""
+    logits: Tensor
+    """Log-probabilities of all pieces, but for a number a row, float32 [rows, vocabulary]."""
+    log_sum: Tensor = 0.0
+    """That number, by which they are too high, float32 [rows, 1]: only the few that are looked at pay it."""
     sharp: Callable[[Tensor], Tensor] | None = None
-    """Those of some pieces, int32 [rows, any], more exactly: float32 [rows, any]. The likeliest should be among them.
-    None: all are exact."""
+    """Log-probabilities of some pieces, int32 [rows, any], more exactly: float32 [rows, any]. The likeliest should be
+    among them. None: all are exact."""
     never: tuple[int, ...] = ()
     """Pieces that cannot come."""
 
@@ -101,15 +103,15 @@ class Continuations:
     @property
     def vocabulary(self) -> int:
         """Number of pieces."""
-        return self.said.log_probabilities.shape[-1]
+        return self.said.logits.shape[-1]
 
     def likeliest(self, count: int) -> tuple[Tensor, Tensor]:
         """The greatest log-probabilities of each hypothesis and their pieces, int32, both [batch, slots, count]."""
         # What never comes is struck out of these few, not out of all pieces.
         spare = len(self.said.never) + (SPARE if self.said.sharp else 0)
-        values, pieces = top_k(self.said.log_probabilities, min(count + spare, self.vocabulary))
-        possible = ops.logical_and(values > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
-        values = self.said.sharp(pieces) if self.said.sharp else values
+        logits, pieces = top_k(self.said.logits, min(count + spare, self.vocabulary))
+        possible = ops.logical_and(logits > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
+        values = self.said.sharp(pieces) if self.said.sharp else logits - self.said.log_sum
         values, order = ops.top_k(ops.where(possible, values, IMPOSSIBLE), count)
         pieces = ops.take_along_axis(pieces, ops.cast(order, "int32"), axis=-1)
         # Only now for all slots, of which there are more than rows.
@@ -117,14 +119,16 @@ class Continuations:
 
     def of(self, parents: Tensor, pieces: Tensor) -> Tensor:
         """The log-probabilities of pieces behind slots, float32 as these are, int32 [batch, any]."""
-        cells = ops.take_along_axis(self.row_of_slot, parents, axis=1) * self.vocabulary + pieces
-        values = ops.take(ops.reshape(self.said.log_probabilities, (-1,)), cells)
-        return ops.where(self._never(pieces), IMPOSSIBLE, values)
+        rows = ops.take_along_axis(self.row_of_slot, parents, axis=1)
+        logits = ops.take(ops.reshape(self.said.logits, (-1,)), rows * self.vocabulary + pieces)
+        log_sums = ops.take(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
+        return ops.where(self._never(pieces), IMPOSSIBLE, logits - log_sums)
 
     def everything(self) -> Tensor:
         """The log-probabilities of all pieces, float32 [batch, slots, vocabulary]."""
         never = self._never(ops.arange(self.vocabulary))
-        return ops.take(ops.where(never, IMPOSSIBLE, self.said.log_probabilities), self.row_of_slot, axis=0)
+        values = ops.where(never, IMPOSSIBLE, self.said.logits - self.said.log_sum)
+        return ops.take(values, self.row_of_slot, axis=0)
 
     def _never(self, pieces: Tensor) -> Tensor:
         found = ops.zeros_like(pieces, dtype="bool")
@@ -163,12 +167,20 @@ class Guide:
 
 def best_continuations(beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor, Tensor]:
     """Beam search's choice: the most probable continuations of all live hypotheses together."""
-    return ranked_continuations(beam, continuations, 0.0)
+    return ranked_continuations(beam, continuations)
 
 
-def ranked_continuations(beam: Beam, continuations: Continuations, diversity: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The most probable continuations, where the k-th best of one hypothesis pays k times `diversity` in the choice,
-    and in nothing else, so that siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8)."""
+def ranked_continuations(
+    beam: Beam, continuations: Continuations, diversity: float = 0.0, margin: float = 0.0, wanted: int = 1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The most probable continuations that are not too far behind.
+
+    Args:
+        diversity: the k-th best of one hypothesis pays k times this in the choice, and in nothing else, so that
+            siblings do not fill the beam (Li, Monroe and Jurafsky 2016, eq. 8).
+        margin: what lies more than so many nats behind the `wanted`-th best leaves its slot empty (Freitag and
+            Al-Onaizan 2017, section 3, absolute threshold pruning); 0: nothing does.
+    """
     slots = beam.finished.shape[1]
     kept = min(slots, continuations.vocabulary)
     values, pieces = continuations.likeliest(kept)  # all others stand behind these
@@ -176,11 +188,13 @@ def ranked_continuations(beam: Beam, continuations: Continuations, diversity: fl
     if diversity:
         totals = totals - diversity * ops.arange(kept, dtype="float32")
     totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
-    _, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
+    chosen, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
     flat = ops.cast(flat, "int32")
     pieces, values = (
         ops.take_along_axis(ops.reshape(each, (-1, slots * kept)), flat, axis=1) for each in (pieces, values)
     )
+    if margin:
+        pieces = ops.where(chosen < chosen[:, wanted - 1 : wanted] - margin, NOTHING, pieces)
     return flat // kept, pieces, values
 
 
@@ -337,12 +351,12 @@ def _continuations(
         row_of_slot = asked
         said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
     if how.guides:
-        vocabulary = said.log_probabilities.shape[-1]
+        vocabulary = said.logits.shape[-1]
         banned = ops.zeros((*ops.shape(beam.finished), vocabulary), "bool")
         for guide in how.guides:
             banned = guide.forbid(beam, banned)
         banned = ops.take(ops.reshape(banned, (-1, vocabulary)), asked, axis=0)
-        said = said._replace(log_probabilities=ops.where(banned, IMPOSSIBLE, said.log_probabilities))
+        said = said._replace(logits=ops.where(banned, IMPOSSIBLE, said.logits))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 
 

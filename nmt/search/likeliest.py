@@ -1,4 +1,4 @@
-"""The greatest of many values, fast on a CPU."""
+"""The greatest of many values, and the logarithm of the sum of their exponentials, fast on a CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """
     count = values.shape[-1]
     size = _block(count)
-    if not size or k * size > count // 4:
+    if size == 1 or k * size > count // 4:
         return ops.top_k(values, k)
     rows = ops.reshape(values, (-1, count // size, size))
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
@@ -36,7 +36,23 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return ops.reshape(found, shape), ops.reshape(places, shape)
 
 
+def log_sum(values: Tensor) -> Tensor:
+    """ln(sum(exp(values))) over the last axis, which stays: float32 [rows, n], n known -> [rows, 1].
+
+    It is any value less the logarithm of its softmax; that of the greatest cannot underflow. A softmax is one quick
+    pass, a log-softmax several.
+    """
+    return _greatest(values) - ops.log(_greatest(ops.softmax(values, axis=-1)))
+
+
+def _greatest(values: Tensor) -> Tensor:
+    """[rows, n] -> [rows, 1], in two stages: the maximum of a short axis is quick."""
+    size = _block(values.shape[-1])
+    blocks = ops.max(ops.reshape(values, (-1, values.shape[-1] // size, size)), axis=-1)
+    return ops.max(blocks, axis=-1, keepdims=True)
+
+
 def _block(count: int) -> int:
-    """The divisor of `count` nearest to its root, from 16 to 256; 0: there is none."""
+    """The divisor of `count` nearest to its root, from 16 to 256; 1: there is none."""
     sizes = [size for size in range(16, 257) if count % size == 0]
-    return min(sizes, key=lambda size: abs(size - isqrt(count)), default=0)
+    return min(sizes, key=lambda size: abs(size - isqrt(count)), default=1)
