@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -20,6 +20,7 @@ from nmt.config import Precision
 from nmt.errors import NmtError
 from nmt.losses import count_tokens
 from nmt.model import Seq2Seq
+from nmt.tokenizer import PAD
 
 
 class EngineError(NmtError):
@@ -59,30 +60,37 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+AT_ONCE = 4
+"""Batches, or parts of a batch, that are computed at once, if there are processors for them."""
+
+
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def compute_batches_at_once() -> None:
-    """Has every operation computed by one thread, so that as many batches can be at once as there are processors (see
-    `batches_at_once`). For translation: of a search's many small operations, two threads on one make little more than
-    one. To be called before anything is computed; without effect later, and where TensorFlow is not the backend."""
-    if keras.backend.backend() == "tensorflow":
+def share_processors() -> None:
+    """Gives an operation a share of the processors, so that several batches can be at once (see `batches_at_once`): of
+    a model's many small operations, two threads on one make little more than one.
+
+    To be called before anything is computed. Later it is without effect, and so it is where TensorFlow is not the
+    backend, or the user has set TF_NUM_INTRAOP_THREADS.
+    """
+    if keras.backend.backend() == "tensorflow" and not os.environ.get("TF_NUM_INTRAOP_THREADS"):
         import tensorflow as tf
 
         with contextlib.suppress(RuntimeError):  # it has begun to compute
-            tf.config.threading.set_intra_op_parallelism_threads(1)
+            tf.config.threading.set_intra_op_parallelism_threads(-(-processors() // AT_ONCE))
 
 
 def batches_at_once() -> int:
-    """How many batches compute side by side as fast as one: processors whose operations take a thread each, else 1."""
+    """How many batches can be computed side by side; 1 where operations have not been given a share each."""
     if keras.backend.backend() != "tensorflow":
         return 1
     import tensorflow as tf
 
-    alone = tf.config.threading.get_intra_op_parallelism_threads() == 1 and not tf.config.list_physical_devices("GPU")
-    return processors() if alone else 1
+    threads = tf.config.threading.get_intra_op_parallelism_threads()  # of an operation; 0: all
+    return max(1, processors() // threads) if threads and not tf.config.list_physical_devices("GPU") else 1
 
 
 def dynamic_shapes() -> bool:
@@ -159,6 +167,31 @@ def _product_seconds(dtype: str) -> float:
     return min(seconds)
 
 
+Inputs = Sequence[Any]
+"""The tensors of a `Batch`, or of a `GuidedBatch` and the weight of its guidance."""
+
+
+def _parts(inputs: Inputs, count: int) -> list[list[Any]]:
+    """A batch in parts of as many sentences each, give or take one. Padding that a part does not need is cut off."""
+    if count == 1:
+        return [list(inputs)]
+    rows, parts = keras.ops.shape(inputs[0])[0], []
+    for index in range(count):
+        own = slice(rows * index // count, rows * (index + 1) // count)
+        source, target_in, target_out, *guide = inputs
+        positions, steps = (slice(_longest(ids[own])) for ids in (source, target_out))
+        if guide:
+            links, weight = guide
+            guide = [links[own, steps, positions], weight]
+        parts.append([source[own, positions], target_in[own, steps], target_out[own, steps], *guide])
+    return parts
+
+
+def _longest(ids: Any) -> Any:
+    """Of rows that end in padding the greatest length without it, int32; at least 1, also of no rows."""
+    return keras.ops.max(keras.ops.sum(keras.ops.cast(ids != PAD, "int32"), axis=1), initial=1)
+
+
 class TrainStep:
     """One optimizer step on a batch, compiled: model.loss, its gradient, and the update.
 
@@ -199,30 +232,39 @@ class TrainStep:
         """The step as one program; `losses` gives what is minimised, and what is told."""
         return self._tensorflow(losses, guided) if keras.backend.backend() == "tensorflow" else self._jax(losses)
 
-    def _loss(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, tuple[Any, ...]]:
+    def _loss(self, part: Inputs, whole: Inputs) -> tuple[Any, tuple[Any, ...]]:
+        """The share of a part of a batch in the mean loss of its tokens."""
+        source, target_in, target_out = part
         total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices)
-        loss = total / count_tokens(target_out)
+        loss = total / count_tokens(whole[2])
         return loss, (loss,)
 
-    def _guided_loss(
-        self, source: Any, target_in: Any, target_out: Any, links: Any, weight: Any
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _guided_loss(self, part: Inputs, whole: Inputs) -> tuple[Any, tuple[Any, ...]]:
+        source, target_in, target_out, links, weight = part
         total, guided = self.model.guided_loss(source, target_in, target_out, links, self.smoothing, self.slices)
         # Rows sum to one or to zero: the sum of all is the number of linked steps.
-        translation, attention = total / count_tokens(target_out), guided / keras.ops.maximum(keras.ops.sum(links), 1.0)
+        attention = guided / keras.ops.maximum(keras.ops.sum(whole[3]), 1.0)
+        translation = total / count_tokens(whole[2])
         return translation + weight * attention, (translation, attention)
 
     def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
         import tensorflow as tf
 
-        def step(*inputs: Any) -> Any:
+        variables = self.model.trainable_variables
+
+        def gradients(part: Inputs, whole: Inputs) -> tuple[Any, list[Any]]:
             with tf.GradientTape() as tape:
-                loss, told = losses(*inputs)
+                loss, told = losses(part, whole)
                 scaled = self.optimizer.scale_loss(loss)
             # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-            found = tape.gradient(scaled, self.model.trainable_variables)
-            gradients = [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in found]
-            self.optimizer.apply(gradients, self.model.trainable_variables)
+            found = tape.gradient(scaled, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            return told, [tf.convert_to_tensor(gradient) for gradient in found]
+
+        def step(*inputs: Any) -> Any:
+            # Independent of each other up to the sum, so TensorFlow computes them at once.
+            found = [gradients(part, inputs) for part in _parts(inputs, batches_at_once())]
+            told, summed = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
+            self.optimizer.apply(summed, variables)
             return told
 
         signature = [tf.TensorSpec([None, None], tf.int32)] * 3
@@ -240,7 +282,7 @@ class TrainStep:
                 [*model.trainable_variables, *model.non_trainable_variables], [*trainable, *fixed], strict=True
             )
             with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-                loss, told = losses(*inputs)
+                loss, told = losses(inputs, inputs)
                 scaled = optimizer.scale_loss(loss)
             return scaled, (told, [scope.get_current_value(v) for v in model.non_trainable_variables])
 

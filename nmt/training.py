@@ -83,6 +83,7 @@ def train(config: RunConfig) -> TrainingResult:
     Raises:
         NmtError: a corpus, vocabulary or run directory that does not fit; the message says what to do.
     """
+    engine.share_processors()
     engine.set_determinism(config.training.seed, config.training.deterministic)
     ticker = Ticker()
     prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)

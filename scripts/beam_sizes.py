@@ -1,4 +1,5 @@
-"""What a wider beam buys: BLEU and speed of a trained model by beam size, and by the precision of its products.
+"""What a wider beam buys: BLEU and speed of a trained model by beam size, by the precision of its products, and by how
+far behind hypotheses are given up.
 
     python scripts/beam_sizes.py --model saved_models/multi30k-tok-en-de --tokenize none \\
         --source data/multi30k/tok/val.en --reference data/multi30k/tok/val.de
@@ -17,6 +18,7 @@ import statistics
 import sys
 import time
 from dataclasses import astuple, dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,13 +34,17 @@ if TYPE_CHECKING:
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 COLOURS = {"float32": "#4477aa", "mixed_bfloat16": "#ee6677", "mixed_float16": "#228833"}
+STYLES = ("-o", "--s", ":^", "-.D")
+"""Of lines, one for each pruning."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A beam size in a precision."""
+    """A beam size in a precision with a pruning."""
 
     precision: str
+    prune: float
+    """In nats, see `SearchConfig.prune`; 0: nothing is given up."""
     beam: int
     bleu: float
     words: float
@@ -84,37 +90,46 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--precision", nargs="+", choices=list(COLOURS), default=["float32"], help="default: %(default)s"
     )
+    parser.add_argument("--prune", nargs="+", type=float, default=[0.0], help="nats, 0: nothing is (default: 0)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("saved_models/beam-sizes"))
     arguments = parser.parse_args()
     if min(*arguments.beams, arguments.repeats) < 1:
         parser.error("--beams and --repeats are 1 or more")
+    if min(arguments.prune) < 0:
+        parser.error("--prune is 0 or more")
+    if len(arguments.prune) > len(STYLES):
+        parser.error(f"--prune takes {len(STYLES)} values at most")
     return arguments
 
 
 def measure(arguments: argparse.Namespace) -> list[Point]:
     """All beam sizes of all precisions, in turns."""
     from nmt import Translator
+    from nmt.engine import share_processors
     from nmt.evaluation import bleu
 
+    share_processors()  # as nmt translate does
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:
         counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"
         raise NmtError(f"{counts}: expected as many references as sentences, and at least one")
     words = sum(len(line.split()) for line in references)
-    cases = [(precision, beam) for precision in arguments.precision for beam in arguments.beams]
+    cases = list(product(arguments.precision, arguments.prune, arguments.beams))
     models = {name: Translator.load(arguments.model, precision=name) for name in arguments.precision}
-    speeds: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
+    speeds: dict[tuple[str, float, int], list[float]] = {case: [] for case in cases}
     found = {}
     for repeat in range(arguments.repeats + 1):
-        for precision, beam in cases:
-            search = replace(models[precision].config.search, beam_size=beam)
+        for case in cases:
+            precision, prune, beam = case
+            search = replace(models[precision].config.search, beam_size=beam, prune=prune)
             begin = time.perf_counter()
-            found[precision, beam] = list(models[precision].translate(sentences, search))
+            found[case] = list(models[precision].translate(sentences, search))
             seconds = time.perf_counter() - begin
             if repeat:
-                speeds[precision, beam].append(len(sentences) / seconds)
-            print(f"round {repeat}/{arguments.repeats}  {precision}, beam {beam}: {seconds:.1f} s", file=sys.stderr)
+                speeds[case].append(len(sentences) / seconds)
+            name = f"{_name(precision, prune)}, beam {beam}"
+            print(f"round {repeat}/{arguments.repeats}  {name}: {seconds:.1f} s", file=sys.stderr)
     return [
         Point(
             *case,
@@ -132,7 +147,8 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
 def table(points: list[Point]) -> str:
     """Markdown, a row a point."""
     rows = [
-        f"| {point.precision} | {point.beam} | {point.bleu:.2f} | {point.words:.3f} | {point.log_probability:.3f} | "
+        f"| {_name(point.precision, point.prune)} | {point.beam} | {point.bleu:.2f} | {point.words:.3f} | "
+        f"{point.log_probability:.3f} | "
         f"{in_range((point.slowest, point.speed, point.fastest), 0)} |"
         for point in points
     ]
@@ -140,20 +156,26 @@ def table(points: list[Point]) -> str:
     return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: |", *rows])
 
 
+def _name(precision: str, prune: float) -> str:
+    return f"{precision}, --prune {prune:g}" if prune else precision
+
+
 def draw(points: list[Point]) -> Figure:
-    """BLEU against speed, a line a precision, each point with its beam size; the range of speeds as a bar."""
+    """BLEU against speed, a line a precision and pruning, each point with its beam size; the range of speeds as a
+    bar."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4), layout="constrained")
     axes = figure.subplots()
-    for precision, colour in COLOURS.items():
-        of = [point for point in points if point.precision == precision]
+    prunings = list(dict.fromkeys(point.prune for point in points))
+    for (precision, colour), (prune, style) in product(COLOURS.items(), zip(prunings, STYLES, strict=False)):
+        of = [point for point in points if (point.precision, point.prune) == (precision, prune)]
         if not of:
             continue
         speeds = [point.speed for point in of]
         ends = [[point.speed - point.slowest for point in of], [point.fastest - point.speed for point in of]]
         heights = [point.bleu for point in of]
-        axes.errorbar(speeds, heights, xerr=ends, fmt="-o", ms=4, lw=1, color=colour, label=precision)
+        axes.errorbar(speeds, heights, xerr=ends, fmt=style, ms=4, lw=1, color=colour, label=_name(precision, prune))
         for point in of:
             place = point.speed, point.bleu
             axes.annotate(str(point.beam), place, (0, 5), textcoords="offset points", ha="center", color=colour)

@@ -13,6 +13,8 @@ import pytest
 from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Tests run a process a processor: an operation has one thread, and no batch is parted (which takes longer to compile).
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
 PIECES = 12
 """Vocabulary of the tiny model: four special symbols and eight pieces."""

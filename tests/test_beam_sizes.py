@@ -18,7 +18,7 @@ from nmt.config import RunConfig
 
 
 class Copier:
-    """Says the first `beam_size` words of a sentence."""
+    """Says the first `beam_size` words of a sentence, less one where it gives up."""
 
     config = RunConfig()
 
@@ -28,7 +28,9 @@ class Copier:
 
     def translate(self, sentences, search):
         for sentence in sentences:
-            yield SimpleNamespace(text=" ".join(sentence.split()[: search.beam_size]), log_probability=-2.0)
+            yield SimpleNamespace(
+                text=" ".join(sentence.split()[: search.beam_size - bool(search.prune)]), log_probability=-2.0
+            )
 
 
 @pytest.fixture
@@ -64,9 +66,21 @@ def test_a_row_and_a_point_for_each_beam_of_each_precision(measured, tmp_path, c
     assert (tmp_path / "found/curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_each_pruning_has_points_of_its_own(measured, tmp_path, capsys):
+    assert measured("--beams", "6", "--prune", "0", "1.5") == 0
+    with open(tmp_path / "found/points.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(float(row["prune"]), float(row["words"])) for row in rows] == [(0, 1.0), (1.5, pytest.approx(10 / 12))]
+    table = capsys.readouterr().out
+    assert "| float32 | 6 | 100.00 |" in table and "| float32, --prune 1.5 | 6 | " in table
+
+
 def test_mistakes_are_a_line_and_exit_code_2(measured, capsys):
     assert measured(reference=("a",)) == 2
     assert "source has 2 lines and" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         measured("--beams", "0")
     assert "--beams and --repeats are 1 or more" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        measured("--prune", "-1")
+    assert "--prune is 0 or more" in capsys.readouterr().err

@@ -45,6 +45,14 @@ def loss_by_hand(model: Any) -> Any:
     return tf.reduce_sum(tf.where(BATCH.target_out == PAD, 0.0, losses)) / 5
 
 
+@pytest.fixture(params=[1, 2, 3], ids="in {} parts".format)
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many parts of a batch are computed at once; the third of two sentences is empty."""
+    monkeypatch.setattr(engine, "batches_at_once", lambda: request.param)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("parts")
 def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: Callable) -> None:
     model, rate = make_model(), 0.5
     with tf.GradientTape() as tape:
@@ -250,12 +258,15 @@ from nmt import engine
 if {begun}:
     keras.ops.ones(1)
 print(engine.batches_at_once())
-engine.compute_batches_at_once()
+engine.share_processors()
 print(engine.batches_at_once())
 """
-    environment = {**os.environ, "KERAS_BACKEND": "tensorflow"}
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_NUM_INTRAOP_THREADS": ""}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
-    assert ran.stdout.split() == ["1", "1" if begun else str(engine.processors())]
+    before, after = map(int, ran.stdout.split())
+    assert before == 1
+    assert (after == 1) == (begun or engine.processors() == 1)
+    assert after <= engine.AT_ONCE
 
 
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,6 +320,27 @@ LINKS[0, 0, 1] = LINKS[1, 0, 0] = 1
 LINKS[0, 1, [0, 2]] = 0.5
 
 
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_parts_of_a_batch_are_its_sentences_without_padding_that_they_do_not_need(count: int) -> None:
+    lengths = np.array([[6, 3], [5, 5], [2, 5], [2, 1]])
+    sides = [np.where(np.arange(7) < side[:, None], np.arange(4, 11), PAD) for side in lengths.T]
+    links = np.random.default_rng(0).random((4, 7, 7)) * (sides[1] > 0)[:, :, None] * (sides[0] > 0)[:, None]
+    found = engine._parts([sides[0], sides[1], sides[1], links, 0.5], count)
+    assert len(found) == count
+    rows = iter(range(4))
+    for source, target_in, target_out, linked, weight in found:
+        mine = [row for _, row in zip(source, rows)]  # noqa: B905  as many as there are
+        longest = lengths[mine].max(axis=0, initial=1)
+        assert (source.shape[1], target_out.shape[1]) == tuple(longest)
+        assert target_in.shape == target_out.shape
+        assert linked.shape == (len(mine), longest[1], longest[0])
+        assert weight == 0.5
+        np.testing.assert_allclose(linked.sum(), links[mine].sum())
+        assert [(s > 0).sum() for s in source] == lengths[mine, 0].tolist()
+    assert next(rows, None) is None
+
+
+@pytest.mark.usefixtures("parts")
 def test_a_guided_step_is_the_gradient_of_both_losses(make_model: Callable) -> None:
     """Three steps have links; the attention's loss is their mean, and counts 0.7 times."""
     model, rate, weight = make_model(), 0.5, 0.7

@@ -59,10 +59,10 @@ def load_run(*directories: str, **how: Any) -> Translator:
             what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
             raise NmtError(f"{directory}: {what}; nmt train makes one")
     with quiet_start():
-        from nmt.engine import compute_batches_at_once
+        from nmt.engine import share_processors
         from nmt.translator import Translator
 
-        compute_batches_at_once()
+        share_processors()
     return Translator.load(*directories, **how)
 
 

@@ -31,9 +31,9 @@ class Nmt:
         from dataclasses import replace
 
         import nmt
-        from nmt.engine import compute_batches_at_once
+        from nmt.engine import share_processors
 
-        compute_batches_at_once()  # as the command does
+        share_processors()  # as the command does
         self._translator = nmt.Translator.load(model, precision=precision)
         self._search = replace(self._translator.config.search, beam_size=beam, length_penalty=1.0)
 
