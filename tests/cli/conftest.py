@@ -1,0 +1,17 @@
+"""What the tests of the command share."""
+
+from __future__ import annotations
+
+import sys
+
+import fake_translator
+import pytest
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch) -> str:
+    """A run directory, and the fake in place of the real translator."""
+    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setattr(fake_translator.Translator, "searches", [])
+    (tmp_path / "run").mkdir()
+    return str(tmp_path / "run")

@@ -1,0 +1,169 @@
+"""The `nmt` command as a user meets it: how it starts, what it says of mistakes, how it writes files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import nmt
+from nmt.cli import main
+from nmt.cli.files import whole_file
+from nmt.config import RunConfig
+from nmt.configuration import load_config
+from nmt.errors import NmtError
+
+REPOSITORY = Path(__file__).parents[2]
+HEAVY = {"jax", "jsonargparse", "keras", "matplotlib", "numpy", "sacrebleu", "sentencepiece", "tensorflow"}
+
+
+def python(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=REPOSITORY, env=environment, **options
+    )
+
+
+# Start
+
+
+def test_help_answers_at_once():
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        result = python("-m", "nmt", "--help")
+        seconds.append(time.perf_counter() - start)
+        assert result.returncode == 0
+        assert all(command in result.stdout for command in ("train", "translate", "align", "evaluate", "explain"))
+    assert min(seconds) < 0.4
+
+
+@pytest.mark.parametrize(
+    "statement", ["import nmt; nmt.RunConfig", "from nmt.cli import main; main(['translate', '--help'])"]
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement):
+    code = f"import sys\ntry:\n  {statement}\nexcept SystemExit: pass\nprint('loaded', *sys.modules)"
+    loaded = python("-c", code).stdout.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert HEAVY.isdisjoint(loaded)
+
+
+def test_public_names():
+    assert nmt.RunConfig is RunConfig
+    assert nmt.load_config is load_config
+    assert nmt.NmtError is NmtError
+    assert set(nmt.__all__) <= set(dir(nmt))
+    with pytest.raises(AttributeError, match="no attribute 'Transformer'"):
+        _ = nmt.Transformer
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"nmt {nmt.__version__}\n"
+
+
+def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
+    for given_level, level in ((None, "3"), ("0", "0")):
+        monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+        if given_level is not None:
+            monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", given_level)
+        main(["align"])
+        assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == level
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "COMMAND"),
+        ("transalte", "invalid choice: 'transalte'"),
+        ("translate", "--model"),
+        ("translate --model nowhere --input setup.cfg", "nowhere: no such run directory"),
+        ("translate --mod nowhere", "--model"),
+        ("translate --model nowhere --beam 3", "unrecognized arguments: --beam 3"),
+        ("translate --model nowhere --input nowhere.txt", "nowhere.txt"),
+        ("translate --model nowhere --beam-size 0 --input setup.cfg", "beam_size is 0"),
+        ("translate --model nowhere --input setup.cfg --output nmt", "nmt: is a directory"),
+        ("translate --model nowhere --input setup.cfg --output nowhere/out", "nowhere: no such directory"),
+        ("translate --model nowhere --input setup.cfg --output o --alignments o", "--alignments needs a file"),
+        ("align --model m --source setup.cfg --output o --format gif", "'gif'"),
+        ("align --model m --source setup.cfg --output o --limit -1", "-1: expected 0 or more"),
+        ("align --model m --source setup.cfg --output o --gold setup.cfg", "--target"),
+        ("align --model m --source setup.cfg --target setup.cfg --output o --beam-size 4", "nothing is searched for"),
+        ("evaluate --model m --source setup.cfg --reference LICENSE", "setup.cfg has"),
+        ("evaluate --model m --source setup.cfg --reference setup.cfg --tokenize 14a", "14a"),
+        ("evaluate --model m --source LICENSE --reference LICENSE --gold LICENSE", "LICENSE:1"),
+        ("explain --model m --output o", "--source"),
+        ("explain --model m --source setup.cfg --target LICENSE --output o", "setup.cfg has"),
+        ("explain --model m --source setup.cfg --output o --worst -1", "-1: expected 0 or more"),
+        ("explain --model m --source setup.cfg --output o --erase sentence", "'sentence'"),
+        ("explain --model m --source setup.cfg --target setup.cfg --output o --beam-size 4", "nothing is searched for"),
+        ("explain --model nowhere --source setup.cfg --output o", "nowhere: no such run directory"),
+        ("train --config nowhere.yaml", "nowhere.yaml: No such file"),
+        ("train --model.unit 3", "unrecognized arguments: --model.unit 3"),
+        ("train --model.units 3", "units is 3: expected an even number"),
+    ],
+)
+def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    assert main(command.split()) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("nmt: error: ")
+    assert message in output.err
+    assert output.err.count("\n") == 1
+    assert not Path("o").exists()
+
+
+def test_user_error_of_the_installed_command():
+    result = python("-m", "nmt", "translate", "--model", "nowhere", input="")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "nmt: error: nowhere: no such run directory; nmt train makes one\n"
+
+
+def test_mendable_error_is_one_line(model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "mendable")]) == 2
+    assert capsys.readouterr().err == "nmt: error: a sentence that can be mended\n"
+
+
+def test_bug_keeps_its_traceback(model, write):
+    with pytest.raises(ValueError, match="a bug"):
+        main(["translate", "--model", model, "--input", write("in", "bug")])
+
+
+def test_interrupt(model, write, capsys, tmp_path):
+    output = tmp_path / "out"
+    assert main(["translate", "--model", model, "--input", write("in", "interrupt"), "--output", str(output)]) == 130
+    assert capsys.readouterr().err == "nmt: interrupted\n"
+    assert not output.exists()
+
+
+# Files
+
+
+def test_whole_file_appears_at_the_end(tmp_path):
+    place = tmp_path / "out"
+    with whole_file(str(place)) as file:
+        file.write("x\n")
+        assert not place.exists()
+    assert place.read_text() == "x\n"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_whole_file_behind_a_link_and_into_a_device(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    with whole_file(str(tmp_path / "link")) as file:
+        file.write("x\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "place").read_text() == "x\n"
+    with whole_file("/dev/null") as file:
+        file.write("x\n")
+    assert Path("/dev/null").is_char_device()

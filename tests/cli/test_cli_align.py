@@ -1,0 +1,161 @@
+"""`nmt align` and `nmt evaluate` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import fake_translator
+import pytest
+
+from nmt.alignment import Linking
+from nmt.cli import main
+
+# Align
+
+
+def test_align_the_model_s_own_translations(model, write, tmp_path):
+    output = tmp_path / "alignments"
+    source = write("in", "ein haus", "", "a b c")
+    assert main(["align", "--model", model, "--source", source, "--output", str(output), "--format", "svg"]) == 0
+    assert not (output / "alignments.html").exists()
+    assert (output / "alignments.pharaoh").read_text() == "0-0 1-1\n\n0-0 1-1 2-2\n"
+    records = [json.loads(line) for line in (output / "alignments.jsonl").read_text().splitlines()]
+    assert [r["line"] for r in records] == [1, 2, 3]
+    assert records[0]["target"] == ["EIN", "HAUS"]
+    assert records[0]["weights"] == [[1, 0], [0, 1]]
+    assert records[0]["links"] == [[0, 0], [1, 1]]
+    assert records[0]["log_probability"] == -1.5
+    assert records[1]["source"] == records[1]["links"] == []
+    assert sorted(path.name for path in output.glob("*.svg")) == ["0001.svg", "0003.svg"]
+
+
+def test_by_default_there_are_a_page_and_pictures(model, write, tmp_path):
+    output = tmp_path / "o"
+    source = write("in", "ein haus", "", "<b> c", "d")
+    assert main(["align", "--model", model, "--source", source, "--output", str(output), "--limit", "2"]) == 0
+    names = ["0001.png", "0003.png", "alignments.html", "alignments.jsonl", "alignments.pharaoh"]
+    assert sorted(path.name for path in output.iterdir()) == names
+    page = (output / "alignments.html").read_text()
+    assert '"line 1"' in page and '"line 3"' in page and '"line 4"' not in page
+    assert "EIN" in page and "<b> c" not in page
+
+
+def test_pdf_is_one_file_and_formats_can_be_several(model, write, tmp_path):
+    output = tmp_path / "o"
+    command = ["align", "--model", model, "--source", write("in", "ein haus", "c"), "--output", str(output)]
+    assert main([*command, "--format", "pdf", "svg"]) == 0
+    names = ["0001.svg", "0002.svg", "alignments.jsonl", "alignments.pdf", "alignments.pharaoh"]
+    assert sorted(path.name for path in output.iterdir()) == names
+    assert (output / "alignments.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_gold_links_are_drawn(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b"), "--target", write("out", "x y"), "--gold", write("gold", "0-1 1p1")]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--format", "svg", "html"]
+    assert main(command) == 0
+    assert "AER" in capsys.readouterr().out
+    picture = (tmp_path / "o" / "0001.svg").read_text()
+    assert "gold link, sure" in picture and "gold link, possible" in picture
+    assert '"gold":{"sure":[[0,1]],"possible":[[0,1],[1,1]]}' in (tmp_path / "o" / "alignments.html").read_text()
+
+
+def test_forced_alignment_against_gold(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z"), "--limit", "0"]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o")]
+    assert main([*command, "--gold", write("gold", "0-0 1-0", "0-0")]) == 0
+    # 3 links, 3 sure ones, 2 in common: AER = 1 - (2 + 2) / 6.
+    assert "AER = 0.333 (precision 0.667, recall 0.667" in capsys.readouterr().out
+    assert json.loads((tmp_path / "o" / "alignments.jsonl").read_text().splitlines()[0])["target"] == ["x", "y"]
+
+
+def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z"), "--limit", "0"]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--gold"]
+    gold = write("gold", "1 1 1 S", "1 1 2 P", "2 1 1 S")
+    assert main([*command, gold, "--gold-format", "naacl"]) == 0
+    # 3 links, 2 sure ones, both found; the third is not even possible: AER = 1 - (2 + 2) / 5.
+    assert "AER = 0.200 (precision 0.667, recall 1.000" in capsys.readouterr().out
+    assert main([*command, gold, "--gold-format", "naacl", "--gold-base", "0"]) == 2
+    assert f"{gold}, sentence 1: link 1-2, counted from 0, is out of range" in capsys.readouterr().err
+    assert main([*command, write("one", "1-1 2-1", "1-1"), "--gold-base", "1"]) == 0
+    assert "AER = 0.333" in capsys.readouterr().out
+    assert main([*command, write("three", "3 1 1"), "--gold-format", "naacl"]) == 2
+    assert "there is no sentence 3: expected 1 to 2" in capsys.readouterr().err
+    evaluate = ["evaluate", "--model", model, "--source", write("in", "a b"), "--reference", write("ref", "A B")]
+    assert main([*evaluate, "--gold", write("far", "0-0 2-1")]) == 2
+    assert "far, sentence 1: link 2-1, counted from 0, is out of range" in capsys.readouterr().err
+
+
+def test_a_file_where_a_directory_is_wanted_is_said_so(model, write, tmp_path, capsys):
+    source = write("in", "a")
+    assert main(["align", "--model", model, "--source", source, "--output", source]) == 2
+    assert f"{source}: is a file; name a directory to write into" in capsys.readouterr().err
+    assert main(["align", "--model", source, "--source", source, "--output", str(tmp_path / "o")]) == 2
+    assert f"{source}: is a file, not a run directory" in capsys.readouterr().err
+
+
+def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--gold-base", "1"]) == 2
+    assert "--gold-format and --gold-base say how to read --gold" in capsys.readouterr().err
+    assert main([*command, "--symmetrize", "union"]) == 2
+    assert "give --reverse" in capsys.readouterr().err
+
+
+def test_how_links_are_read_off_is_passed_on(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o"), "--limit", "0"]
+    fake_translator.Translator.linkings.clear()
+    assert main(command) == 0
+    assert main([*command, "--links", "argmax", "--links-of", "source", "--attention", "read"]) == 0
+    assert main([*command, "--links", "threshold", "--threshold", "0.25", "--target", write("out", "A")]) == 0
+    assert fake_translator.Translator.linkings == [
+        Linking(),
+        Linking("argmax", "source", step="read"),
+        Linking("threshold", threshold=0.25),
+    ]
+    assert main([*command, "--threshold", "0.25"]) == 2
+    assert "--threshold is for --links shares and threshold" in capsys.readouterr().err
+    assert main([*command, "--links", "threshold", "--threshold", "7"]) == 2
+    assert "threshold is 7.0: expected more than 0, up to 1" in capsys.readouterr().err
+
+
+def test_limit_is_of_the_plots_alone(model, write, tmp_path):
+    output = tmp_path / "o"
+    command = ["align", "--model", model, "--source", write("in", "a", "b", "c"), "--output", str(output)]
+    assert main([*command, "--limit", "2"]) == 0
+    assert sorted(path.name for path in output.glob("*.png")) == ["0001.png", "0002.png"]
+    assert len((output / "alignments.pharaoh").read_text().splitlines()) == 3
+
+
+def test_files_that_do_not_agree_are_refused_before_loading(write, tmp_path, capsys):
+    source, target = write("in", "a", "b"), write("out", "x")
+    command = ["align", "--model", "nowhere", "--source", source, "--output", str(tmp_path / "o")]
+    assert main([*command, "--target", target]) == 2
+    assert f"{source} has 2, {target} has 1" in capsys.readouterr().err
+    assert main([*command, "--target", source, "--gold", write("gold", "0-0")]) == 2
+    assert "gold has 1" in capsys.readouterr().err
+
+
+# Evaluate
+
+
+def test_evaluate_prints_and_writes_the_scores(model, write, tmp_path, capsys):
+    files = [
+        "--source",
+        write("in", "das ist ein haus", "", "ja"),
+        "--reference",
+        write("ref", "DAS IST EIN HAUS", "", "JA"),
+    ]
+    outputs = ["--output", str(tmp_path / "out"), "--json", str(tmp_path / "scores")]
+    gold = ["--gold", write("gold", "0-0 1-1 2-2 3-3", "", "0-0")]
+    assert main(["evaluate", "--model", model, *files, *outputs, *gold, "--tokenize", "none", "--beam-size", "2"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("BLEU = 100.00 (nrefs:1|")
+    assert "tok:none" in printed[0]
+    assert printed[1].startswith("chrF2 = 100.00 (")
+    assert printed[2].startswith("AER = 0.000")
+    scores = json.loads((tmp_path / "scores").read_text())
+    assert scores["bleu"]["value"] == pytest.approx(100)
+    assert scores["alignment"]["aer"] == 0
+    assert (scores["sentences"], scores["search"]["beam_size"]) == (3, 2)
+    assert (tmp_path / "out").read_text() == "DAS IST EIN HAUS\n\nJA\n"

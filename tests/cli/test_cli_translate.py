@@ -1,0 +1,295 @@
+"""`nmt translate` and `nmt score` as a user meets them: lines in, as many lines out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import fake_translator
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.cli import main, parser, translation
+from nmt.config import SearchConfig
+from nmt.mbr import expected_utilities
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8"), max_size=30), max_size=12)
+
+
+@settings(deadline=None)
+@given(lines=LINES)
+def test_as_many_lines_out_as_in(lines, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "nmt.translator", fake_translator)
+        directory = tmp_path_factory.mktemp("lines")
+        (directory / "in").write_bytes("".join(f"{line}\n" for line in lines).encode())
+        arguments = ["--model", str(directory), "--input", str(directory / "in"), "--output", str(directory / "out")]
+        assert main(["translate", *arguments]) == 0
+        written = (directory / "out").read_bytes().decode()
+    assert written == "".join(" ".join(line.split()[:5]).upper() + "\n" for line in lines)
+
+
+def test_translate_to_standard_output(model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "ein haus", "", "  ", "zwei")]) == 0
+    output = capsys.readouterr()
+    assert output.out == "EIN HAUS\n\n\nZWEI\n"
+    assert output.err.startswith("nmt: 4 lines in ")
+    assert output.err.endswith("written to standard output\n")
+
+
+def test_alignments_are_those_of_the_translations(model, write, tmp_path):
+    files = ["--input", write("in", "ein haus", "", "a b c"), "--alignments", str(tmp_path / "links")]
+    assert main(["translate", "--model", model, *files, "--output", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "links").read_text() == "0-0 1-1\n\n0-0 1-1 2-2\n"
+    assert len(fake_translator.Translator.searches) == 1
+
+
+def test_search_flags_go_over_the_model_s_own(model, write):
+    command = ["translate", "--model", model, "--input", write("in", "a")]
+    own = fake_translator.Translator.config.search
+    assert main(command) == 0
+    assert main([*command, "--beam-size", "7"]) == 0
+    assert main([*command, "--length-penalty", "0"]) == 0
+    assert fake_translator.Translator.searches == [own, replace(own, beam_size=7), replace(own, length_penalty=0.0)]
+
+
+def test_cut_sentence_is_reported_with_its_line(model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "a", "", "a b c d e f", "a")]) == 0
+    assert "nmt: line 3 is longer than the model takes" in capsys.readouterr().err
+
+
+def test_failure_leaves_the_old_output(model, write, tmp_path):
+    source, output = write("in", "a", "b", "mendable"), tmp_path / "out"
+    output.write_text("old\n")
+    before = sorted(tmp_path.iterdir())
+    assert main(["translate", "--model", model, "--input", source, "--output", str(output)]) == 2
+    assert output.read_text() == "old\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_input_may_be_the_output(model, write):
+    path = write("text", "a b", "c")
+    assert main(["translate", "--model", model, "--input", path, "--output", path]) == 0
+    assert Path(path).read_text() == "A B\nC\n"
+
+
+@pytest.fixture
+def windows_of_four(monkeypatch):
+    monkeypatch.setattr(translation, "WINDOW", fake_translator.WINDOW)
+
+
+LONG = [f"word {number}" for number in range(10)]
+
+
+def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
+    """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
+    output, links = tmp_path / "out", tmp_path / "links"
+    files = ["--output", str(output), "--alignments", str(links)]
+    source = write("in", *LONG[:8], "interrupt", LONG[9])
+    command = ["translate", "--model", model, "--input", source, *files]
+    assert main(command) == 130
+    assert "nmt: 8 lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert not output.exists()
+    assert main(command) == 2  # not overwritten by mistake
+    assert "8 lines of an interrupted translation are there: go on with --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 130
+    assert "going on behind line 8" in capsys.readouterr().err
+    assert main([*command, "--resume", "--beam-size", "7"]) == 2
+    assert "made from another model, input, search or precision" in capsys.readouterr().err
+    fake_translator.Translator.interrupts = False
+    try:
+        assert main([*command, "--resume"]) == 0
+    finally:
+        fake_translator.Translator.interrupts = True
+    assert output.read_text() == "".join(f"{line.upper()}\n" for line in [*LONG[:8], "interrupt", LONG[9]])
+    assert len(links.read_text().splitlines()) == 10
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
+
+
+def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, windows_of_four):
+    """What a killed process left behind its last whole window is cut off."""
+    source, output = write("in", *LONG), tmp_path / "out"
+    command = ["translate", "--model", model, "--input", source, "--output", str(output)]
+    assert main([*command[:4], write("bad", *LONG[:8], "interrupt"), *command[5:]]) == 130
+    (tmp_path / ".out.part").write_text("".join(f"{line.upper()}\n" for line in LONG[:5]) + "WOR")
+    assert main([*command, "--resume"]) == 2  # the input is another one
+    (tmp_path / ".out.part").unlink()
+    assert main(command) == 0
+    assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
+
+
+def test_the_window_is_the_translator_s():
+    from nmt.translator import WINDOW
+
+    assert translation.WINDOW == WINDOW
+
+
+def test_nbest_lists(model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "a", "b"), "--nbest", "2"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "0 ||| A ||| log_probability= -1.5000 ||| -1.0000",
+        "0 ||| A! ||| log_probability= -2.5000 ||| -1.0000",
+        "1 ||| B ||| log_probability= -1.5000 ||| -1.0000",
+        "1 ||| B! ||| log_probability= -2.5000 ||| -1.0000",
+    ]
+
+
+def test_minimum_bayes_risk_chooses_what_the_others_agree_with(model, write, capsys):
+    """A list of the best counts by probability, samples count alike."""
+    command = ["translate", "--model", model, "--input", write("in", "word"), "--mbr", "chrf", "--nbest", "3"]
+    assert main(command) == 0
+    assert main([*command, "--method", "sample"]) == 0
+    candidates = ["WORD", "WORD!", "WORD!!"]
+    expected = []
+    for chances in ([-1.5, -2.5, -3.5], None):
+        values = expected_utilities(candidates, "chrf", chances)
+        expected.append(candidates[values.index(max(values))])
+    assert capsys.readouterr().out.splitlines() == expected
+    assert expected[0] != expected[1]
+
+
+def test_prefixes_and_phrases_go_line_by_line(model, write, capsys):
+    files = ["--prefixes", write("p", "Da", ""), "--phrases", write("w", "rot\tgrün", "")]
+    assert main(["translate", "--model", model, "--input", write("in", "a", "b"), *files]) == 0
+    assert capsys.readouterr().out == "Da rot grün A\nB\n"
+    assert main(["translate", "--model", model, "--input", write("in", "a"), *files]) == 2
+    assert "differ in lines" in capsys.readouterr().err
+
+
+def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, capsys):
+    command = ["translate", "--model", model, "--input", write("in", "a"), "--lexicon"]
+    assert main([*command, write("l", "Wien\tVienna", "Rom"), "--copy-unknown"]) == 2
+    assert "l:2: expected a source word, a tab" in capsys.readouterr().err
+    assert main([*command, write("l", "Wien\tVienna")]) == 2
+    assert "give --copy-unknown too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--temperature", "--top-k", "--top-p", "--seed"])
+def test_what_a_beam_does_not_read_is_not_taken_in_silence(model, write, capsys, flag):
+    command = ["translate", "--model", model, "--input", write("in", "a"), flag, "1"]
+    assert main(command) == 2
+    assert f"{flag} is for drawing translations: give --method sample too" in capsys.readouterr().err
+    assert main([*command, "--method", "sample"]) == 0
+
+
+def test_drawings_of_an_earlier_call_do_not_stay(model, write, tmp_path):
+    output = tmp_path / "out"
+    command = ["align", "--model", model, "--output", str(output), "--source"]
+    assert main([*command, write("three", "a b", "c d", "e f"), "--format", "png", "svg", "html"]) == 0
+    kept = output / "notes.png"
+    kept.write_bytes(b"mine")
+    assert main([*command, write("one", "g h"), "--format", "png"]) == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "0001.png",
+        "alignments.jsonl",
+        "alignments.pharaoh",
+        "notes.png",
+    ]
+
+
+def test_several_models_are_an_ensemble(model, write):
+    fake_translator.Translator.loaded.clear()
+    command = ["translate", "--model", model, model, "--averaging", "log_probability", "--checkpoints", "2"]
+    assert main([*command, "--input", write("in", "a")]) == 0
+    how = {"averaging": "log_probability", "checkpoints": 2, "precision": "auto"}
+    assert fake_translator.Translator.loaded == [((model, model), how)]
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "expected"),
+    [
+        (["translate", "--input", "a"], [], "auto"),
+        (["translate", "--input", "a"], ["--precision", "float32"], "float32"),
+        (["distil", "--source", "a", "--target", "a", "--output-source", "b", "--output-target", "c"], [], "auto"),
+        (["evaluate", "--source", "a", "--reference", "a"], [], "float32"),
+        (["score", "--source", "a", "--target", "a"], [], "float32"),
+        (["score", "--source", "a", "--target", "a"], ["--precision", "auto"], "auto"),
+    ],
+)
+def test_what_translates_takes_the_fastest_precision_and_what_measures_float32(
+    model, write, tmp_path, monkeypatch, command, given, expected
+):
+    write("a", "a b")
+    monkeypatch.chdir(tmp_path)
+    fake_translator.Translator.loaded.clear()
+    assert main([command[0], "--model", model, *command[1:], *given]) == 0
+    assert fake_translator.Translator.loaded[0][1]["precision"] == expected
+
+
+def test_every_field_of_the_search_is_a_flag_with_its_help(model, write):
+    """And what a flag says arrives."""
+    for field in dataclasses.fields(SearchConfig):
+        assert parser.field_help(SearchConfig)[field.name]
+    flags = "--method sample --temperature 0.5 --suppress <unk> x --no-repeat-ngram 3 --copy-unknown --top-p 0.9"
+    assert main(["translate", "--model", model, "--input", write("in", "a"), *flags.split()]) == 0
+    (search,) = fake_translator.Translator.searches
+    assert (search.method, search.temperature, search.suppress) == ("sample", 0.5, ("<unk>", "x"))
+    assert (search.no_repeat_ngram, search.copy_unknown, search.top_p) == (3, True, 0.9)
+    assert search.length_penalty == 0.5  # the run's own
+
+
+def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys):
+    files = ["--source", write("s", "a b", "", "c"), "--target", write("t", "x y", "z", "w")]
+    assert main(["score", "--model", model, *files]) == 0
+    output = capsys.readouterr()
+    assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
+    # exp(4.5 / 5) and exp(4.5 / 4).
+    assert "log-probability -4.50 in 5 pieces and 4 words: perplexity 2.460 a piece, 3.08 a word" in output.err
+    assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first == {
+        "line": 1,
+        "log_probability": -1.5,
+        "pieces": ["x", "y", "</s>"],
+        "piece_log_probabilities": [-0.5, -0.5, -0.5],
+    }
+
+
+def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, capsys):
+    (tmp_path / "in").write_bytes(b"one\ntw\xff\n")
+    assert main(["translate", "--model", model, "--input", str(tmp_path / "in")]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "line 2" in output.err
+
+
+def test_endless_input_streams_and_a_closed_pipe_ends_quietly(tmp_path):
+    translate = f"{sys.executable} -m fake_translator translate --model {tmp_path}"
+    command = f"yes haus | {translate} | head -n 3; echo ${{PIPESTATUS[@]}}"
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=30)
+    assert result.stdout.split() == ["HAUS", "HAUS", "HAUS", "141", "141", "0"]
+    assert result.stderr == ""
+
+
+def test_output_is_utf8_whatever_the_locale_says(tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests"), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "fake_translator", "translate", "--model", str(tmp_path)]
+    result = subprocess.run(command, input="größe".encode(), capture_output=True, env=environment)
+    assert result.stdout.decode() == "GRÖSSE\n"
+
+
+def test_conversation_on_a_terminal(tmp_path):
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    command = [sys.executable, "-m", "fake_translator", "translate", "--model", str(tmp_path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, stdin=theirs, env=environment, text=True, **pipes) as process:
+        for line, answer in (("ein haus", "EIN HAUS\n"), ("", "\n"), ("zwei", "ZWEI\n")):
+            os.write(ours, f"{line}\n".encode())
+            assert process.stdout.readline() == answer  # before the next line is typed
+        os.write(ours, b"\x04")
+        assert process.wait(timeout=10) == 0
+        assert process.stderr.read() == "nmt: a sentence a line; end with Ctrl-D\n> > > > \n"
+    os.close(ours)
+    os.close(theirs)
