@@ -106,10 +106,8 @@ def parse() -> argparse.Namespace:
 def measure(arguments: argparse.Namespace) -> list[Point]:
     """All beam sizes of all precisions, in turns."""
     from nmt import Translator
-    from nmt.engine import share_processors
     from nmt.evaluation import bleu
 
-    share_processors()  # as nmt translate does
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:
         counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"

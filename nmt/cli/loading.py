@@ -59,10 +59,7 @@ def load_run(*directories: str, **how: Any) -> Translator:
             what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
             raise NmtError(f"{directory}: {what}; nmt train makes one")
     with quiet_start():
-        from nmt.engine import share_processors
         from nmt.translator import Translator
-
-        share_processors()
     return Translator.load(*directories, **how)
 
 

@@ -31,9 +31,7 @@ class Nmt:
         from dataclasses import replace
 
         import nmt
-        from nmt.engine import share_processors
 
-        share_processors()  # as the command does
         self._translator = nmt.Translator.load(model, precision=precision)
         self._search = replace(self._translator.config.search, beam_size=beam, length_penalty=1.0)
 
