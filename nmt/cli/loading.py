@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 """Fields of the search that a beam does not read."""
 
+CHOOSING = ("diversity", "prune")
+"""Fields of the search that a beam without constraints alone reads."""
+
 
 def search_flags(arguments: Namespace) -> dict[str, Any]:
     """The fields of the search that the command line gives."""
@@ -39,6 +42,9 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     for name in SAMPLING:
         if name in given and search.method == "beam":
             raise NmtError(f"--{name.replace('_', '-')} is for drawing translations: give --method sample too")
+    for name in CHOOSING:
+        if name in given and search.method == "sample":
+            raise NmtError(f"--{name} is for a beam: leave it or --method sample out")
     return translator, search
 
 

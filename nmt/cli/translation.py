@@ -13,7 +13,7 @@ from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
 from nmt.cli.files import Growing, can_grow, count_lines, require_same_length, whole_file
-from nmt.cli.loading import lines_of, load, load_models, say, watched
+from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -97,6 +97,9 @@ def _check(arguments: Namespace, path: str) -> None:
         raise NmtError("--resume counts lines, of which an n-best list has more or fewer for each line: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --input")
+    for name in CHOOSING if arguments.prefixes or arguments.phrases else ():
+        if getattr(arguments, name) is not None:
+            raise NmtError(f"--{name} is for a search without --prefixes and --phrases: leave it or those out")
     if arguments.lexicon and not arguments.copy_unknown:
         raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
 

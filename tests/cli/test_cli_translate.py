@@ -182,6 +182,16 @@ def test_what_a_beam_does_not_read_is_not_taken_in_silence(model, write, capsys,
     assert main([*command, "--method", "sample"]) == 0
 
 
+@pytest.mark.parametrize("flag", ["--diversity", "--prune"])
+def test_what_only_a_free_beam_reads_is_not_taken_in_silence(model, write, capsys, flag):
+    command = ["translate", "--model", model, "--input", write("in", "a"), flag, "1"]
+    assert main(command) == 0
+    assert main([*command, "--method", "sample"]) == 2
+    assert f"{flag} is for a beam" in capsys.readouterr().err
+    assert main([*command, "--phrases", write("phrases", "b")]) == 2
+    assert f"{flag} is for a search without --prefixes and --phrases" in capsys.readouterr().err
+
+
 def test_drawings_of_an_earlier_call_do_not_stay(model, write, tmp_path):
     output = tmp_path / "out"
     command = ["align", "--model", model, "--output", str(output), "--source"]
