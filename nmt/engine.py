@@ -205,7 +205,8 @@ class TrainStep:
     def __init__(
         self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float, slices: int = 1
     ) -> None:
-        self.model, self.optimizer, self.smoothing, self.slices = model, optimizer, smoothing, slices
+        self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
+        self.slices = -(-slices // batches_at_once())  # of each part, and a part is a slice of the batch already
 
     def __call__(self, batch: Batch) -> float:
         """Updates the model; returns the mean loss of the batch's tokens in nats."""
