@@ -52,14 +52,14 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-@pytest.mark.usefixtures("parts")
-def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: Callable) -> None:
+def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: Callable, parts: int) -> None:
     model, rate = make_model(), 0.5
     with tf.GradientTape() as tape:
         loss = loss_by_hand(model)
     gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
     expected = [v - rate * np.array(tf.convert_to_tensor(g)) for v, g in zip(values(model), gradients, strict=True)]
-    step = TrainStep(model, built(keras.optimizers.SGD(rate), model), SMOOTHING)
+    step = TrainStep(model, built(keras.optimizers.SGD(rate), model), SMOOTHING, slices=4)
+    assert step.slices == {1: 4, 2: 2, 3: 2}[parts]
     assert step(BATCH) == pytest.approx(float(loss), rel=1e-5)
     for found, wanted in zip(values(model), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
