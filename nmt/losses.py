@@ -10,8 +10,8 @@ from nmt.attention import Tensor
 from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**24
-"""Most logits that training holds at a time, for each part of a batch that is computed at once: 64 MiB in float32, and a
-few times that in the work on them."""
+"""Most logits that training holds at a time, for each of the parts of a batch that are computed at once: 64 MiB in
+float32, and a few times that in the work on them."""
 
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
