@@ -180,11 +180,10 @@ class Trainer:
         """Trains to the end or to an interruption."""
         self._restore()
         self._introduce()
-        self._note_speed()
         with interruption() as interrupted:
             while not self._done():
                 self._train_pass(interrupted)
-                if interrupted.is_set():
+                if interrupted.is_set() and not self._done():
                     self._save()
                     self.ticker.say(
                         f"interrupted; step {self.place.step} is saved in {self.directory}, "
@@ -246,15 +245,20 @@ class Trainer:
 
     def _line(self) -> str:
         place, total = self.place, self.steps_per_pass * self.config.passes
-        # Of the last steps alone: the run may have slept, or have begun on another machine.
-        steps, tokens, seconds = (now - then for now, then in zip(self._recent[-1], self._recent[0], strict=True))
-        speed = tokens / max(seconds, 1e-9)
-        left = seconds / steps * max(total - place.step, 0)
         guided = f"attention {place.guided / place.batches:.3f}  " if self.guided else ""
         return (
             f"pass {place.pass_index + 1}/{self.config.passes}  step {place.step}/~{total}  "
-            f"loss {place.losses / place.batches:.3f}  {guided}{speed:,.0f} tokens/s  {duration(left)} left"
+            f"loss {place.losses / place.batches:.3f}  {guided}{self._speed(total)}"
         )
+
+    def _speed(self, total: int) -> str:
+        """Speed and time left by the last steps alone, and not by the first, which compiles: the run may have slept, or
+        have begun on another machine."""
+        steps, tokens, seconds = (now - then for now, then in zip(self._recent[-1], self._recent[0], strict=True))
+        if not steps:
+            return "compiled"
+        left = seconds / steps * max(total - self.place.step, 0)
+        return f"{tokens / max(seconds, 1e-9):,.0f} tokens/s  {duration(left)} left"
 
     def _validate(self) -> None:
         """Measures the averaged weights on the validation pairs, keeps them if they are the best, checkpoints."""

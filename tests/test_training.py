@@ -293,6 +293,17 @@ def test_interrupted_after_any_step_and_gone_on_with(passes, more, number, corpu
     assert signal.getsignal(signal.SIGINT) is HANDLER
 
 
+def test_an_interruption_while_the_end_is_measured_comes_too_late(corpus, tmp_path, counting, monkeypatch, capsys):
+    def measured(*arguments: Any) -> dict[str, float]:
+        signal.raise_signal(signal.SIGINT)
+        return validate(*arguments)
+
+    monkeypatch.setattr("nmt.training.validate", measured)
+    assert train(config(corpus, tmp_path, passes=1)).finished
+    said = capsys.readouterr().err
+    assert "training has ended" in said and "interrupted; step" not in said
+
+
 def test_second_interruption_ends_at_once_and_the_last_checkpoint_counts(corpus, tmp_path, counting, steps):
     counting.signals[steps + 2] = [signal.SIGINT, signal.SIGINT]
     with pytest.raises(KeyboardInterrupt):
@@ -362,9 +373,10 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
 def test_speed_and_time_left_are_of_the_last_steps(trainer):
     """Not of the hour that the run has behind it, most of which the machine slept."""
     one = trainer()
+    one.place.batches, total = 11, one.steps_per_pass * one.config.passes
     for one.place.step, one.place.tokens, one.place.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):
         one._note_speed()
-    one.place.batches, total = 11, one.steps_per_pass * one.config.passes
+        assert one._line().endswith("compiled") == (one.place.step == 10)
     assert f"200 tokens/s  {duration(total - 11)} left" in one._line()
 
 
