@@ -73,10 +73,10 @@ def share_processors() -> None:
     """Gives an operation a share of the processors, so that several batches can be at once (see `batches_at_once`): of
     a model's many small operations, two threads on one make little more than one.
 
-    To be called before anything is computed. Later it is without effect, and so it is where TensorFlow is not the
-    backend, or the user has set TF_NUM_INTRAOP_THREADS.
+    To be called before anything is computed. Later it is without effect, and so it is where it is not TensorFlow that
+    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS.
     """
-    if keras.backend.backend() == "tensorflow" and not os.environ.get("TF_NUM_INTRAOP_THREADS"):
+    if _tensorflow_without_gpu() and not os.environ.get("TF_NUM_INTRAOP_THREADS"):
         import tensorflow as tf
 
         with contextlib.suppress(RuntimeError):  # it has begun to compute
@@ -85,12 +85,20 @@ def share_processors() -> None:
 
 def batches_at_once() -> int:
     """How many batches can be computed side by side; 1 where operations have not been given a share each."""
-    if keras.backend.backend() != "tensorflow":
+    if not _tensorflow_without_gpu():
         return 1
     import tensorflow as tf
 
     threads = tf.config.threading.get_intra_op_parallelism_threads()  # of an operation; 0: all
-    return max(1, processors() // threads) if threads and not tf.config.list_physical_devices("GPU") else 1
+    return max(1, processors() // threads) if threads else 1
+
+
+def _tensorflow_without_gpu() -> bool:
+    if keras.backend.backend() != "tensorflow":
+        return False
+    import tensorflow as tf
+
+    return not tf.config.list_physical_devices("GPU")
 
 
 def dynamic_shapes() -> bool:

@@ -269,6 +269,20 @@ print(engine.batches_at_once())
     assert after <= engine.AT_ONCE
 
 
+def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared: list[int] = []
+    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
+    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", shared.append)
+    monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
+    monkeypatch.setattr(engine, "processors", lambda: 4)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
+    engine.share_processors()
+    assert (shared, engine.batches_at_once()) == ([], 1)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    engine.share_processors()
+    assert (shared, engine.batches_at_once()) == ([1], 4)
+
+
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keras.backend.backend", lambda: "torch")
     with pytest.raises(EngineError, match="the Keras backend is torch: expected tensorflow or jax"):
