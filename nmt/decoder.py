@@ -76,6 +76,8 @@ class DecoderState(NamedTuple):
     """Luong's attentional vector, which the next step reads too, float32 [batch, readout units]."""
     time: Tensor | tuple[()] = ()
     """Steps made, int32 [batch]; where attention counts them or draws."""
+    covered: Tensor | tuple[()] = ()
+    """Sums of the attention weights so far, float32 [batch, positions]; where attention knows its coverage."""
 
 
 class RecurrentDecoder(keras.layers.Layer):
@@ -117,11 +119,13 @@ class RecurrentDecoder(keras.layers.Layer):
                 attention.units,
                 attention.reach,
                 attention.positions,
+                attention.coverage,
                 dtype=self.dtype_policy,
                 name="attention",
             )
         self.piece_in_query = piece_in_query and self.attention is not None
         self.draws = self.attention is not None and self.attention.window.draws
+        self.covers = self.attention is not None and attention.coverage
         self.counts = self.draws or (self.attention is not None and self.attention.window.counts)
         self.state_dropout, self.context_dropout = state_dropout, context_dropout
         self.bridge = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy, name="bridge")
@@ -179,14 +183,15 @@ class RecurrentDecoder(keras.layers.Layer):
             longest: greatest number of steps; of no interest to a recurrence.
         """
         hidden = ops.cast(self.bridge(ops.cast(final, self.compute_dtype)), "float32")
-        batch = ops.shape(hidden)[0]
+        batch, nothing = ops.shape(hidden)[0], ops.zeros_like(ops.cast(source.mask, "float32"))
         return DecoderState(
             hidden,
             context=ops.zeros_like(ops.cast(source.memory[:, 0], "float32")),
-            weights=ops.zeros_like(ops.cast(source.mask, "float32")),
+            weights=nothing,
             carry=ops.zeros_like(hidden) if self.cell == "lstm" else (),
             fed=self._first_fed(batch),
             time=ops.zeros((batch,), "int32") if self.counts else (),
+            covered=nothing if self.covers else (),
         )
 
     def _first_fed(self, batch: Tensor) -> Tensor | tuple[()]:
@@ -223,8 +228,12 @@ class RecurrentDecoder(keras.layers.Layer):
         read = source.memory, source.keys, source.mask
         projection = loop.kernels.get("projection")
         projected = None if projection is None else projection.product(hidden)
-        context, weights = self.attention(hidden, *read, piece.query, state.time, noise, projected)
+        context, weights = self.attention(hidden, *read, piece.query, state.time, noise, projected, state.covered)
         return (context if piece.context is None else context + piece.context), weights
+
+    def _covered(self, state: DecoderState, weights: Tensor) -> Tensor | tuple[()]:
+        """Coverage after a step that paid these weights."""
+        return ops.add(state.covered, weights) if self.covers else ()
 
     def _multiplied(self, values: Tensor, name: str, loop: Loop) -> Tensor:
         """values @ the kernel of that name, float32."""
@@ -387,7 +396,7 @@ class BahdanauDecoder(RecurrentDecoder):
         read = context if loop.context is None else context * loop.context
         gates = piece.gates + self._multiplied(read, "context_kernel", loop)
         hidden, carry, time = self.advance(state, gates, piece, loop)
-        return DecoderState(hidden, context, weights, carry, (), time)
+        return DecoderState(hidden, context, weights, carry, (), time, self._covered(state, weights))
 
     def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
         return states.context
@@ -432,7 +441,7 @@ class LuongDecoder(RecurrentDecoder):
         hidden, carry, time = self.advance(state, gates, piece, loop)
         context, weights = self.attend(hidden, state, piece, source, loop)
         fed = ops.cast(self._read(hidden, context), "float32") if self.input_feeding else ()
-        return DecoderState(hidden, context, weights, carry, fed, time)
+        return DecoderState(hidden, context, weights, carry, fed, time, self._covered(state, weights))
 
     def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
         return before(states.fed, start.fed) if self.input_feeding else ()

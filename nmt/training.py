@@ -154,6 +154,8 @@ class Trainer:
         self.translator = Translator(prepared.run, self.averaged)
         self.place = Place()
         self.history: list[dict[str, Any]] = []
+        self._validating = 0.0
+        """Seconds that the last validation took; 0 until there is one."""
         self.events = engine.EventWriter(self.directory / "tensorboard")
 
     def _build(self, precision: str) -> Seq2Seq:
@@ -257,12 +259,17 @@ class Trainer:
         steps, tokens, seconds = (now - then for now, then in zip(self._recent[-1], self._recent[0], strict=True))
         if not steps:
             return "compiled"
-        left = seconds / steps * max(total - self.place.step, 0)
+        left = seconds / steps * max(total - self.place.step, 0) + self._validating * self._validations(total)
         return f"{tokens / max(seconds, 1e-9):,.0f} tokens/s  {duration(left)} left"
+
+    def _validations(self, total: int) -> int:
+        """How many are still to come."""
+        every = self.config.validate_every or self.steps_per_pass
+        return max(-(-total // every) - self.place.step // every, 0)
 
     def _validate(self) -> None:
         """Measures the averaged weights on the validation pairs, keeps them if they are the best, checkpoints."""
-        place = self.place
+        place, started = self.place, time.perf_counter()
         arrays = engine.averaged_arrays(self.model, self.optimizer)
         engine.assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
         measured = validate(self.translator, self.prepared)
@@ -279,6 +286,7 @@ class Trainer:
         self._record(measured, better)
         place.losses, place.guided, place.batches = 0.0, 0.0, 0
         self._save()
+        self._validating = time.perf_counter() - started
 
     def _record(self, measured: dict[str, float], better: bool) -> None:
         """One validation into history.csv, TensorBoard and onto the terminal."""
@@ -363,7 +371,7 @@ class Trainer:
         reason = (
             f"no better {self.config.metric} in {self.config.patience} validations"
             if self.place.stopped_early
-            else f"{self.config.passes} passes done"
+            else f"{self.config.passes} pass{'es' if self.config.passes > 1 else ''} done"
         )
         return (
             f"training has ended: {reason}, {self.place.step} steps in {duration(self.place.seconds)}; "

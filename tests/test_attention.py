@@ -165,6 +165,20 @@ def test_an_offset_is_added_to_the_projected_query(make_layer: Callable, data: t
     np.testing.assert_allclose(weights, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
 
 
+@pytest.mark.parametrize("score", [score for score in SCORES if score != "location"])
+def test_coverage_moves_every_scores_keys(score: str, make_layer: Callable, data: tuple) -> None:
+    layer, (query, memory) = make_layer(score, coverage=True), data
+    plain = make_layer(score)
+    plain.score.set_weights(layer.score.get_weights())
+    covered = np.random.default_rng(3).uniform(0, 2, size=(BATCH, POSITIONS)).astype(np.float32)
+    keys = np.asarray(layer.keys(memory))
+    moved = keys + covered[..., None] * np.asarray(layer.coverage_kernel)
+    found = layer(query, memory, keys, MASK, covered=covered)
+    for one, two in zip(found, plain(query, memory, moved, MASK), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    assert np.abs(np.asarray(found[1]) - np.asarray(attend(plain, query, memory)[1])).max() > 0.01
+
+
 @pytest.mark.parametrize("window", ["local_m", "local_p"])
 def test_a_local_window_that_reaches_everywhere_is_global(window: str, make_layer: Callable, data: tuple) -> None:
     layer = make_layer(window=window, reach=1_000_000)

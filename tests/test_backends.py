@@ -22,14 +22,15 @@ LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 
 
 def tiny(kind: str = "rnn") -> Any:
-    """A small model without dropout: Bahdanau's, Luong's with a local window and an LSTM, or a Transformer."""
+    """A small model without dropout: Bahdanau's; Luong's LSTM with a local window and coverage; or a Transformer."""
     from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
     from nmt.model import Seq2Seq
 
     nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0, residual=0)
+    predicted = AttentionConfig("general", "local_p", 5, 2, coverage=True)
     changes: dict[str, dict[str, Any]] = {
         "rnn": {"embedding": 6, "attention": AttentionConfig(units=5), "encoder_layers": 2},
-        "luong": {"decoder": "luong", "cell": "lstm", "attention": AttentionConfig("general", "local_p", 5, 2)},
+        "luong": {"decoder": "luong", "cell": "lstm", "attention": predicted},
         "transformer": {"architecture": "transformer", "transformer": TransformerConfig(2, 2, 2, 10)},
     }
     config = ModelConfig(**{"units": 8, "embedding": 8, "dropout": nothing, **changes[kind]})

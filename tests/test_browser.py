@@ -106,6 +106,8 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
         opened.page.on("dialog", lambda dialog: (opened.problems.append(dialog.message), dialog.dismiss()))
         opened.page.goto(path.as_uri())
+        # An article has no text to be seen before it is drawn (content-visibility), which a busy machine does late.
+        opened.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         made.append((opened, path.as_uri()))
         return opened
 

@@ -54,6 +54,10 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (ModelConfig, {"units": 7}, "units is 7: expected an even number"),
     (AttentionConfig, {"units": 0}, "units is 0: expected more than 0"),
     (AttentionConfig, {"score": "none", "window": "hard"}, "window is hard, but score none attends to nothing"),
+    *(
+        (AttentionConfig, {"score": score, "coverage": True}, f"score {score} compares with no key that could know it")
+        for score in ("none", "location")
+    ),
     (
         ModelConfig,
         {"memory": 64, "attention": AttentionConfig(score="dot")},

@@ -35,11 +35,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "general": {"attention": AttentionConfig(score="general", window="local_p", reach=2)},
     "location": {"attention": AttentionConfig(score="location", window="local_m", reach=2, positions=4)},
     "hard": {"attention": AttentionConfig(units=5, window="hard")},
+    "coverage": {"attention": AttentionConfig(units=5, coverage=True)},
     "none": {"attention": AttentionConfig(score="none")},
     "luong": {"kind": LuongDecoder, "attention": AttentionConfig(score="general")},
     "luong lstm": {"kind": LuongDecoder, "cell": "lstm"},
     "luong without feeding": {"kind": LuongDecoder, "input_feeding": False},
     "luong local": {"kind": LuongDecoder, "attention": AttentionConfig(score="general", window="local_m", reach=1)},
+    "luong coverage": {"kind": LuongDecoder, "attention": AttentionConfig(score="general", coverage=True)},
     "luong none": {"kind": LuongDecoder, "attention": AttentionConfig(score="none")},
 }
 """Recurrent decoders: cells, where they attend, and with what."""
@@ -243,6 +245,36 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
         np.testing.assert_allclose(state.hidden, hidden, atol=1e-5)
         np.testing.assert_allclose(state.weights, weights, atol=1e-5)
         np.testing.assert_allclose(decoder.readout(state, EMBEDDED[:, step]), fed, atol=1e-5)
+
+
+@pytest.mark.parametrize("score", ["additive", "general"])
+@pytest.mark.parametrize("kind", [BahdanauDecoder, LuongDecoder])
+def test_with_coverage_keys_know_what_attention_they_have_had(make_decoder: Callable, kind: type, score: str) -> None:
+    """Energies of each step are the score's own, of keys moved along w by the sum of the weights so far."""
+    decoder = make_decoder(kind, AttentionConfig(score=score, units=5, coverage=True), piece_in_query=False)
+    source = decoder.source(MEMORIES, FINAL, MASK)
+    keys, w = np.asarray(source.keys), np.asarray(decoder.attention.coverage_kernel)
+    state, covered = decoder.initial_state(FINAL, source), np.zeros((BATCH, POSITIONS))
+    for step in range(STEPS):
+        before, state = state, decoder.step(state, decoder.piece_share(EMBEDDED[:, step]), source)
+        query = np.asarray((before if kind is BahdanauDecoder else state).hidden)[:, None]
+        moved, layer = (keys + covered[..., None] * w).astype(np.float32), decoder.attention.score
+        energies = np.asarray(layer.compare(layer.project(query), moved))[:, 0]
+        exponents = np.where(MASK, np.exp(energies), 0)
+        np.testing.assert_allclose(state.weights, exponents / exponents.sum(axis=1, keepdims=True), atol=1e-5)
+        covered = covered + np.asarray(state.weights)
+        np.testing.assert_allclose(state.covered, covered, atol=1e-6)
+
+
+def test_coverage_begins_as_attention_without_it() -> None:
+    made = []
+    for coverage in (False, True):
+        keras.utils.set_random_seed(3)
+        decoder = BahdanauDecoder(UNITS, AttentionConfig(units=5, coverage=coverage), 9, seed=6)
+        decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
+        made.append(decoder(EMBEDDED, MEMORIES, FINAL, MASK))
+    for one, two in zip(*made, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)
 
 
 def test_without_attention_a_step_reads_the_final_state_alone(make_decoder: Callable) -> None:

@@ -460,6 +460,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "local-p": {"attention": AttentionConfig("general", "local_p", units=5, reach=2)},
     "hard": {"attention": AttentionConfig(window="hard", units=5)},
     "location": {"attention": AttentionConfig("location", positions=4)},
+    "coverage": {"attention": AttentionConfig(units=5, coverage=True)},
     "none": {"attention": AttentionConfig("none")},
     "transformer": {"architecture": "transformer", "embedding": 8, "transformer": TransformerConfig(2, 2, 2, 10)},
     "mixed": {"architecture": "mixed", "embedding": 8, "transformer": TransformerConfig(1, 1, 2, 10, "learned", 4)},

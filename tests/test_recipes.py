@@ -31,6 +31,7 @@ def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs,
 
 def test_pairs_that_are_kept_aside_do_not_count(tmp_path):
     assert "17,000 pairs" in recipes.choose(corpus(tmp_path, 18_000, validation=False))[1]
+    assert "6 pairs" in recipes.choose(corpus(tmp_path, 6, validation=False))[1]  # too few to keep that many aside
 
 
 @pytest.mark.parametrize("name", recipes.NAMES)

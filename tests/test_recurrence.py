@@ -22,6 +22,7 @@ KINDS: list[dict[str, Any]] = [
     {"decoder": "luong"},
     {"decoder": "luong", "cell": "lstm", "input_feeding": False},
     {"attention": AttentionConfig(score="none")},
+    {"attention": AttentionConfig(coverage=True)},
     {"dropout": DropoutConfig(embedding=0, encoder=0, readout=0, state=0.5, context=0.5)},
 ]
 

@@ -378,6 +378,11 @@ def test_speed_and_time_left_are_of_the_last_steps(trainer):
         one._note_speed()
         assert one._line().endswith("compiled") == (one.place.step == 10)
     assert f"200 tokens/s  {duration(total - 11)} left" in one._line()
+    one._validating = 60.0  # each of those to come, the one at the end among them
+    passes = one.config.passes - 11 // one.steps_per_pass
+    for every, left in ((0, passes), (total - 1, 2), (10, -(-total // 10) - 1)):
+        one.config = replace(one.config, validate_every=every)
+        assert f"200 tokens/s  {duration(total - 11 + 60 * left)} left" in one._line()
 
 
 def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):

@@ -26,6 +26,10 @@ class Attention(keras.layers.Layer):
         units: width of the hidden layers of scores and windows that have one.
         reach: D of local windows.
         positions: positions that a score by position can tell apart.
+        coverage: whether keys know how much attention their positions have had. The key of position j becomes
+            k_j + c_j w, where c_j is the sum of the weights it got and w is learned: with the additive score this is
+            v^T tanh(W q + U h_j + w c_j + b), the coverage model of Tu et al. (2016, section 3.1) with a coverage of
+            one number that sums up and no fertility; with a product it adds c_j times what the query makes of w.
     """
 
     def __init__(
@@ -35,10 +39,12 @@ class Attention(keras.layers.Layer):
         units: int = 256,
         reach: int = 5,
         positions: int = 128,
+        coverage: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.names = {"score": score, "window": window}
+        self.coverage = coverage
         self.score = SCORES[score](units, positions, dtype=self.dtype_policy, name="score")
         self.window = WINDOWS[window](reach, units, dtype=self.dtype_policy, name="window")
 
@@ -46,6 +52,10 @@ class Attention(keras.layers.Layer):
         self.score.build(query_shape, memory_shape)
         self.window.build(query_shape)
         self.width = self.score.width(query_shape[-1], memory_shape[-1])
+        if self.coverage:  # zeros: at first, attention without it
+            self.coverage_kernel = self.add_weight(
+                shape=(self.width,), initializer="zeros", dtype="float32", autocast=False, name="coverage_kernel"
+            )
         self.built = True
 
     def keys(self, memory: Tensor) -> Tensor:
@@ -62,6 +72,7 @@ class Attention(keras.layers.Layer):
         time: Tensor | tuple[()] = (),
         noise: Tensor | None = None,
         projected: Tensor | None = None,
+        covered: Tensor | tuple[()] = (),
     ) -> tuple[Tensor, Tensor]:
         """One step of attention.
 
@@ -74,6 +85,7 @@ class Attention(keras.layers.Layer):
             time: steps made before this one, int32 [batch], for windows that count.
             noise: Gumbel noise, float32 [batch, positions], for windows that draw, in training.
             projected: the score's projection of the query, [batch, `width`], where it is formed elsewhere.
+            covered: with coverage, sums of the weights before this step, float32 [batch, positions].
 
         Returns:
             Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
@@ -83,10 +95,12 @@ class Attention(keras.layers.Layer):
         projected = self.score.project(queries) if projected is None else ops.expand_dims(projected, 1)
         if offset is not None:
             projected = projected + ops.expand_dims(ops.cast(offset, projected.dtype), 1)
+        if self.coverage:
+            keys = keys + ops.cast(ops.expand_dims(covered, 2) * self.coverage_kernel, keys.dtype)
         moment = Moment(queries, time, None if noise is None else noise[:, None])
         weights = self.window(self.score.compare(projected, keys), mask[:, None], moment)
         return ops.squeeze(context_vectors(weights, memory), axis=1), ops.squeeze(weights, axis=1)
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"units": self.score.units, "positions": self.score.positions, "reach": self.window.reach}
-        return {**super().get_config(), **self.names, **sizes}
+        return {**super().get_config(), **self.names, **sizes, "coverage": self.coverage}

@@ -126,6 +126,8 @@ class Growing:
                 f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
                 f"or delete {self._parts[0]} to begin anew"
             )
+        if resume and not self.done:
+            print(f"nmt: {paths[0]}: no interrupted translation is there: beginning with line 1", file=sys.stderr)
 
     def _whole_blocks(self) -> int:
         return min(map(_lines, self._parts)) // self._block * self._block

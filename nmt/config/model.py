@@ -47,9 +47,16 @@ class AttentionConfig:
     """Positions that a local window reaches to either side of its centre."""
     positions: int = 128
     """Positions that the location score can tell apart; it never looks behind them."""
+    coverage: bool = False
+    """Whether the score knows how much attention each position has had so far (Tu et al. 2016)."""
 
     def __post_init__(self) -> None:
         require_positive(self, "units", "reach", "positions")
+        require(
+            not self.coverage or self.score not in ("none", "location"),
+            f"coverage is on, but score {self.score} compares with no key that could know it: choose another score, "
+            "or leave coverage off",
+        )
         require(
             self.score != "none" or self.window == "global",
             f"window is {self.window}, but score none attends to nothing: leave window global, or choose a score",

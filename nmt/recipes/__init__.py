@@ -36,7 +36,7 @@ def choose(corpus: CorpusConfig) -> tuple[str, str]:
         CorpusError: the pairs cannot be read.
     """
     pairs = sum(1 for _ in PairReader(corpus.train, corpus))
-    if not corpus.validation:
-        pairs = max(pairs - corpus.held_out, 1)
+    if not corpus.validation and pairs > corpus.held_out:
+        pairs -= corpus.held_out
     name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
     return name, f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"

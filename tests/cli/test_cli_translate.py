@@ -116,7 +116,7 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
 
 
-def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, windows_of_four):
+def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
     """What a killed process left behind its last whole window is cut off."""
     source, output = write("in", *LONG), tmp_path / "out"
     command = ["translate", "--model", model, "--input", source, "--output", str(output)]
@@ -124,7 +124,8 @@ def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, windows_of_fo
     (tmp_path / ".out.part").write_text("".join(f"{line.upper()}\n" for line in LONG[:5]) + "WOR")
     assert main([*command, "--resume"]) == 2  # the input is another one
     (tmp_path / ".out.part").unlink()
-    assert main(command) == 0
+    assert main([*command, "--resume"]) == 0
+    assert "out: no interrupted translation is there: beginning with line 1" in capsys.readouterr().err
     assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
 
 
