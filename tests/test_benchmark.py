@@ -157,6 +157,7 @@ def test_versions_are_those_of_the_other_python():
     assert translating.versions(sys.executable, ["numpy"]) == {"numpy": numpy.__version__}
 
 
+@pytest.mark.slow
 def test_translation_is_measured_as_a_command_and_inside(run, tmp_path):
     """And both translate alike; the process's memory is its own."""
     system = translating.System("nmt", "nmt", sys.executable, run, tmp_path)
