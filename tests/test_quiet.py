@@ -1,4 +1,4 @@
-"""TensorFlow's start-up messages are kept away, and nothing else is."""
+"""TensorFlow's start-up messages are kept away, and nothing else is; matplotlib is not loaded for nothing."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ def test_what_was_said_before_an_error_shows(capfd):
         os.write(2, b"cannot open libtensorflow.so\n")
         raise ImportError("no such library")
     assert capfd.readouterr().err == "cannot open libtensorflow.so\n"
+
+
+def test_matplotlib_cannot_be_imported_meanwhile(monkeypatch):
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    with pytest.raises(ModuleNotFoundError), quiet_start():
+        import matplotlib  # noqa: F401
+    assert "matplotlib" not in sys.modules
+
+
+def test_what_is_loaded_already_stays(monkeypatch):
+    loaded = SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "matplotlib", loaded)
+    with quiet_start():
+        import matplotlib
+    assert matplotlib is loaded is sys.modules["matplotlib"]
 
 
 @pytest.mark.parametrize(("gpus", "said"), [([], "nmt: TensorFlow does not find the GPU"), (["GPU:0"], "")])

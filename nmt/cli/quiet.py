@@ -1,4 +1,4 @@
-"""TensorFlow's C++ start-up messages, kept off standard error."""
+"""How commands import TensorFlow and Keras: without their start-up messages, and without what they need not."""
 
 from __future__ import annotations
 
@@ -8,10 +8,36 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
+    """For the imports of a command, and nothing else: quiet, and without matplotlib.
+
+    Keras imports matplotlib where it is installed, for galleries of images that nothing here draws; that is an eighth
+    of the time that a command takes to start. Whoever draws imports it afterwards.
+    """
+    with _without("matplotlib"), _quiet():
+        yield
+
+
+@contextmanager
+def _without(name: str) -> Iterator[None]:
+    """A module that is not loaded yet cannot be imported meanwhile."""
+    modules: dict[str, Any] = sys.modules
+    hidden = name not in modules
+    if hidden:
+        modules[name] = None
+    try:
+        yield
+    finally:
+        if hidden:
+            del modules[name]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
     """What is written to file descriptor 2 while TensorFlow is imported and looks for its devices is dropped.
 
     No setting of TensorFlow's own silences it: it is written before its logging begins. TF_CPP_MIN_LOG_LEVEL=0 shows
