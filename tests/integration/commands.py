@@ -63,7 +63,7 @@ def _command(arguments: Sequence[str], directory: Path, streams: Sequence[Path])
     modes = os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT
     for descriptor, (stream, mode) in enumerate(zip(streams, modes, strict=True)):
         os.dup2(os.open(stream, mode), descriptor)
-    sys.stdin = open(0, encoding="utf-8")
+    sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  for as long as the process lives
     sys.exit(main(arguments))
 
 
