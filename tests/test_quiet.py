@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from types import SimpleNamespace
@@ -50,6 +51,20 @@ def test_matplotlib_cannot_be_imported_meanwhile(monkeypatch):
     with pytest.raises(ModuleNotFoundError), quiet_start():
         import matplotlib  # noqa: F401
     assert "matplotlib" not in sys.modules
+
+
+def test_garbage_is_collected_afterwards_as_before(monkeypatch):
+    assert gc.isenabled()
+    with quiet_start():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with quiet_start():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_what_is_loaded_already_stays(monkeypatch):
