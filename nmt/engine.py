@@ -149,7 +149,7 @@ def decide_precision(wanted: Precision) -> Precision:
 
 def _cpu_multiplies_bfloat16() -> bool:
     """Whether products in bfloat16 pay: some processors that have the instructions run them at half of float32's speed,
-    so it is tried, for a tenth of a second, where the processor says that it has them."""
+    so it is tried, for a moment, where the processor says that it has them."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux
@@ -162,13 +162,14 @@ def _cpu_multiplies_bfloat16() -> bool:
 def _product_seconds(dtype: str) -> float:
     """Seconds of a matrix product of the size of a training step's large ones, the best of several."""
     random = np.random.default_rng(0)
-    left, right = (keras.ops.convert_to_tensor(random.normal(size=(1024, 1024)), dtype) for _ in range(2))
+    shapes = (512, 1024), (1024, 1024)
+    left, right = (keras.ops.convert_to_tensor(random.random(shape, np.float32) - 0.5, dtype) for shape in shapes)
     # A number that needs the whole product; fetching it waits for backends that compute behind our back.
     greatest = compile_function(
         lambda left, right: keras.ops.max(keras.ops.cast(keras.ops.matmul(left, right), "float32"))
     )
     seconds = []
-    for _ in range(6):
+    for _ in range(5):
         started = time.perf_counter()
         float(greatest(left, right))
         seconds.append(time.perf_counter() - started)
