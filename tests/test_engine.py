@@ -17,7 +17,16 @@ import tensorflow as tf
 from nmt import engine
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import DropoutConfig
-from nmt.engine import EngineError, EventWriter, TrainStep, assign_arrays, averaged_arrays, variables_to_arrays
+from nmt.engine import (
+    EngineError,
+    EventWriter,
+    TrainStep,
+    assign_arrays,
+    averaged_arrays,
+    precision,
+    variables_to_arrays,
+)
+from nmt.engine.step import _parts
 from nmt.tokenizer import BOS, EOS, PAD
 
 BATCH = Batch(
@@ -48,7 +57,7 @@ def loss_by_hand(model: Any) -> Any:
 @pytest.fixture(params=[1, 3], ids="in {} parts".format)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many parts of a batch are computed at once; the third of two sentences is empty."""
-    monkeypatch.setattr(engine, "batches_at_once", lambda: request.param)
+    monkeypatch.setattr("nmt.engine.step.batches_at_once", lambda: request.param)
     return int(request.param)
 
 
@@ -214,7 +223,7 @@ def test_precision_follows_the_hardware(
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda device: {"compute_capability": capability})
     flags = "flags : fpu avx512_bf16" if native_cpu else "flags : fpu avx2"
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: flags)
-    monkeypatch.setattr(engine, "_product_seconds", lambda dtype: seconds if dtype == "bfloat16" else 1.0)
+    monkeypatch.setattr(precision, "_product_seconds", lambda dtype: seconds if dtype == "bfloat16" else 1.0)
     assert engine.decide_precision("auto") == policy
     assert engine.decide_precision("float32") == "float32"
     assert engine.decide_precision("mixed_float16") == "mixed_float16"
@@ -222,7 +231,7 @@ def test_precision_follows_the_hardware(
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_products_are_tried_in_each_type(dtype: str) -> None:
-    assert 0 < engine._product_seconds(dtype) < 30
+    assert 0 < precision._product_seconds(dtype) < 30
 
 
 def test_precision_without_processor_flags_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +283,7 @@ def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: 
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
     monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", shared.append)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
-    monkeypatch.setattr(engine, "processors", lambda: 4)
+    monkeypatch.setattr("nmt.engine.machine.processors", lambda: 4)
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
     engine.share_processors()
     assert (shared, engine.batches_at_once()) == ([], 1)
@@ -339,7 +348,7 @@ def test_parts_of_a_batch_are_its_sentences_without_padding_that_they_do_not_nee
     lengths = np.array([[6, 3], [5, 5], [2, 5], [2, 1]])
     sides = [np.where(np.arange(7) < side[:, None], np.arange(4, 11), PAD) for side in lengths.T]
     links = np.random.default_rng(0).random((4, 7, 7)) * (sides[1] > 0)[:, :, None] * (sides[0] > 0)[:, None]
-    found = engine._parts([sides[0], sides[1], sides[1], links, 0.5], count)
+    found = _parts([sides[0], sides[1], sides[1], links, 0.5], count)
     assert len(found) == count
     rows = iter(range(4))
     for source, target_in, target_out, linked, weight in found:

@@ -1,0 +1,39 @@
+"""What differs by backend: compiling, training steps, determinism, precision. With pipeline.py the only room that
+imports TensorFlow."""
+
+from nmt.engine.adam import AVERAGED_EVERY, Adam
+from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays
+from nmt.engine.backend import (
+    EngineError,
+    batch_shapes,
+    compile_function,
+    dynamic_shapes,
+    rounds_products,
+    set_determinism,
+)
+from nmt.engine.events import EventWriter
+from nmt.engine.machine import AT_ONCE, batches_at_once, peak_memory, processors, share_processors
+from nmt.engine.precision import decide_precision
+from nmt.engine.step import TrainStep
+
+__all__ = [
+    "AT_ONCE",
+    "AVERAGED_EVERY",
+    "Adam",
+    "EngineError",
+    "EventWriter",
+    "TrainStep",
+    "assign_arrays",
+    "averaged_arrays",
+    "batch_shapes",
+    "batches_at_once",
+    "compile_function",
+    "decide_precision",
+    "dynamic_shapes",
+    "peak_memory",
+    "processors",
+    "rounds_products",
+    "set_determinism",
+    "share_processors",
+    "variables_to_arrays",
+]

@@ -1,0 +1,64 @@
+"""Adam in one operation a weight, with moving averages for short runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+AVERAGED_EVERY = 8
+"""Updates between two steps of the moving average: a step goes over all weights, and neighbours hardly differ."""
+
+
+@keras.saving.register_keras_serializable("nmt")
+class Adam(keras.optimizers.Adam):
+    """Keras's Adam, with moving averages that reach no further back than about the last third of the run.
+
+    Every eighth update's weights enter the average, so that the others need not go over it: the n-th of them with the
+    decay min(`ema_momentum`^8, n / (n + 3)). An average with a constant decay would hold much of the first weights for
+    as many steps as it is long, which is more than a short run has.
+    """
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Kingma and Ba (2015), algorithm 1, in the order of section 2's last lines.
+
+        On TensorFlow by its own kernel, which goes through weight, moments and gradient once; as single operations, as
+        Keras writes it, they travel between memory and processor several times.
+        """
+        if keras.backend.backend() != "tensorflow":
+            super().update_step(gradient, variable, learning_rate)
+            return
+        import tensorflow as tf
+
+        index = self._get_variable_index(variable)
+        moments = (moment[index].value for moment in (self._momentums, self._velocities))
+        step = keras.ops.cast(self.iterations + 1, "float32")
+        tf.raw_ops.ResourceApplyAdam(
+            **{name: value.handle for name, value in zip(("var", "m", "v"), (variable, *moments), strict=True)},
+            beta1_power=self.beta_1**step,
+            beta2_power=self.beta_2**step,
+            lr=keras.ops.cast(learning_rate, "float32"),
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=tf.convert_to_tensor(gradient),
+        )
+
+    def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
+        if not self.use_ema:
+            return
+        batches = self.gradient_accumulation_steps or 1  # an update
+        updates, rest = self._iterations // batches, (self._iterations + 1) % batches
+        taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
+        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 3.0))
+
+        due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
+
+        def average(part: Any) -> None:
+            for variable, mean in zip(trainable_variables, self._model_variables_moving_average, strict=True):
+                mean.assign_sub(part * (mean.value - variable.value))
+
+        if keras.backend.backend() == "tensorflow":
+            keras.ops.cond(due, lambda: average(part), lambda: None)
+        else:  # where variables are values that are handed on, none can be assigned under a condition
+            average(part * keras.ops.cast(due, "float32"))

@@ -1,0 +1,72 @@
+"""What the backends can do: one compiled program of a function, determinism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+import keras
+
+from nmt.errors import NmtError
+
+
+class EngineError(NmtError):
+    """Something that this backend cannot do."""
+
+
+def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of arrays or tensors as one compiled program; on TensorFlow one trace serves every shape, so the
+    function finds no axis known."""
+    if keras.backend.backend() == "tensorflow":
+        return _traced_once(function)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
+
+
+def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A TensorFlow function that is traced for any shape before it first runs. Left alone, TensorFlow traces the first
+    arguments as they are and the second anew, a second or more each for a search."""
+    import tensorflow as tf
+
+    # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
+    compiled = tf.function(function, reduce_retracing=True, autograph=False)
+    tracing = Lock()  # of several batches at once the first one traces
+
+    def of_any_shape(values: Any) -> Any:
+        return tf.TensorSpec([None] * len(values.shape), values.dtype)
+
+    def call(*arguments: Any) -> Any:
+        with tracing:
+            if not compiled.experimental_get_tracing_count():
+                compiled.get_concrete_function(*tf.nest.map_structure(of_any_shape, arguments))
+        return compiled(*arguments)
+
+    return call
+
+
+def dynamic_shapes() -> bool:
+    """Whether a compiled program takes tensors whose shape depends on values."""
+    return bool(keras.backend.backend() == "tensorflow")
+
+
+def rounds_products() -> bool:
+    """Whether a product in half precision is rounded just where the program says so; XLA may leave that out."""
+    return bool(keras.backend.backend() == "tensorflow")
+
+
+def batch_shapes(wanted: int) -> int:
+    """How many shapes batches may have, 0 for any: what is wanted, else 24 on JAX, which compiles for each of them."""
+    return wanted or (24 if keras.backend.backend() == "jax" else 0)
+
+
+def set_determinism(seed: int, deterministic: bool) -> None:
+    """Seeds Keras, NumPy and Python; `deterministic` asks TensorFlow for operations that repeat to the bit."""
+    keras.utils.set_random_seed(seed)
+    if deterministic and keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.enable_op_determinism()
