@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,7 +26,8 @@ def environment() -> dict[str, str]:
 
 
 def run(arguments: Sequence[str], directory: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """A Python program in a working directory; text is UTF-8, with other bytes as `os.fsdecode` has them."""
+    """A Python program in a working directory, which imports everything anew; text is UTF-8, with other bytes as
+    `os.fsdecode` has them."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=directory,
@@ -37,39 +39,44 @@ def run(arguments: Sequence[str], directory: Path, text: str | None = None) -> s
     )
 
 
-def nmt(command: str, directory: Path, text: str = "") -> subprocess.CompletedProcess[str]:
-    """`nmt command` in a working directory, which must succeed and say only what is its own.
-
-    A process that imports everything anew is what `run` starts.
-    """
+def forked(arguments: Sequence[str], directory: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    """What `run` does, sooner: in a process that has TensorFlow imported."""
     with TemporaryDirectory() as place:
         streams = [Path(place) / name for name in ("in", "out", "err")]
         streams[0].write_text(text, encoding="utf-8")
-        process = FORKS.Process(target=_command, args=(command.split(), directory, streams))
+        process = FORKS.Process(target=_program, args=(arguments, directory, streams))
         process.start()
         process.join()
         outputs = [stream.read_text(encoding="utf-8") for stream in streams[1:]]
-    result = subprocess.CompletedProcess(command, process.exitcode, *outputs)
-    assert result.returncode == 0, result.stderr
-    assert all(line.startswith("nmt: ") for line in result.stderr.splitlines()), result.stderr
-    return result
+    return subprocess.CompletedProcess(arguments, process.exitcode, *outputs)
 
 
-def _command(arguments: Sequence[str], directory: Path, streams: Sequence[Path]) -> None:
-    """What such a process does: reads from the first stream, writes to the others, ends with the command's code."""
-    from nmt.cli import main
-
+def _program(arguments: Sequence[str], directory: Path, streams: Sequence[Path]) -> None:
+    """What such a process does: `python ARGUMENTS`, which reads from the first stream and writes to the others."""
     os.chdir(directory)
     modes = os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT
     for descriptor, (stream, mode) in enumerate(zip(streams, modes, strict=True)):
         os.dup2(os.open(stream, mode), descriptor)
     sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  for as long as the process lives
-    sys.exit(main(arguments))
+    program, *sys.argv = arguments
+    if program == "-m":
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [program, *sys.argv]
+        runpy.run_path(program, run_name="__main__")
 
 
-def script(name: str, command: str, directory: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
+def nmt(command: str, directory: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    """`nmt command` in a working directory, which must succeed and say only what is its own."""
+    result = forked(["-m", "nmt", *command.split()], directory, text)
+    assert result.returncode == 0, result.stderr
+    assert all(line.startswith("nmt: ") for line in result.stderr.splitlines()), result.stderr
+    return result
+
+
+def script(name: str, command: str, directory: Path, text: str = "") -> subprocess.CompletedProcess[str]:
     """`python scripts/name.py command` in a working directory, which must succeed."""
-    result = run([str(REPOSITORY / "scripts" / f"{name}.py"), *command.split()], directory, text)
+    result = forked([str(REPOSITORY / "scripts" / f"{name}.py"), *command.split()], directory, text)
     assert result.returncode == 0, result.stderr
     return result
 

@@ -8,7 +8,7 @@ import re
 
 import copy_task
 import numpy as np
-from commands import REPOSITORY, nmt, run, script
+from commands import REPOSITORY, forked, nmt, script
 
 
 def test_damaged_pairs_come_first(playground):
@@ -50,7 +50,7 @@ def test_the_python_example_of_the_documentation(playground):
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     example = example.replace("saved_models/demo", "runs/copy").replace("data/demo/test.en", "validation.source")
     (playground / "example.py").write_text(example, encoding="utf-8")
-    result = run(["example.py"], playground)
+    result = forked(["example.py"], playground)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     scores = [float(line.split()[0]) for line in lines[:3]]

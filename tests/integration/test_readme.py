@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from commands import REPOSITORY, run
+from commands import REPOSITORY, forked
 
 
 def test_the_python_example_runs(tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_the_python_example_runs(tmp_path: Path) -> None:
         lines = (demo / f"train.{side}").read_text(encoding="utf-8").splitlines(keepends=True)[:5000]
         (demo / f"train.{side}").write_text("".join(lines), encoding="utf-8")
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
-    result = run(["example.py"], tmp_path)
+    result = forked(["example.py"], tmp_path)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3

@@ -6,7 +6,7 @@ import re
 
 import copy_task
 import numpy as np
-from commands import REPOSITORY, nmt, run
+from commands import REPOSITORY, forked, nmt
 
 from nmt.embeddings import Embeddings
 
@@ -40,6 +40,6 @@ def test_the_python_example_of_the_documentation(playground):
     text = (REPOSITORY / "docs" / "embeddings.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (playground / "example.py").write_text(example.replace("saved_models/demo", "runs/copy"), encoding="utf-8")
-    result = run(["example.py"], playground)
+    result = forked(["example.py"], playground)
     assert result.returncode == 0, result.stderr
     assert re.search(r"\d+ questions", result.stdout)
