@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import forked
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
@@ -85,8 +86,7 @@ def test_a_forgotten_scale_ends_with_an_error(monkeypatch, capsys, tmp_path):
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "scripts/attention_by_hand.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
+    return forked(["scripts/attention_by_hand.py", *arguments], REPOSITORY)
 
 
 def test_as_a_user_runs_it(tmp_path):

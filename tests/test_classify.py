@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import forked
 
 REPOSITORY = Path(__file__).parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts"))
@@ -41,8 +42,7 @@ SENTENCES = [
 
 
 def script(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(REPOSITORY / "scripts/classify.py"), *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return forked([str(REPOSITORY / "scripts/classify.py"), *arguments], cwd)
 
 
 def test_the_label_by_hand():

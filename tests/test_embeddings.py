@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import copy_task
 import numpy as np
 import pytest
+from commands import forked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -28,8 +28,6 @@ from nmt.plotting import Dot, PlotError, draw_words
 from nmt.plotting.words import place_labels
 from nmt.preparation import prepare
 from nmt.run import save_arrays
-
-REPOSITORY = Path(__file__).parents[1]
 
 # A plane of directions: the angle to ▁east, in degrees, and the length.
 COMPASS = {"▁east": (0, 1), "▁near": (10, 5), "▁north": (90, 2), "▁south": (-90, 1), "▁west": (180, 3), "far": (25, 9)}
@@ -371,9 +369,7 @@ def playground(tmp_path_factory) -> Path:
 
 
 def command(line: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONIOENCODING": "utf-8"}
-    arguments = [sys.executable, "-m", "nmt", "embeddings", *line.split()]
-    return subprocess.run(arguments, cwd=directory, capture_output=True, encoding="utf-8", env=environment)
+    return forked(["-m", "nmt", "embeddings", *line.split()], directory)
 
 
 def main(line: str, directory: Path, monkeypatch, capfd) -> tuple[int, str, str]:

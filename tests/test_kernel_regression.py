@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import forked
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
@@ -168,8 +169,7 @@ def test_table_by_hand():
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "scripts/kernel_regression.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
+    return forked(["scripts/kernel_regression.py", *arguments], REPOSITORY)
 
 
 def test_as_a_user_runs_it(tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[1]
 
 FORKS = multiprocessing.get_context("forkserver")
 """Makes processes that have TensorFlow imported already, which takes a new one five seconds."""
@@ -63,6 +63,7 @@ def _program(arguments: Sequence[str], directory: Path, streams: Sequence[Path])
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv = [program, *sys.argv]
+        sys.path.insert(0, str(Path(program).resolve().parent))
         runpy.run_path(program, run_name="__main__")
 
 
