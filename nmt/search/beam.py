@@ -184,6 +184,8 @@ def ranked_continuations(
     slots = beam.finished.shape[1]
     kept = min(slots, continuations.vocabulary)
     values, pieces = continuations.likeliest(kept)  # all others stand behind these
+    if slots == 1:
+        return ops.zeros_like(pieces[:, :, 0]), pieces[:, :, 0], values[:, :, 0]
     totals = beam.log_probabilities[:, :, None] + values
     if diversity:
         totals = totals - diversity * ops.arange(kept, dtype="float32")
@@ -232,6 +234,8 @@ def repeat_rows(structure: State, times: int) -> State:
 
 def take_slots(values: Tensor, slots: Tensor) -> Tensor:
     """values [batch, slots, ...] in the order of slots [batch, chosen] -> [batch, chosen, ...]."""
+    if values.shape[1] == slots.shape[1] == 1:
+        return values
     shape = ops.shape(values)
     rows = ops.arange(shape[0], dtype="int32")[:, None] * shape[1] + slots
     return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
