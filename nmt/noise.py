@@ -59,8 +59,12 @@ def gumbel(numbers: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:
     each = _mixed(numbers ^ _mixed(ops.cast(time, "uint32") + 1))  # [batch]
     cells = _mixed(each[:, None] + _counted(rows) * 0x9E3779B9)  # [batch, rows]
     bits = _mixed(cells[:, :, None] + _counted(columns) * 0x85EBCA6B)
-    uniform = (ops.cast(ops.right_shift(bits, 8), "float32") + 0.5) * 2.0**-24  # never 0 or 1
-    return -ops.log(-ops.log(uniform))
+    return -ops.log(-ops.log(_uniform(bits)))
+
+
+def _uniform(bits: Tensor) -> Tensor:
+    """Between 0 and 1 and never one of them, float32. Of 24 bits and a half, the greatest would be rounded to 1."""
+    return (ops.cast(ops.right_shift(bits, 9), "float32") + 0.5) * 2.0**-23
 
 
 def _counted(count: Any) -> Tensor:

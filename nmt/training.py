@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ import numpy as np
 from nmt import engine
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig, ScheduleConfig
+from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
 from nmt.links import parse_pharaoh
 from nmt.losses import slices_for
@@ -35,6 +37,10 @@ from nmt.translator import Translator
 
 RECENT = 100
 """Steps whose speed is told."""
+
+
+class TrainingError(NmtError):
+    """A training that cannot go on; the message says what to do."""
 
 
 @dataclass
@@ -81,7 +87,8 @@ def train(config: RunConfig) -> TrainingResult:
     Ctrl-C (or a termination signal) ends it after the step at hand, with a checkpoint.
 
     Raises:
-        NmtError: a corpus, vocabulary or run directory that does not fit; the message says what to do.
+        NmtError: a corpus, vocabulary or run directory that does not fit, or a loss that is no number any more; the
+            message says what to do.
     """
     engine.share_processors()
     engine.set_determinism(config.training.seed, config.training.deterministic)
@@ -233,9 +240,20 @@ class Trainer:
             place.guided += attention
         else:
             loss = self.train_step(batch)
+        self._require_finite(loss)
         place.step, place.batch = place.step + 1, place.batch + 1
         place.losses, place.batches = place.losses + loss, place.batches + 1
         place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
+
+    def _require_finite(self, loss: float) -> None:
+        """Weights that have come apart mend no more: nothing of them is saved."""
+        if not math.isfinite(loss):
+            schedule = self.config.schedule
+            raise TrainingError(
+                f"step {self.place.step + 1}: the loss is {loss}, and nothing can be learned from there; what was saved "
+                f"before is in {self.directory}. Try a smaller training.schedule.learning_rate (now "
+                f"{schedule.learning_rate:g}), a longer warm-up, or training.precision float32, under a new name"
+            )
 
     def _note_speed(self) -> None:
         self._recent.append((self.place.step, self.place.tokens, self.place.seconds))

@@ -1,4 +1,4 @@
-"""Dropout: how much, what stays, and that masks are drawn anew each time."""
+"""Dropout: how much, what stays, and that masks are drawn anew each time. Gumbel noise: that all of it is finite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from nmt.noise import Dropout
+from nmt.noise import Dropout, _uniform, gumbel
 
 
 def dropped(layer: Dropout, values: np.ndarray) -> np.ndarray:
@@ -64,3 +64,18 @@ def test_half_precision_stays_half_precision():
     layer = Dropout(0.5, seed=1, dtype="mixed_bfloat16")
     found = layer(ops.ones((4, 4), "bfloat16"), training=True)
     assert found.dtype == "bfloat16"
+
+
+def test_no_bits_make_a_draw_that_is_infinite():
+    """The greatest of 24 bits and a half is 1 in float32, whose noise is infinite and spoils what it is added to."""
+    bits = np.array([0, 511, 512, 2**31, 2**32 - 513, 2**32 - 1], np.uint32)
+    found = ops.convert_to_numpy(_uniform(bits)).astype(float)
+    np.testing.assert_array_equal(found, (np.array([0, 0, 1, 2**22, 2**23 - 2, 2**23 - 1]) + 0.5) / 2**23)
+    assert np.isfinite(-np.log(-np.log(found))).all()
+
+
+def test_gumbel_noise_has_the_mean_and_the_variance_of_its_distribution():
+    found = ops.convert_to_numpy(gumbel(np.arange(2000, dtype=np.uint32), 3, 5, 7))
+    assert found.shape == (2000, 5, 7)
+    assert found.mean() == pytest.approx(np.euler_gamma, abs=0.02)
+    assert found.var() == pytest.approx(np.pi**2 / 6, abs=0.04)

@@ -26,7 +26,7 @@ from nmt.config import RunConfig, ScheduleConfig
 from nmt.preparation import prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
-from nmt.training import Trainer, TrainingResult, WarmUp, interruption, learning_rate, train, validate
+from nmt.training import Trainer, TrainingError, TrainingResult, WarmUp, interruption, learning_rate, train, validate
 
 HANDLER = signal.getsignal(signal.SIGINT)
 """Of Ctrl-C outside a training; a process in the background may ignore it."""
@@ -82,11 +82,12 @@ class Counting:
     """In place of the compiled step: sets the output bias to the number of the step and keeps the batches.
 
     Args:
-        signals: signal to send to this process at a step.
+        signals: signals to send to this process at a step.
     """
 
     def __init__(self, signals: dict[int, list[int]]) -> None:
         self.signals, self.batches = signals, []
+        self.losses: dict[int, float] = {}
 
     def __call__(self, model: Any, optimizer: Any, smoothing: float, slices: int) -> Any:
         def step(batch: Batch) -> float:
@@ -95,7 +96,7 @@ class Counting:
             model.output_bias.assign(np.full(model.output_bias.shape, float(optimizer.iterations)))
             for number in self.signals.pop(int(optimizer.iterations), []):
                 os.kill(os.getpid(), number)
-            return 1.0
+            return self.losses.get(int(optimizer.iterations), 1.0)
 
         return step
 
@@ -368,6 +369,19 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
     assert norms[0.01] == pytest.approx(0.001, rel=1e-3)
     assert norms[0.0] > 0.01
     assert norms[1e6] == pytest.approx(norms[0.0], rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_the_training_and_spoils_nothing(corpus, tmp_path, counting, loss):
+    counting.losses[14] = loss
+    settings = config(corpus, tmp_path, checkpoints={"every": 4})
+    with pytest.raises(TrainingError, match=rf"^step 14: the loss is {loss}, .*learning_rate \(now 0.01\)"):
+        train(settings)
+    run = Run.open(tmp_path / "run")
+    assert load_arrays(run.checkpoints()[-1]).keys()
+    assert [int(row["step"]) for row in run.read_history()] == [10]
+    counting.losses.clear()
+    assert train(settings).steps == 30  # from the last checkpoint, of step 12
 
 
 def test_speed_and_time_left_are_of_the_last_steps(trainer):
