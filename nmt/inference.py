@@ -21,6 +21,7 @@ from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Seq2Seq
+from nmt.rows import take_within
 from nmt.tokenizer import BOS, EOS, PAD
 
 Averaging = Literal["probability", "log_probability"]
@@ -207,9 +208,9 @@ class Inference:
         def sharp(pieces: Any) -> Any:
             lost = [model.rounded_off(readout, pieces) for model, readout in zip(self.models, readouts, strict=True)]
             if self.averaging == "log_probability":
-                return _shifted(ops.take_along_axis(together, pieces, axis=1) - of_together, _mean(lost))
+                return _shifted(take_within(together, pieces) - of_together, _mean(lost))
             shifted = [
-                _shifted(ops.take_along_axis(values, pieces, axis=1) - total, taken)
+                _shifted(take_within(values, pieces) - total, taken)
                 for values, total, taken in zip(logits, log_sums, lost, strict=True)
             ]
             return averaged(shifted, self.averaging)

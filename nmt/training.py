@@ -250,8 +250,8 @@ class Trainer:
         if not math.isfinite(loss):
             schedule = self.config.schedule
             raise TrainingError(
-                f"step {self.place.step + 1}: the loss is {loss}, and nothing can be learned from there; what was saved "
-                f"before is in {self.directory}. Try a smaller training.schedule.learning_rate (now "
+                f"step {self.place.step + 1}: the loss is {loss}, and nothing can be learned from there; what was "
+                f"saved before is in {self.directory}. Try a smaller training.schedule.learning_rate (now "
                 f"{schedule.learning_rate:g}), a longer warm-up, or training.precision float32, under a new name"
             )
 

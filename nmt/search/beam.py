@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.attention import Tensor
+from nmt.rows import take, take_within
 from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD
@@ -113,22 +114,22 @@ class Continuations:
         possible = ops.logical_and(logits > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
         values = self.said.sharp(pieces) if self.said.sharp else logits - self.said.log_sum
         values, order = ops.top_k(ops.where(possible, values, IMPOSSIBLE), count)
-        pieces = ops.take_along_axis(pieces, ops.cast(order, "int32"), axis=-1)
+        pieces = take_within(pieces, ops.cast(order, "int32"))
         # Only now for all slots, of which there are more than rows.
-        return ops.take(values, self.row_of_slot, axis=0), ops.take(pieces, self.row_of_slot, axis=0)
+        return take(values, self.row_of_slot), take(pieces, self.row_of_slot)
 
     def of(self, parents: Tensor, pieces: Tensor) -> Tensor:
         """The log-probabilities of pieces behind slots, float32 as these are, int32 [batch, any]."""
-        rows = ops.take_along_axis(self.row_of_slot, parents, axis=1)
-        logits = ops.take(ops.reshape(self.said.logits, (-1,)), rows * self.vocabulary + pieces)
-        log_sums = ops.take(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
+        rows = take_within(self.row_of_slot, parents)
+        logits = take(ops.reshape(self.said.logits, (-1,)), rows * self.vocabulary + pieces)
+        log_sums = take(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
         return ops.where(self._never(pieces), IMPOSSIBLE, logits - log_sums)
 
     def everything(self) -> Tensor:
         """The log-probabilities of all pieces, float32 [batch, slots, vocabulary]."""
         never = self._never(ops.arange(self.vocabulary))
         values = ops.where(never, IMPOSSIBLE, self.said.logits - self.said.log_sum)
-        return ops.take(values, self.row_of_slot, axis=0)
+        return take(values, self.row_of_slot)
 
     def _never(self, pieces: Tensor) -> Tensor:
         found = ops.zeros_like(pieces, dtype="bool")
@@ -192,9 +193,7 @@ def ranked_continuations(
     totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
     chosen, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
     flat = ops.cast(flat, "int32")
-    pieces, values = (
-        ops.take_along_axis(ops.reshape(each, (-1, slots * kept)), flat, axis=1) for each in (pieces, values)
-    )
+    pieces, values = (take_within(ops.reshape(each, (-1, slots * kept)), flat) for each in (pieces, values))
     if margin:
         pieces = ops.where(chosen < chosen[:, wanted - 1 : wanted] - margin, NOTHING, pieces)
     return flat // kept, pieces, values
@@ -236,9 +235,7 @@ def take_slots(values: Tensor, slots: Tensor) -> Tensor:
     """values [batch, slots, ...] in the order of slots [batch, chosen] -> [batch, chosen, ...]."""
     if values.shape[1] == slots.shape[1] == 1:
         return values
-    shape = ops.shape(values)
-    rows = ops.arange(shape[0], dtype="int32")[:, None] * shape[1] + slots
-    return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
+    return take_within(values, slots)
 
 
 def search(
@@ -323,8 +320,8 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
-    rows = ops.reshape(ops.take_along_axis(continuations.row_of_slot, parents, axis=1), (-1,))
-    record = ops.reshape(ops.take(record, rows, axis=0), (batch, slots, ops.shape(record)[-1]))
+    rows = ops.reshape(take_slots(continuations.row_of_slot, parents), (-1,))
+    record = ops.reshape(take(record, rows), (batch, slots, ops.shape(record)[-1]))
     return Beam(
         time=beam.time + 1,
         tokens=ops.where(written, pieces[:, :, None], take_slots(beam.tokens, parents)),
@@ -334,7 +331,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
         finished=take_slots(finished, order),
         lengths=take_slots(beam.lengths, parents) + ops.cast(continued, "int32"),
         progress=_advance(beam, parents, pieces, how.guides),
-        state=tree.map_structure(lambda values: ops.take(values, rows, axis=0), state),
+        state=tree.map_structure(lambda values: take(values, rows), state),
     )
 
 
@@ -348,9 +345,9 @@ def _continuations(
         live = ops.reshape(live, (-1,))
         asked = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = tree.map_structure(lambda values: ops.take(values, asked, axis=0), beam.state)
-        read = tree.map_structure(lambda values: ops.take(values, asked // how.slots, axis=0), fixed)
-        said, state, record = step(ops.take(_last_pieces(beam), asked, axis=0), state, *read)
+        state = tree.map_structure(lambda values: take(values, asked), beam.state)
+        read = tree.map_structure(lambda values: take(values, asked // how.slots), fixed)
+        said, state, record = step(take(_last_pieces(beam), asked), state, *read)
     else:
         row_of_slot = asked
         said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
@@ -359,13 +356,13 @@ def _continuations(
         banned = ops.zeros((*ops.shape(beam.finished), vocabulary), "bool")
         for guide in how.guides:
             banned = guide.forbid(beam, banned)
-        banned = ops.take(ops.reshape(banned, (-1, vocabulary)), asked, axis=0)
+        banned = take(ops.reshape(banned, (-1, vocabulary)), asked)
         said = said._replace(logits=ops.where(banned, IMPOSSIBLE, said.logits))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 
 
 def _last_pieces(beam: Beam) -> Tensor:
-    previous = ops.take(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
+    previous = take(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.rows import take_within
 from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Continuations, Guide, take_slots
 from nmt.search.restrictions import among
 from nmt.tokenizer import EOS, PAD
@@ -137,7 +138,7 @@ class BankedContinuations:
         key = ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32")
         _, order = ops.top_k(ops.where(possible, -key, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NOTHING)
-        parents, pieces, values = (ops.take_along_axis(each, order, axis=1) for each in (parents, pieces, values))
+        parents, pieces, values = (take_within(each, ops.cast(order, "int32")) for each in (parents, pieces, values))
         return parents, pieces, values
 
     def _candidates(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor]:

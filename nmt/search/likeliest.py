@@ -7,6 +7,7 @@ from math import isqrt
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.rows import take_within
 
 
 def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -26,12 +27,12 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return ops.top_k(values, k)
     rows = ops.reshape(values, (-1, count // size, size))
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
-    blocks = ops.sort(blocks, axis=-1)  # in their order, so that of equal values the first stays the first
-    numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None] * (count // size) + ops.cast(blocks, "int32")
-    candidates = ops.reshape(ops.take(ops.reshape(rows, (-1, size)), numbers, axis=0), (-1, k * size))
+    # In their order, so that of equal values the first stays the first.
+    blocks = ops.cast(ops.sort(blocks, axis=-1), "int32")
+    candidates = ops.reshape(take_within(rows, blocks), (-1, k * size))
     found, places = ops.top_k(candidates, k)
     places = ops.cast(places, "int32")
-    places = ops.take_along_axis(ops.cast(blocks, "int32"), places // size, axis=-1) * size + places % size
+    places = take_within(blocks, places // size) * size + places % size
     shape = (*ops.shape(values)[:-1], k)
     return ops.reshape(found, shape), ops.reshape(places, shape)
 

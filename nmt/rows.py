@@ -1,0 +1,41 @@
+"""Rows by their numbers, as a search takes them at every step of its own."""
+
+from __future__ import annotations
+
+import keras
+from keras import ops
+
+from nmt.attention import Tensor
+
+
+def take(values: Tensor, numbers: Tensor, axis: int = 0) -> Tensor:
+    """What `keras.ops.take` gives for numbers that are not negative: looking for those makes five operations of one.
+
+    Args:
+        values: [..., n, ...], n at `axis`.
+        numbers: integer of any shape, from 0 and under n.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.gather(values, numbers, axis=axis)
+    return ops.take(values, numbers, axis=axis)
+
+
+def take_within(values: Tensor, numbers: Tensor) -> Tensor:
+    """From each row of `values` what its own row of `numbers` says.
+
+    Args:
+        values: [batch, n, ...].
+        numbers: int32 [batch, any], from 0 and under n.
+
+    Returns:
+        [batch, any, ...].
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.gather(values, numbers, batch_dims=1)
+    shape = ops.shape(values)
+    rows = ops.arange(shape[0], dtype="int32")[:, None] * shape[1] + numbers
+    return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
