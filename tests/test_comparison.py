@@ -110,11 +110,35 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield ran
 
 
+def failing(monkeypatch: pytest.MonkeyPatch, *trials_that_fail: str) -> None:
+    """Of the commands that trials run, those of these trials end with 2."""
+    run = trials.subprocess.run
+
+    def fail_some(command: list[str], **kwargs: Any) -> Any:
+        if any(f"configs/{name}.json" in part for name in trials_that_fail for part in command):
+            return subprocess.CompletedProcess(command, 2)
+        return run(command, **kwargs)
+
+    monkeypatch.setattr(trials.subprocess, "run", fail_some)
+
+
 def test_the_command_trains_measures_reports_and_goes_on(
-    corpus: Path, tmp_path: Path, commands: list[str], capfd: pytest.CaptureFixture[str]
+    corpus: Path,
+    tmp_path: Path,
+    commands: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     output = tmp_path / "out"
     command = ["compare", "--variants", str(write_variants(corpus)), "--output", str(output)]
+    with monkeypatch.context() as patched:
+        failing(patched, "none-1")
+        assert main(command) == 2
+    said = capfd.readouterr().err
+    assert "2/2 none-1: nmt train ended with 2" in said
+    assert f"the report is {output}/report.md" in said
+    assert said.splitlines()[-1].startswith("nmt: error: 1 of 2 trainings failed, and the report lacks them: none-1: ")
+    assert "| none |" not in (output / "report.md").read_text()
     assert main(command) == 0
     assert commands == ["train", "evaluate"] * 2
     assert f"the report is {output}/report.md" in capfd.readouterr().err
@@ -135,14 +159,15 @@ def test_the_command_trains_measures_reports_and_goes_on(
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_a_trial_that_fails_is_named_with_its_log(
+def test_where_the_first_trial_fails_the_others_do_not_begin(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     failed: Callable[..., Any] = lambda command, **_: subprocess.CompletedProcess(command, 2)  # noqa: E731
     monkeypatch.setattr(trials.subprocess, "run", failed)
     assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path)]) == 2
-    error = capfd.readouterr().err.splitlines()[-1]
-    assert "nmt train ended with 2, see" in error
+    said = capfd.readouterr().err
+    assert "additive-1: nmt train ended with 2, see" in said.splitlines()[-1]
+    assert "none-1" not in said
     assert (
         main(["compare", "--variants", str(corpus / "variants.yaml"), "--output", str(tmp_path), "--report-only"]) == 2
     )

@@ -43,28 +43,40 @@ class Outcome:
     """Trials that ran at once."""
 
 
-def run_trials(plan: Plan, output: Path, jobs: int = 1) -> None:
+def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
     """Runs what has not been run yet; each outcome is written when it is known, so a second call goes on.
+
+    A trial that fails does not stop the others, unless none has succeeded before it: then all would.
 
     Args:
         plan: see `plan.read_plan`.
         output: directory of the comparison.
         jobs: trials at once, which share the cores between them.
 
+    Returns:
+        Of the trials that failed what happened, a line each.
+
     Raises:
-        ComparisonError: a trial failed; those that had begun go on to their end, the others do not begin.
+        ComparisonError: the first trial failed; those that had begun go on to their end, the others do not begin.
     """
     todo = [trial for trial in plan.trials if not _place(output, trial).exists()]
     ticker = Ticker()
-    done_before = len(plan.trials) - len(todo)
+    done_before, failed = len(plan.trials) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
     ticker.say(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(_run, trial, plan, output, jobs) for trial in todo]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
-                outcome = future.result()
                 left = ticker.seconds / done * (len(todo) - done)
+                try:
+                    outcome = future.result()
+                except ComparisonError as error:
+                    failed.append(str(error))
+                    if len(failed) == done_before + done:
+                        raise
+                    ticker.say(f"{done}/{len(todo)} {error}; the others go on, about {duration(left)} left")
+                    continue
                 aer = "" if outcome.aer is None else f", AER {outcome.aer:.3f}"
                 ticker.say(
                     f"{done}/{len(todo)} {outcome.variant}, seed {outcome.seed}: BLEU {outcome.bleu:.2f}{aer}, "
@@ -73,6 +85,7 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> None:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return failed
 
 
 def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
