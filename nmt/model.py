@@ -13,6 +13,7 @@ from nmt.decoder import BahdanauDecoder, LuongDecoder
 from nmt.encoder import Encoder
 from nmt.losses import guided_losses, output_loss
 from nmt.noise import Dropout
+from nmt.rows import take
 from nmt.tokenizer import PAD
 from nmt.transformer import TransformerDecoder, TransformerEncoder
 
@@ -89,7 +90,9 @@ class Seq2Seq(keras.Model):
 
     def embed(self, ids: Tensor, layer: keras.layers.Embedding, training: bool) -> Tensor:
         """ids [batch, steps] -> [batch, steps, embedding], scaled to unit variance as first drawn."""
-        return self.embedding_dropout(layer(ids) * self.config.embedding**0.5, training=training)
+        # Taken first and cast then: the layer itself would cast the whole table.
+        embedded = ops.cast(take(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
+        return self.embedding_dropout(embedded * self.config.embedding**0.5, training=training)
 
     def logits(self, readout: Tensor) -> Tensor:
         """Read-out [..., readout] -> float32 [..., target vocabulary]."""

@@ -33,6 +33,15 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
     return ops.where(mask, weights, 0.0)
 
 
+def flat_product(values: Tensor, kernel: Tensor) -> Tensor:
+    """values [..., width] @ kernel [width, units] -> [..., units], as one product of matrices.
+
+    Left to TensorFlow, that is a dozen operations about shapes, at each step of a recurrence.
+    """
+    shape = (*ops.shape(values)[:-1], kernel.shape[-1])
+    return ops.reshape(ops.matmul(ops.reshape(values, (-1, values.shape[-1])), kernel), shape)
+
+
 def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
     """Of every query with every key, [..., queries, width] and [..., positions, width] -> [..., queries, positions]."""
     if queries.shape[-2] == 1:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import keras
 from keras import ops
 
-from nmt.attention.core import MASKED, Tensor, inner_products
+from nmt.attention.core import MASKED, Tensor, flat_product, inner_products
 
 SCORES: dict[str, type[Score]] = {}
 """Every registered score by its name in the configuration."""
@@ -55,8 +55,8 @@ class Score(keras.layers.Layer):
         return self.add_weight(shape=shape, initializer=initializer, dtype=dtype, autocast=False, name=name)
 
     def product(self, values: Tensor, kernel: Tensor) -> Tensor:
-        """values @ kernel in the compute type."""
-        return ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
+        """values [batch, any, width] @ kernel in the compute type."""
+        return flat_product(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
 
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
         if self.equal_widths and query_shape[-1] != memory_shape[-1]:
@@ -115,7 +115,7 @@ class Additive(Score):
     def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
         # [batch, queries, positions, units]; expanded, not indexed with None: the gradient of that is a copy.
         hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(ops.cast(projected, "float32"), 2))
-        return ops.squeeze(ops.matmul(hidden, self.energy_kernel), axis=-1)
+        return ops.squeeze(flat_product(hidden, self.energy_kernel), axis=-1)
 
 
 @register("dot")

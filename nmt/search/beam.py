@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 
 from keras import ops, tree
@@ -132,10 +133,9 @@ class Continuations:
         return take(values, self.row_of_slot)
 
     def _never(self, pieces: Tensor) -> Tensor:
-        found = ops.zeros_like(pieces, dtype="bool")
-        for piece in self.said.never:
-            found = ops.logical_or(found, pieces == piece)
-        return found
+        if not self.said.never:
+            return ops.zeros_like(pieces, dtype="bool")
+        return reduce(ops.logical_or, (pieces == piece for piece in self.said.never))
 
 
 Choose = Callable[[Beam, Continuations], tuple[Tensor, Tensor, Tensor]]
@@ -258,15 +258,16 @@ def search(
     """
     beam = _start(state, ops.shape(limits)[0], longest, width, how)
 
-    def go_on(*fields: Any) -> Tensor:
-        return ops.any(_can_improve(Beam(*fields), limits, how))
+    def go_on(running: Tensor, *_: Any) -> Tensor:
+        return ops.any(running)
 
-    def body(*fields: Any) -> tuple:
-        before = Beam(*fields)
+    def body(running: Tensor, *fields: Any) -> tuple:
         # A sentence that is done waits for its batch mates, so that they do not change its result.
-        return tuple(_extend(before, step, fixed, _can_improve(before, limits, how), how))
+        beam = _extend(Beam(*fields), step, fixed, running, how)
+        return _can_improve(beam, limits, how), *beam
 
-    beam = Beam(*ops.while_loop(go_on, body, tuple(beam)))
+    _, *fields = ops.while_loop(go_on, body, (_can_improve(beam, limits, how), *beam))
+    beam = Beam(*fields)
     scores = how.ranking.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
     # Finished hypotheses first: a cut one lacks the cost of its ending.
     rank = ops.where(beam.finished, scores, scores + IMPOSSIBLE)
@@ -316,7 +317,8 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
     finished = ops.logical_or(ended, take_slots(beam.finished, parents))
     # Live hypotheses first, each kind in its order, so that the next step finds them in front.
-    order = ops.argsort(ops.cast(finished, "int32") * slots + place, axis=1)
+    _, order = ops.top_k(-ops.cast(finished, "int32") * slots - place, slots)
+    order = ops.cast(order, "int32")
     parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]

@@ -21,6 +21,10 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         values: [..., n], n known.
         k: at most n.
     """
+    if len(values.shape) != 2:
+        rows = ops.reshape(values, (-1, values.shape[-1]))
+        shape = (*ops.shape(values)[:-1], k)
+        return tuple(ops.reshape(found, shape) for found in top_k(rows, k))
     count = values.shape[-1]
     size = _block(count)
     if size == 1 or k * size > count // 4:
@@ -28,13 +32,11 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     rows = ops.reshape(values, (-1, count // size, size))
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
     # In their order, so that of equal values the first stays the first.
-    blocks = ops.cast(ops.sort(blocks, axis=-1), "int32")
+    blocks = -ops.top_k(-ops.cast(blocks, "int32"), k)[0]
     candidates = ops.reshape(take_within(rows, blocks), (-1, k * size))
     found, places = ops.top_k(candidates, k)
     places = ops.cast(places, "int32")
-    places = take_within(blocks, places // size) * size + places % size
-    shape = (*ops.shape(values)[:-1], k)
-    return ops.reshape(found, shape), ops.reshape(places, shape)
+    return found, take_within(blocks, places // size) * size + places % size
 
 
 def log_sum(values: Tensor) -> Tensor:
