@@ -84,6 +84,35 @@ def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
     assert [label for label, _ in length_buckets([7] * 20 + [12] * 20)] == ["6-10", "11-15"]
 
 
+def test_a_precision_that_is_left_open_is_the_same_for_all(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("nmt.engine.decide_precision", lambda wanted: asked.append(wanted) or "mixed_bfloat16")
+    exact = {"training": {"precision": "float32"}}
+    variants = {"additive": {}, "exact": exact, "open": {}}
+    changes = {"common": {"training": {"precision": "auto"}}, "variants": variants}
+    plan = read_plan(write_variants(corpus, **changes), tmp_path)
+
+    def settled() -> list[str]:
+        return [trial.config.training.precision for trial in trials.settle_precision(plan, tmp_path).trials]
+
+    assert settled() == ["mixed_bfloat16", "float32", "mixed_bfloat16"]
+    assert asked == ["auto"]
+    # What is done already decides for the others.
+    outcome = trials.Outcome("additive", 1, 1.0, 1.0, None, 1, 1.0, 1, 1, 1, "mixed_float16", 1)
+    for folder, name, text in (
+        ("outcomes", "additive-1.json", json.dumps(vars(outcome))),
+        ("translations", "additive-1.txt", "a\n"),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text)
+    assert settled() == ["mixed_float16", "float32", "mixed_float16"]
+    assert asked == ["auto"]
+    plan = read_plan(write_variants(corpus, variants={"exact": exact}), tmp_path)
+    assert trials.settle_precision(plan, tmp_path) is plan
+
+
 def test_spreads_and_differences_by_hand() -> None:
     assert spread([36.0, 37.0, 38.0], "{:.1f}") == "37.0 (36.0 to 38.0)"
     assert spread([None, None], "{:.1f}") == "-"

@@ -253,15 +253,15 @@ def explain(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
-    from nmt.comparison import read_plan, run_trials, write_report
+    from nmt.comparison import read_plan, run_trials, settle_precision, write_report
 
     directory = _output_directory(arguments.output)
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
     require_same_length(lines)
-    failed = [] if arguments.report_only else run_trials(plan, directory, arguments.jobs)
     with quiet_start():
         import nmt.translator  # noqa: F401  what draws the attention of every variant
+    failed = [] if arguments.report_only else run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
     if failed:
         raise NmtError(f"{len(failed)} of {len(plan.trials)} trainings failed, and the report lacks them: {failed[0]}")

@@ -2,7 +2,7 @@
 
 from nmt.comparison.plan import ComparisonError, Plan, Trial, read_plan
 from nmt.comparison.report import write_report
-from nmt.comparison.trials import Outcome, read_outcomes, run_trials, shared_cores
+from nmt.comparison.trials import Outcome, read_outcomes, run_trials, settle_precision, shared_cores
 
 __all__ = [
     "ComparisonError",
@@ -12,6 +12,7 @@ __all__ = [
     "read_outcomes",
     "read_plan",
     "run_trials",
+    "settle_precision",
     "shared_cores",
     "write_report",
 ]

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmt.comparison.plan import ComparisonError, Plan, Trial, fields_of
+from nmt.config import Precision
 from nmt.files import write_whole
 from nmt.progress import Ticker, duration
 from nmt.run import Run, load_arrays
@@ -38,7 +39,7 @@ class Outcome:
     steps: int
     peak_memory_mib: int
     parameters: int
-    precision: str
+    precision: Precision
     jobs: int
     """Trials that ran at once."""
 
@@ -86,6 +87,31 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return failed
+
+
+def settle_precision(plan: Plan, output: Path) -> Plan:
+    """The plan with one precision for all trials that leave it to the machine: that of those which are done, else what
+    pays now. Each for itself would try a machine that the others keep busy, and may find another one."""
+    if not any(map(_left_open, plan.trials)):
+        return plan
+    done = [outcome.precision for trial, outcome, _ in read_outcomes(plan, output) if _left_open(trial)]
+    if done:
+        precision = done[0]
+    else:
+        from nmt.engine import decide_precision
+
+        precision = decide_precision("auto")
+    trials = (
+        replace(trial, config=replace(trial.config, training=replace(trial.config.training, precision=precision)))
+        if _left_open(trial)
+        else trial
+        for trial in plan.trials
+    )
+    return replace(plan, trials=tuple(trials))
+
+
+def _left_open(trial: Trial) -> bool:
+    return trial.config.training.precision == "auto"
 
 
 def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
