@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keras import ops
@@ -34,16 +35,18 @@ def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Ten
 
 
 def _losses(logits: Tensor, probabilities: Tensor, targets: Tensor, smoothing: float, mean_logit: Tensor) -> Tensor:
-    """`token_losses`, of padding anything, from logits, their softmax and their mean."""
+    """`token_losses`, of padding anything, from logits, their softmax and their mean, in float32."""
     logit, probability = (
-        ops.take_along_axis(values, targets[..., None], axis=-1)[..., 0] for values in (logits, probabilities)
+        ops.cast(ops.take_along_axis(values, targets[..., None], axis=-1)[..., 0], "float32")
+        for values in (logits, probabilities)
     )
 
     def by_the_right_piece() -> Tensor:
         return logit - ops.log(ops.maximum(probability, TINY))
 
     def by_the_most_probable() -> Tensor:
-        return ops.max(logits, axis=-1) - ops.log(ops.max(probabilities, axis=-1))
+        logit, probability = (ops.cast(ops.max(values, axis=-1), "float32") for values in (logits, probabilities))
+        return logit - ops.log(probability)
 
     # ln(sum(exp)), which is any piece's logit less the logarithm of its probability, where that has not underflowed.
     usual = ops.all(ops.logical_or(probability > TINY, targets == PAD))
@@ -101,8 +104,8 @@ def output_loss(
 
         def gradient(upstream: Tensor) -> tuple[Tensor, ...]:
             return tuple(
-                ops.cast(upstream * value, like.dtype)
-                for value, like in zip(gradients, (readout, kernel, bias), strict=True)
+                ops.cast(value, like.dtype)
+                for value, like in zip(gradients(upstream), (readout, kernel, bias), strict=True)
             )
 
         return loss, gradient
@@ -118,59 +121,67 @@ class _Gradients(NamedTuple):
     bias: Tensor
 
 
+Gradients = Callable[[Tensor], _Gradients]
+"""The gradients of a loss, from that by the loss itself, a scalar."""
+
+
 def _loss_and_gradients(
     readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float, slices: int
-) -> tuple[Tensor, _Gradients]:
+) -> tuple[Tensor, Gradients]:
     """The sum of the losses and its gradients, slice after slice."""
     tokens, rows = ops.shape(readout)[0], -(-ops.shape(readout)[0] // slices)
     missing = rows * slices - tokens  # of the last slice
     readouts = ops.reshape(ops.pad(readout, ((0, missing), (0, 0))), (slices, rows, readout.shape[-1]))
     targets = ops.reshape(ops.pad(targets, ((0, missing),), constant_values=PAD), (slices, rows))
     cast = ops.cast(kernel, readout.dtype)
+    if slices == 1:
+        return _slice(readout, cast, bias, targets[0], smoothing)
 
     def body(index: Tensor, loss: Tensor, *gradients: Tensor) -> tuple[Tensor, ...]:
-        part, found = _slice(readouts[index], cast, bias, targets[index], smoothing)
-        by_readout, by_kernel, by_bias = gradients
+        part, gradients_of = _slice(readouts[index], cast, bias, targets[index], smoothing)
+        (by_readout, by_kernel, by_bias), found = gradients, gradients_of(ops.ones(()))
         by_readout = ops.slice_update(by_readout, (index, 0, 0), found.readout[None])
         return index + 1, loss + part, by_readout, by_kernel + found.kernel, by_bias + found.bias
 
-    if slices == 1:
-        loss, gradients = _slice(readout, cast, bias, targets[0], smoothing)
-        return loss, gradients
     zeros = (ops.zeros((slices, rows, readout.shape[-1])), ops.zeros_like(kernel), ops.zeros_like(bias))
     start = (ops.zeros((), "int32"), ops.zeros(()), *zeros)
     _, loss, by_readout, *rest = ops.while_loop(lambda index, *_: index < slices, body, start)
-    return loss, _Gradients(ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest)
+    summed = ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest
+    return loss, lambda upstream: _Gradients(*(upstream * gradient for gradient in summed))
 
 
 def _slice(
     readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float
-) -> tuple[Tensor, _Gradients]:
+) -> tuple[Tensor, Gradients]:
     """Loss and gradients of [rows, width] read-outs.
 
-    The gradient by the logits is softmax - smoothed target. Going over [rows, vocabulary] is what costs time, so only
-    the softmax does; both parts of the target are left to the products: the right piece takes a row of the kernel, the
-    even part its mean. All rows of the products count, so padding is taken out of the factors.
+    The gradient by the logits is softmax - smoothed target. Going over [rows, vocabulary] is what costs time, so the
+    softmax alone does, in the type that is multiplied: its sums are in float32 inside. The right piece's part of the
+    target changes one number a row, the even part is left to the products as the mean of the kernel. All rows of the
+    products count, so padding is taken out of the factors, and `upstream` goes in with it.
     """
-    logits = ops.cast(ops.matmul(readout, ops.transpose(kernel)), "float32") + bias
+    dtype, pieces = readout.dtype, kernel.shape[0]
+    # Of three dimensions, because TensorFlow would fuse a matrix's product and sum, and be slower at it.
+    logits = (ops.matmul(readout, ops.transpose(kernel))[None] + ops.cast(bias, dtype))[0]
     probabilities = ops.softmax(logits, axis=-1)
-    right = ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0]
     real = ops.cast(targets != PAD, "float32")
-    narrow, read = ops.cast(probabilities, readout.dtype), readout * ops.cast(real[:, None], readout.dtype)
-    # What the right piece's share of the products lacks, however its probability was rounded in them.
-    lacking = (right - (1 - smoothing) - ops.cast(ops.cast(right, readout.dtype), "float32"))[:, None]
-    pieces = kernel.shape[0]
-    # As a product: TensorFlow sums columns slowly.
-    even, mean = smoothing / pieces, ops.matmul(ops.full((1, pieces), 1 / pieces), ops.cast(kernel, "float32"))[0]
-    by_readout = ops.cast(ops.matmul(narrow, kernel), "float32")
-    by_readout = by_readout + lacking * ops.cast(ops.take(kernel, targets, axis=0), "float32") - smoothing * mean
-    by_kernel = ops.cast(ops.matmul(ops.transpose(narrow), read), "float32")
-    wide = ops.cast(read, "float32")
-    by_kernel = by_kernel + ops.segment_sum(lacking * wide, targets, num_segments=pieces)
-    by_kernel = by_kernel - even * ops.sum(wide, axis=0)
-    by_bias = ops.matmul(real[None], probabilities)[0] - even * ops.sum(real)
-    by_bias = by_bias - (1 - smoothing) * ops.segment_sum(real, targets, num_segments=pieces)
+    # As products, here and below: TensorFlow sums columns slowly.
+    mean = ops.cast(ops.matmul(ops.ones((1, pieces), dtype), kernel)[0], "float32") / pieces
     mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
-    losses = _losses(logits, probabilities, targets, smoothing, mean_logit)
-    losses = ops.where(targets != PAD, losses, 0.0)
-    return ops.sum(losses), _Gradients(by_readout * real[:, None], by_kernel, by_bias)
+    losses = ops.where(targets != PAD, _losses(logits, probabilities, targets, smoothing, mean_logit), 0.0)
+
+    def gradients(upstream: Tensor) -> _Gradients:
+        places = ops.stack([ops.arange(ops.shape(targets)[0], dtype=targets.dtype), targets], axis=1)
+        right = ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0] - (1 - smoothing)
+        by_logits = ops.scatter_update(probabilities, places, right)
+        share = real * upstream
+        read = ops.cast(readout, "float32") * share[:, None]
+        by_readout = ops.cast(ops.matmul(by_logits, kernel), "float32") - smoothing * mean
+        by_kernel = ops.cast(ops.matmul(ops.transpose(by_logits), ops.cast(read, dtype)), "float32")
+        by_bias = ops.cast(ops.matmul(ops.cast(share, dtype)[None], by_logits)[0], "float32")
+        even = smoothing / pieces
+        return _Gradients(
+            by_readout * share[:, None], by_kernel - even * ops.sum(read, axis=0), by_bias - even * ops.sum(share)
+        )
+
+    return ops.sum(losses), gradients

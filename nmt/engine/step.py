@@ -99,21 +99,23 @@ class TrainStep:
     def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
         import tensorflow as tf
 
-        variables = self.model.trainable_variables
-
-        def gradients(part: Inputs, whole: Inputs) -> tuple[Any, list[Any]]:
-            with tf.GradientTape() as tape:
-                loss, told = losses(part, whole)
-                scaled = self.optimizer.scale_loss(loss)
-            # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-            found = tape.gradient(scaled, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-            return told, [tf.convert_to_tensor(gradient) for gradient in found]
+        model, variables = self.model, self.model.trainable_variables
 
         def step(*inputs: Any) -> Any:
-            # Independent of each other up to the sum, so TensorFlow computes them at once.
-            found = [gradients(part, inputs) for part in _parts(inputs, batches_at_once())]
-            told, summed = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
-            self.optimizer.apply(summed, variables)
+            # Each weight is read once: what is made of it alone, its cast above all, is then made once for all parts.
+            weights = [tf.identity(variable.value) for variable in variables]
+            with keras.StatelessScope(list(zip(variables, weights, strict=True))) as scope, tf.GradientTape() as tape:
+                tape.watch(weights)
+                # Independent of each other up to the sum, so TensorFlow computes them at once.
+                found = [losses(part, inputs) for part in _parts(inputs, batches_at_once())]
+                loss, told = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
+                scaled = self.optimizer.scale_loss(loss)
+            # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
+            gradients = tape.gradient(scaled, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            self.optimizer.apply([tf.convert_to_tensor(gradient) for gradient in gradients], variables)
+            for variable in model.non_trainable_variables:
+                if (value := scope.get_current_value(variable)) is not None:
+                    variable.assign(value)
             return told
 
         signature = [tf.TensorSpec([None, None], tf.int32)] * 3
