@@ -44,6 +44,14 @@ class Adam(keras.optimizers.Adam):
             grad=tf.convert_to_tensor(gradient),
         )
 
+    def _clip_gradients(self, grads: list[Any]) -> list[Any]:
+        """As Keras does; TensorFlow's own function does not write the squares into memory."""
+        if keras.backend.backend() != "tensorflow" or not self.global_clipnorm:
+            return super()._clip_gradients(grads)
+        import tensorflow as tf
+
+        return tf.clip_by_global_norm(grads, self.global_clipnorm)[0]
+
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
         if not self.use_ema:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isqrt
 
+import numpy as np
 from keras import ops
 
 from nmt.attention import Tensor
@@ -26,10 +27,12 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         shape = (*ops.shape(values)[:-1], k)
         return tuple(ops.reshape(found, shape) for found in top_k(rows, k))
     count = values.shape[-1]
-    size = _block(count)
-    if size == 1 or k * size > count // 4:
+    # Where a size divides the axis, nothing has to be copied.
+    sizes = [size for size in range(16, 257) if count % size == 0] or [isqrt(count)]
+    size = min(sizes, key=lambda size: abs(size - isqrt(count)))
+    if k * size > count // 4:
         return ops.top_k(values, k)
-    rows = ops.reshape(values, (-1, count // size, size))
+    rows = _blocks(values, size)
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
     # In their order, so that of equal values the first stays the first.
     blocks = -ops.top_k(-ops.cast(blocks, "int32"), k)[0]
@@ -45,17 +48,13 @@ def log_sum(values: Tensor) -> Tensor:
     It is any value less the logarithm of its softmax; that of the greatest cannot underflow. A softmax is one quick
     pass, a log-softmax several.
     """
-    return _greatest(values) - ops.log(_greatest(ops.softmax(values, axis=-1)))
+    greatest, share = (ops.max(each, axis=-1, keepdims=True) for each in (values, ops.softmax(values, axis=-1)))
+    return greatest - ops.log(share)
 
 
-def _greatest(values: Tensor) -> Tensor:
-    """[rows, n] -> [rows, 1], in two stages: the maximum of a short axis is quick."""
-    size = _block(values.shape[-1])
-    blocks = ops.max(ops.reshape(values, (-1, values.shape[-1] // size, size)), axis=-1)
-    return ops.max(blocks, axis=-1, keepdims=True)
-
-
-def _block(count: int) -> int:
-    """The divisor of `count` nearest to its root, from 16 to 256; 1: there is none."""
-    sizes = [size for size in range(16, 257) if count % size == 0]
-    return min(sizes, key=lambda size: abs(size - isqrt(count)), default=1)
+def _blocks(values: Tensor, size: int) -> Tensor:
+    """[rows, n] -> [rows, blocks, size]; where n is no multiple of it, a copy whose last block ends in -inf."""
+    missing = -values.shape[-1] % size
+    if missing:
+        values = ops.pad(values, ((0, 0), (0, missing)), constant_values=-np.inf)
+    return ops.reshape(values, (-1, values.shape[-1] // size, size))
