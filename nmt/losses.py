@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from nmt.attention import Tensor
+from nmt.rows import put_within
 from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**24
@@ -16,6 +18,9 @@ float32, and a few times that in the work on them."""
 
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
+
+LEAST_OF_FLOAT16 = 2.0**-14
+"""Its smallest number that is as exact as others."""
 
 
 def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -49,7 +54,8 @@ def _losses(logits: Tensor, probabilities: Tensor, targets: Tensor, smoothing: f
         return logit - ops.log(probability)
 
     # ln(sum(exp)), which is any piece's logit less the logarithm of its probability, where that has not underflowed.
-    usual = ops.all(ops.logical_or(probability > TINY, targets == PAD))
+    least = TINY if keras.backend.standardize_dtype(probabilities.dtype) != "float16" else LEAST_OF_FLOAT16
+    usual = ops.all(ops.logical_or(probability > least, targets == PAD))
     normalizer = ops.cond(usual, by_the_right_piece, by_the_most_probable)
     return normalizer - (1 - smoothing) * logit - smoothing * mean_logit
 
@@ -83,9 +89,9 @@ def output_loss(
 ) -> Tensor:
     """Sum of `token_losses` of the logits readout @ kernel^T + bias, held for one slice of the tokens at a time.
 
-    Loss and gradient of a slice are computed together: the gradient by the logits,
-    softmax - smoothed target, goes into the two products it is needed for and is forgotten. Peak memory grows with
-    tokens x vocabulary / slices. The products are in the type of `readout`, all else in float32.
+    What is kept for the way back is the softmax alone; with several slices not even that, for the gradients of a slice
+    are computed with its loss. Peak memory grows with tokens x vocabulary / slices. What is as large as the logits is
+    in the type of `readout`, all else in float32.
 
     Args:
         readout: [tokens, width].
@@ -129,13 +135,13 @@ def _loss_and_gradients(
     readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float, slices: int
 ) -> tuple[Tensor, Gradients]:
     """The sum of the losses and its gradients, slice after slice."""
+    cast = ops.cast(kernel, readout.dtype)
+    if slices == 1:
+        return _slice(readout, cast, bias, targets, smoothing)
     tokens, rows = ops.shape(readout)[0], -(-ops.shape(readout)[0] // slices)
     missing = rows * slices - tokens  # of the last slice
     readouts = ops.reshape(ops.pad(readout, ((0, missing), (0, 0))), (slices, rows, readout.shape[-1]))
     targets = ops.reshape(ops.pad(targets, ((0, missing),), constant_values=PAD), (slices, rows))
-    cast = ops.cast(kernel, readout.dtype)
-    if slices == 1:
-        return _slice(readout, cast, bias, targets[0], smoothing)
 
     def body(index: Tensor, loss: Tensor, *gradients: Tensor) -> tuple[Tensor, ...]:
         part, gradients_of = _slice(readouts[index], cast, bias, targets[index], smoothing)
@@ -171,9 +177,8 @@ def _slice(
     losses = ops.where(targets != PAD, _losses(logits, probabilities, targets, smoothing, mean_logit), 0.0)
 
     def gradients(upstream: Tensor) -> _Gradients:
-        places = ops.stack([ops.arange(ops.shape(targets)[0], dtype=targets.dtype), targets], axis=1)
-        right = ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0] - (1 - smoothing)
-        by_logits = ops.scatter_update(probabilities, places, right)
+        right = ops.cast(ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0], "float32")
+        by_logits = put_within(probabilities, targets, ops.cast(right - (1 - smoothing), dtype))
         share = real * upstream
         read = ops.cast(readout, "float32") * share[:, None]
         by_readout = ops.cast(ops.matmul(by_logits, kernel), "float32") - smoothing * mean

@@ -1,4 +1,4 @@
-"""Rows by their numbers, as a search takes them at every step of its own."""
+"""Rows by their numbers, and places in rows, as the model and the search take them: the operations that pay."""
 
 from __future__ import annotations
 
@@ -39,3 +39,21 @@ def take_within(values: Tensor, numbers: Tensor) -> Tensor:
     shape = ops.shape(values)
     rows = ops.arange(shape[0], dtype="int32")[:, None] * shape[1] + numbers
     return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
+
+
+def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
+    """`values` with one number of each row replaced.
+
+    Args:
+        values: [batch, n].
+        numbers: which of each row, int32 [batch], from 0 and under n.
+        new: what stands there then, [batch], of the type of `values`.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        # On a GPU it knows no such operation for half precision, and would send all values to the processor and back.
+        if not tf.config.list_physical_devices("GPU"):
+            places = tf.stack([tf.range(tf.shape(numbers)[0]), numbers], axis=1)
+            return tf.tensor_scatter_nd_update(values, places, new)
+    return ops.where(ops.arange(values.shape[1], dtype="int32") == numbers[:, None], new[:, None], values)

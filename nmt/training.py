@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
-import math
 import signal
 import sys
 import threading
@@ -240,20 +239,21 @@ class Trainer:
             place.guided += attention
         else:
             loss = self.train_step(batch)
-        self._require_finite(loss)
+        self._require_finite(f"step {place.step + 1}: the loss is {loss}", loss)
         place.step, place.batch = place.step + 1, place.batch + 1
         place.losses, place.batches = place.losses + loss, place.batches + 1
         place.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
 
-    def _require_finite(self, loss: float) -> None:
+    def _require_finite(self, what: str, *values: Any) -> None:
         """Weights that have come apart mend no more: nothing of them is saved."""
-        if not math.isfinite(loss):
-            schedule = self.config.schedule
-            raise TrainingError(
-                f"step {self.place.step + 1}: the loss is {loss}, and nothing can be learned from there; what was "
-                f"saved before is in {self.directory}. Try a smaller training.schedule.learning_rate (now "
-                f"{schedule.learning_rate:g}), a longer warm-up, or training.precision float32, under a new name"
-            )
+        if all(np.isfinite(value).all() for value in values):
+            return
+        schedule = self.config.schedule
+        raise TrainingError(
+            f"{what}, and nothing can be learned from there; what was saved before is in {self.directory}. Try a "
+            f"smaller training.schedule.learning_rate (now {schedule.learning_rate:g}), a longer warm-up, or "
+            "training.precision float32, under a new name"
+        )
 
     def _note_speed(self) -> None:
         self._recent.append((self.place.step, self.place.tokens, self.place.seconds))
@@ -289,6 +289,7 @@ class Trainer:
         """Measures the averaged weights on the validation pairs, keeps them if they are the best, checkpoints."""
         place, started = self.place, time.perf_counter()
         arrays = engine.averaged_arrays(self.model, self.optimizer)
+        self._require_finite(f"step {place.step}: the weights are numbers no more", *arrays.values())
         engine.assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
         measured = validate(self.translator, self.prepared)
         better = place.best is None or (
@@ -339,6 +340,7 @@ class Trainer:
     def _save(self) -> None:
         variables = [*self.model.variables, *self.optimizer.variables]
         arrays = engine.variables_to_arrays(variables)
+        self._require_finite(f"step {self.place.step}: the weights are numbers no more", *arrays.values())
         arrays["place"] = np.array(json.dumps(asdict(self.place)))
         self.prepared.run.save_checkpoint(self.place.step, arrays)
 

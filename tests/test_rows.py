@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from nmt.rows import take, take_within
+from nmt.rows import put_within, take, take_within
 
 RANDOM = np.random.default_rng(3)
 
@@ -29,3 +29,15 @@ def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytes
     numbers = RANDOM.integers(0, shape[1], (shape[0], 7)).astype(np.int32)
     expected = values[np.arange(shape[0])[:, None], numbers]
     np.testing.assert_allclose(ops.convert_to_numpy(take_within(values, numbers)), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_a_number_of_each_row_replaced(backend: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.rows.keras.backend.backend", lambda: backend)
+    values, new = RANDOM.integers(0, 9, (4, 6)), np.array([10, 11, 12, 13])
+    numbers = np.array([0, 5, 2, 2], np.int32)
+    expected = values.copy()
+    expected[np.arange(4), numbers] = new
+    found = put_within(ops.cast(values, dtype), numbers, ops.cast(new, dtype))
+    np.testing.assert_array_equal(ops.convert_to_numpy(ops.cast(found, "float32")), expected)

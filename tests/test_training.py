@@ -88,15 +88,17 @@ class Counting:
     def __init__(self, signals: dict[int, list[int]]) -> None:
         self.signals, self.batches = signals, []
         self.losses: dict[int, float] = {}
+        self.weights: dict[int, float] = {}
 
     def __call__(self, model: Any, optimizer: Any, smoothing: float, slices: int) -> Any:
         def step(batch: Batch) -> float:
             self.batches.append([np.asarray(side).tobytes() for side in batch])
             optimizer.iterations.assign_add(1)
-            model.output_bias.assign(np.full(model.output_bias.shape, float(optimizer.iterations)))
-            for number in self.signals.pop(int(optimizer.iterations), []):
+            count = int(optimizer.iterations)
+            model.output_bias.assign(np.full(model.output_bias.shape, self.weights.get(count, count), np.float32))
+            for number in self.signals.pop(count, []):
                 os.kill(os.getpid(), number)
-            return self.losses.get(int(optimizer.iterations), 1.0)
+            return self.losses.get(count, 1.0)
 
         return step
 
@@ -378,10 +380,24 @@ def test_a_loss_that_is_no_number_ends_the_training_and_spoils_nothing(corpus, t
     with pytest.raises(TrainingError, match=rf"^step 14: the loss is {loss}, .*learning_rate \(now 0.01\)"):
         train(settings)
     run = Run.open(tmp_path / "run")
-    assert load_arrays(run.checkpoints()[-1]).keys()
+    assert run.checkpoints()[-1].name == "000000012.npz"
     assert [int(row["step"]) for row in run.read_history()] == [10]
     counting.losses.clear()
-    assert train(settings).steps == 30  # from the last checkpoint, of step 12
+    counting.batches.clear()
+    assert train(settings).steps == 30
+    assert len(counting.batches) == 30 - 12
+
+
+@pytest.mark.parametrize(("step", "before"), [(10, 8), (12, 10)])
+def test_weights_that_are_no_numbers_are_not_saved(corpus, tmp_path, counting, step, before):
+    """At a validation, and at a checkpoint: the update after a loss that was a number still."""
+    counting.weights[step] = math.nan
+    with pytest.raises(TrainingError, match=rf"^step {step}: the weights are numbers no more"):
+        train(config(corpus, tmp_path, checkpoints={"every": 4}))
+    run = Run.open(tmp_path / "run")
+    assert run.checkpoints()[-1].name == f"{before:09d}.npz"
+    assert run.best.exists() == (before == 10)
+    assert weights_of(run.checkpoints()[-1]) == before
 
 
 def test_speed_and_time_left_are_of_the_last_steps(trainer):

@@ -259,9 +259,9 @@ def compare(arguments: Namespace) -> None:
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
     require_same_length(lines)
+    failed = [] if arguments.report_only else run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translator  # noqa: F401  what draws the attention of every variant
-    failed = [] if arguments.report_only else run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
     if failed:
         raise NmtError(f"{len(failed)} of {len(plan.trials)} trainings failed, and the report lacks them: {failed[0]}")

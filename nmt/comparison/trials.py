@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -90,17 +91,17 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
 
 
 def settle_precision(plan: Plan, output: Path) -> Plan:
-    """The plan with one precision for all trials that leave it to the machine: that of those which are done, else what
-    pays now. Each for itself would try a machine that the others keep busy, and may find another one."""
+    """The plan with one precision for all trials that leave it to the machine: what paid when the comparison began,
+    which is kept in `output`. Each for itself would try a machine that the others keep busy, and may find another one.
+    """
     if not any(map(_left_open, plan.trials)):
         return plan
-    done = [outcome.precision for trial, outcome, _ in read_outcomes(plan, output) if _left_open(trial)]
-    if done:
-        precision = done[0]
-    else:
-        from nmt.engine import decide_precision
-
-        precision = decide_precision("auto")
+    kept = output / "precision"
+    if not kept.exists():
+        # In a process of its own: this one waits for many trainings, and has no use for TensorFlow or a GPU's memory.
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            write_whole(kept, pool.submit(decided).result().encode())
+    precision = cast(Precision, kept.read_text(encoding="utf-8"))
     trials = (
         replace(trial, config=replace(trial.config, training=replace(trial.config.training, precision=precision)))
         if _left_open(trial)
@@ -108,6 +109,13 @@ def settle_precision(plan: Plan, output: Path) -> Plan:
         for trial in plan.trials
     )
     return replace(plan, trials=tuple(trials))
+
+
+def decided() -> Precision:
+    """What pays on this machine."""
+    from nmt.engine import decide_precision
+
+    return decide_precision("auto")
 
 
 def _left_open(trial: Trial) -> bool:

@@ -96,26 +96,32 @@ class TrainStep:
         translation = total / count_tokens(whole[2])
         return translation + weight * attention, (translation, attention)
 
-    def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
+    def gradients(self, losses: Callable[..., Any], inputs: Inputs) -> tuple[Any, list[Any]]:
+        """On TensorFlow: what `losses` tells of a batch, and the gradient of what it minimises by each weight."""
         import tensorflow as tf
 
         model, variables = self.model, self.model.trainable_variables
+        # Each weight is read once: what is made of it alone, its cast above all, is then made once for all parts.
+        weights = [tf.identity(variable.value) for variable in variables]
+        with keras.StatelessScope(list(zip(variables, weights, strict=True))) as scope, tf.GradientTape() as tape:
+            tape.watch(weights)
+            # Independent of each other up to the sum, so TensorFlow computes them at once.
+            found = [losses(part, inputs) for part in _parts(inputs, batches_at_once())]
+            loss, told = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
+            scaled = self.optimizer.scale_loss(loss)
+        for variable in model.non_trainable_variables:  # the state of what was drawn
+            if (value := scope.get_current_value(variable)) is not None:
+                variable.assign(value)
+        # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
+        found = tape.gradient(scaled, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return told, [tf.convert_to_tensor(gradient) for gradient in found]
+
+    def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
+        import tensorflow as tf
 
         def step(*inputs: Any) -> Any:
-            # Each weight is read once: what is made of it alone, its cast above all, is then made once for all parts.
-            weights = [tf.identity(variable.value) for variable in variables]
-            with keras.StatelessScope(list(zip(variables, weights, strict=True))) as scope, tf.GradientTape() as tape:
-                tape.watch(weights)
-                # Independent of each other up to the sum, so TensorFlow computes them at once.
-                found = [losses(part, inputs) for part in _parts(inputs, batches_at_once())]
-                loss, told = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
-                scaled = self.optimizer.scale_loss(loss)
-            # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-            gradients = tape.gradient(scaled, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-            self.optimizer.apply([tf.convert_to_tensor(gradient) for gradient in gradients], variables)
-            for variable in model.non_trainable_variables:
-                if (value := scope.get_current_value(variable)) is not None:
-                    variable.assign(value)
+            told, gradients = self.gradients(losses, inputs)
+            self.optimizer.apply(gradients, self.model.trainable_variables)
             return told
 
         signature = [tf.TensorSpec([None, None], tf.int32)] * 3
@@ -129,9 +135,8 @@ class TrainStep:
         model, optimizer = self.model, self.optimizer
 
         def scaled_loss(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
-            mapping = zip(
-                [*model.trainable_variables, *model.non_trainable_variables], [*trainable, *fixed], strict=True
-            )
+            variables = [*model.trainable_variables, *model.non_trainable_variables, *optimizer.variables]
+            mapping = zip(variables, [*trainable, *fixed, *optimizer_values], strict=True)
             with keras.StatelessScope(state_mapping=list(mapping)) as scope:
                 loss, told = losses(inputs, inputs)
                 scaled = optimizer.scale_loss(loss)

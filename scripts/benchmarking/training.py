@@ -130,7 +130,7 @@ def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: P
     def whole(source: Any, target_in: Any, target_out: Any) -> Any:
         return model.total_loss(source, target_in, target_out, SMOOTHING, step.slices)
 
-    spent = [_per_call(_with_gradient(model, function), batches) for function in (encode, read, whole)]
+    spent = [_per_call(_with_gradient(step, function), batches) for function in (encode, read, whole)]
     spent.append(_per_call(lambda *batch: step(Batch(*batch)), batches))
     names = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
     return dict(zip(names, np.diff([0.0, *spent]).tolist(), strict=True))
@@ -144,17 +144,19 @@ def _profile(step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[l
     return [list(found) for found in operations(lambda: [step(batch) for batch in batches], len(batches))[:10]]
 
 
-def _with_gradient(model: Seq2Seq, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` and its gradient by the model's weights, compiled; returns the value alone."""
-    variables = model.trainable_variables
+def _with_gradient(step: engine.TrainStep, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` and its gradient by the model's weights, compiled as the step is; returns the value alone."""
+    variables = step.model.trainable_variables
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
+        def losses(part: Any, whole: Any) -> Any:
+            value = function(*part)
+            return value, value
+
         def run(*batch: Any) -> Any:
-            with tf.GradientTape() as tape:
-                value = function(*batch)
-            found = [gradient for gradient in tape.gradient(value, variables) if gradient is not None]
-            with tf.control_dependencies([tf.convert_to_tensor(gradient) for gradient in found]):
+            value, gradients = step.gradients(losses, batch)
+            with tf.control_dependencies(gradients):
                 return tf.identity(value)
 
         ids = tf.TensorSpec([None, None], tf.int32)

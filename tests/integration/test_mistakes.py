@@ -81,8 +81,9 @@ def test_vocabulary_that_is_too_large_names_the_largest(place, capfd):
 def test_invalid_line_in_a_stream_is_named(place):
     result = run(["-m", "nmt", "translate", "--model", "model"], place, "ba\nki\n\udcff\n")
     assert result.returncode == 2
-    assert result.stderr.splitlines()[-1].startswith("nmt: error: -, line 3: not valid UTF-8")
-    assert "Traceback" not in result.stderr
+    lines = result.stderr.splitlines()
+    assert lines[-1].startswith("nmt: error: -, line 3: not valid UTF-8")
+    assert all(line.startswith("nmt: ") for line in lines)  # nor does TensorFlow say anything where it is imported
 
 
 @pytest.mark.parametrize(
