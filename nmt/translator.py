@@ -206,7 +206,10 @@ class Translator:
         encoded = self.run.target.encode(texts)
         for text, ids in zip(texts, encoded, strict=True):
             if UNK in ids:
-                raise NmtError(f"sentence {row + 1}: '{text}' has characters that the target vocabulary does not have")
+                raise NmtError(
+                    f"line {row + 1} of what must be in the translations: '{text}' has characters that the target "
+                    "vocabulary does not have, so no translation can hold it; leave it out"
+                )
         return Demand(encoded[0], [ids for ids in encoded[1:] if ids])
 
     def _found(

@@ -135,6 +135,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *trials_that_fail: str) -> None:
 
     def fail_some(command: list[str], **kwargs: Any) -> Any:
         if any(f"configs/{name}.json" in part for name in trials_that_fail for part in command):
+            print("nmt: 1 pass done\nnmt: error: there is a reason", file=kwargs["stdout"], flush=True)
             return subprocess.CompletedProcess(command, 2)
         return run(command, **kwargs)
 
@@ -154,7 +155,7 @@ def test_the_command_trains_measures_reports_and_goes_on(
         failing(patched, "none-1")
         assert main(command) == 2
     said = capfd.readouterr().err
-    assert "2/2 none-1: nmt train ended with 2" in said
+    assert f"2/2 none-1: nmt train ended with 2, see {output}/logs/none-1.log: there is a reason" in said
     assert f"the report is {output}/report.md" in said
     assert said.splitlines()[-1].startswith("nmt: error: 1 of 2 trainings failed, and the report lacks them: none-1: ")
     assert "| none |" not in (output / "report.md").read_text()

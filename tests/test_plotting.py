@@ -210,10 +210,17 @@ def test_very_long_words_lose_their_middle_and_control_characters_are_shown() ->
 
 
 @pytest.mark.parametrize(("side", "words"), [("source", ((), ("a",))), ("target", (("a",), ()))])
-def test_a_side_without_words_is_refused(side: str, words: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+def test_a_side_without_words_is_refused_and_so_is_one_of_too_many(
+    side: str, words: tuple[tuple[str, ...], tuple[str, ...]]
+) -> None:
     empty = made(*words, np.zeros((len(words[1]), len(words[0]))), np.ones(len(words[1])))
     with pytest.raises(PlotError, match=f"^nothing to draw: the {side} has no words$"):
         heatmap(empty)
+    longest = tuple(word or ("a",) * 1000 for word in words)
+    heatmap(made(*longest, np.zeros((len(longest[1]), len(longest[0]))), np.ones(len(longest[1]))))
+    longer = tuple(word or ("a",) * 1001 for word in words)
+    with pytest.raises(PlotError, match=f"^the {side} has 1001 words: a heat map has room for 1000$"):
+        heatmap(made(*longer, np.zeros((len(longer[1]), len(longer[0]))), np.ones(len(longer[1]))))
 
 
 @pytest.mark.parametrize(

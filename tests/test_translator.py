@@ -196,7 +196,7 @@ def test_constraints_are_in_the_translations(translator):
 
 
 def test_what_cannot_be_asked_for_is_refused(translator):
-    with pytest.raises(NmtError, match="sentence 2: 'Ω' has characters that the target vocabulary does not have"):
+    with pytest.raises(NmtError, match="line 2 of .*: 'Ω' has characters that the target vocabulary does not have"):
         list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
     with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
         list(translator.translate(["ba"], replace(translator.config.search, suppress=("nowhere",))))

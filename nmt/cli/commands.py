@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.files import count_lines, require_same_length, whole_file
+from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length, whole_file
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
 from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
@@ -55,6 +55,8 @@ def align(arguments: Namespace) -> None:
     linking = _linking(arguments)
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
+    if arguments.reverse and Path(arguments.reverse).resolve() in (Path(model).resolve() for model in arguments.model):
+        raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
     translator, search = load(arguments)
     reverse = load_run(arguments.reverse) if arguments.reverse else None
     directory = _output_directory(arguments.output)
@@ -120,7 +122,7 @@ def _export(
         The links of all pairs, where there is a gold alignment to measure them by.
     """
     from nmt.links import require_in_range
-    from nmt.plotting import Picture
+    from nmt.plotting import MOST_WORDS, Picture, drawable
 
     _clear_drawings(directory)
     kept: list[Links] = []
@@ -139,9 +141,13 @@ def _export(
                 where = f"{arguments.gold}, sentence {number}"
                 require_in_range(gold_links, pair.alignment.source, pair.alignment.target, where)
                 kept.append(pair.alignment.links)
-            if len(drawn) < arguments.limit and pair.alignment.source and pair.alignment.target:
+            if len(drawn) == arguments.limit:
+                continue
+            if drawable(pair.alignment):
                 title = f"line {number}, log-probability {pair.log_probability:.2f}"
                 drawn[number] = found, Picture(pair.alignment, title, gold_links)
+            elif max(pair.alignment.weights.shape) > MOST_WORDS:
+                progress.say(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
     _draw(drawn, directory, arguments.format)
     return kept
 
@@ -180,6 +186,8 @@ def evaluate(arguments: Namespace) -> None:
 
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    written = [path for path in (arguments.output, arguments.json) if path]
+    require_files_of_their_own([arguments.source, arguments.reference, arguments.gold or "-"], written)
     gold = _read_gold(arguments, len(sources))
     for number, links in enumerate(gold or (), start=1):
         words = sources[number - 1].split(), references[number - 1].split()
@@ -201,7 +209,11 @@ def evaluate(arguments: Namespace) -> None:
         if report is not None:
             about = {"model": " ".join(arguments.model), "sentences": len(sources), "search": to_dict(search)}
             report.write(json.dumps(about | results, indent=2) + "\n")
-    say(f"{progress.count} lines translated in {progress.seconds:.1f} s")
+    blank = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
+    if blank:
+        say(f"{blank} of the references have no words: whatever the model says there counts as wrong")
+    places = f", written to {' and '.join(written)}" if written else ""
+    say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
 
 
 def _check_tokenizer(name: str) -> None:

@@ -173,13 +173,13 @@ class _Shown:
 def _draw(records: Iterable[dict[str, Any]], directory: Path) -> None:
     """A plot of each pair, erasure beside attention where there is one, and a page of all of them."""
     from nmt import viewer
-    from nmt.plotting import save_heatmap
+    from nmt.plotting import drawable, save_heatmap
 
     entries = []
     for record in records:
         alignment, line = WordAlignment.from_json(record), record["line"]
         erasure = Erasure.from_json(record["erasure"]).falls if "erasure" in record else None
-        if alignment.source and alignment.target:
+        if drawable(alignment):
             title = f"line {line}, log-probability {record['log_probability']:.2f}"
             save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
             shown = _Shown(" ".join(alignment.target), record["log_probability"], alignment)

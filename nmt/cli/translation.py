@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
-from nmt.cli.files import Growing, can_grow, count_lines, require_same_length, whole_file
+from nmt.cli.files import Growing, can_grow, count_lines, require_files_of_their_own, require_same_length, whole_file
 from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
@@ -32,6 +32,8 @@ def translate(arguments: Namespace) -> None:
     """`nmt translate`: the translations of each line, in order."""
     path = "-" if arguments.input is None else arguments.input
     _check(arguments, path)
+    read = [name for name in (arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon) if name]
+    require_files_of_their_own(read, [name for name in (arguments.output, arguments.alignments) if name])
     total = count_lines(path)
     beside = {name: count_lines(name) for name in (arguments.prefixes, arguments.phrases) if name}
     require_same_length({path: total} | beside)
@@ -48,8 +50,8 @@ def translate(arguments: Namespace) -> None:
         translator, search = load(arguments)
         choose = Choice(translator, search, arguments, lexicon)
         if growing is not None:
-            read = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
-            made_from = identity(arguments, translator, search, read, ("nbest", "mbr"))
+            every = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
+            made_from = identity(arguments, translator, search, every, ("nbest", "mbr"))
             outputs, done = files.enter_context(growing.opened(made_from)), growing.done
         if arguments.input is None and sys.stdin.isatty():
             _interact(choose, outputs)
@@ -205,7 +207,8 @@ def _digest(path: str) -> str:
 def score(arguments: Namespace) -> None:
     """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
-    summed, pieces, words = 0.0, 0, 0
+    require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
+    summed, pieces, words, blank = 0.0, 0, 0, 0
     with whole_file(arguments.output) as output:
         translator = load_models(arguments)
         progress = lines_of(total)
@@ -214,13 +217,17 @@ def score(arguments: Namespace) -> None:
             output.write(_scored(progress.count, pair, arguments.format) + "\n")
             summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
             words += len(pair.text.split())
+            blank += not (pair.source.strip() and pair.text.strip())
     if pieces:
         say(
             f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
             f"{math.exp(-summed / pieces):.3f} a piece, {math.exp(-summed / max(words, 1)):.2f} a word "
             "(the end of sentence counts as a piece)"
         )
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed})")
+    if blank:
+        say(f"{blank} of the pairs have a side without words: their 0.0000 is no probability")
+    place = "standard output" if arguments.output == "-" else arguments.output
+    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
 
 
 def _scored(number: int, pair: Translation, form: str) -> str:

@@ -144,10 +144,17 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
                 check=False,
             )
             if result.returncode:
-                raise ComparisonError(f"{trial.name}: nmt {command[0]} ended with {result.returncode}, see {log}")
+                raise ComparisonError(
+                    f"{trial.name}: nmt {command[0]} ended with {result.returncode}, see {log}: {_last_line(log)}"
+                )
     outcome = _outcome(trial, run, json.loads(scores.read_text(encoding="utf-8")), jobs)
     write_whole(_place(output, trial), (json.dumps(asdict(outcome), indent=1) + "\n").encode())
     return outcome
+
+
+def _last_line(path: Path) -> str:
+    """What a command that failed has said at its end."""
+    return (path.read_text(encoding="utf-8", errors="replace").split("\n")[-2:] or [""])[0].removeprefix("nmt: error: ")
 
 
 def shared_cores(jobs: int) -> dict[str, str]:

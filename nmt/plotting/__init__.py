@@ -9,15 +9,17 @@ is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading o
 from nmt.plotting.canvas import PlotError
 from nmt.plotting.files import check_suffix, save_figure, save_heatmap, save_pages
 from nmt.plotting.grid import show_heatmaps
-from nmt.plotting.heatmaps import Picture, heatmap, heatmap_pages
+from nmt.plotting.heatmaps import MOST_WORDS, Picture, drawable, heatmap, heatmap_pages
 from nmt.plotting.words import Dot, draw_words
 
 __all__ = [
+    "MOST_WORDS",
     "Dot",
     "Picture",
     "PlotError",
     "check_suffix",
     "draw_words",
+    "drawable",
     "heatmap",
     "heatmap_pages",
     "save_figure",

@@ -45,6 +45,9 @@ _OUTLINE = "#d55e00"
 _ATTENTION_TITLE, _ERASURE_TITLE = "attention", "fall of log-probability when a source word is erased"
 _LINK, _SURE, _POSSIBLE = "hard link", "gold link, sure", "gold link, possible"
 
+MOST_WORDS = 1000
+"""Of a side: in a picture of bounded size, those of more would be smaller than any font is."""
+
 PAGE = (16.54, 23.39)
 """Width and height of a page in inches: A2, which has room for about six sentences and is readable on A3 too."""
 MARGIN, SPACE = 0.5, 0.3
@@ -59,6 +62,11 @@ class Picture:
     title: str = ""
     gold: Gold | None = None
     erasure: ArrayLike | None = None
+
+
+def drawable(alignment: WordAlignment) -> bool:
+    """Whether there is something to draw on both sides, and not too much."""
+    return all(0 < len(words) <= MOST_WORDS for words in (alignment.source, alignment.target))
 
 
 def heatmap(
@@ -77,7 +85,8 @@ def heatmap(
             word is erased, drawn beside the attention.
 
     Raises:
-        PlotError: a side has no words, or an erasure matrix of another shape or with values that are not finite.
+        PlotError: a side has no words or more than `MOST_WORDS`; an erasure matrix of another shape, or with values
+            that are not finite.
         AlignmentError: a gold link to a word that is not there.
 
     Warns:
@@ -167,6 +176,8 @@ def _text(picture: Picture, fonts: list[str]) -> Text:
     for side, words in (("source", alignment.source), ("target", alignment.target)):
         if not words:
             raise PlotError(f"nothing to draw: the {side} has no words")
+        if len(words) > MOST_WORDS:
+            raise PlotError(f"the {side} has {len(words)} words: a heat map has room for {MOST_WORDS}")
     legend = [_LINK] if alignment.links else []
     if gold is not None:
         require_in_range(gold, alignment.source, alignment.target, "gold links")

@@ -40,6 +40,23 @@ def test_by_default_there_are_a_page_and_pictures(model, write, tmp_path):
     assert "EIN" in page and "<b> c" not in page
 
 
+def test_a_pair_that_is_too_long_to_be_drawn_is_left_out_and_named(model, write, tmp_path, capsys):
+    output = tmp_path / "o"
+    source = write("in", "a " * 1001, "b " * 1000, "c")
+    command = ["align", "--model", model, "--source", source, "--output", str(output), "--format", "html"]
+    assert main([*command, "--limit", "1"]) == 0
+    assert "nmt: line 1 is not drawn: a side has more than 1000 words\n" in capsys.readouterr().err
+    page = (output / "alignments.html").read_text()
+    assert '"line 2"' in page and '"line 1"' not in page
+    assert len((output / "alignments.pharaoh").read_text().splitlines()) == 3
+
+
+def test_the_run_of_the_opposite_direction_is_another(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--reverse", f"{model}/../run"]) == 2
+    assert "--reverse is the run that --model names" in capsys.readouterr().err
+
+
 def test_pdf_is_one_file_and_formats_can_be_several(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["align", "--model", model, "--source", write("in", "ein haus", "c"), "--output", str(output)]
@@ -149,7 +166,9 @@ def test_evaluate_prints_and_writes_the_scores(model, write, tmp_path, capsys):
     outputs = ["--output", str(tmp_path / "out"), "--json", str(tmp_path / "scores")]
     gold = ["--gold", write("gold", "0-0 1-1 2-2 3-3", "", "0-0")]
     assert main(["evaluate", "--model", model, *files, *outputs, *gold, "--tokenize", "none", "--beam-size", "2"]) == 0
-    printed = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1].endswith(f", written to {tmp_path}/out and {tmp_path}/scores")
+    printed = said.out.splitlines()
     assert printed[0].startswith("BLEU = 100.00 (nrefs:1|")
     assert "tok:none" in printed[0]
     assert printed[1].startswith("chrF2 = 100.00 (")
@@ -159,3 +178,12 @@ def test_evaluate_prints_and_writes_the_scores(model, write, tmp_path, capsys):
     assert scores["alignment"]["aer"] == 0
     assert (scores["sentences"], scores["search"]["beam_size"]) == (3, 2)
     assert (tmp_path / "out").read_text() == "DAS IST EIN HAUS\n\nJA\n"
+
+
+def test_evaluate_names_references_without_words_and_keeps_its_input(model, write, capsys):
+    reference = write("ref", "A", "", "C")
+    command = ["evaluate", "--model", model, "--source", write("in", "a", "b", "c"), "--reference", reference]
+    assert main(command) == 0
+    assert "1 of the references have no words" in capsys.readouterr().err
+    assert main([*command, "--output", reference]) == 2
+    assert f"{reference}: is named twice, and would be overwritten" in capsys.readouterr().err

@@ -77,12 +77,6 @@ def test_failure_leaves_the_old_output(model, write, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_input_may_be_the_output(model, write):
-    path = write("text", "a b", "c")
-    assert main(["translate", "--model", model, "--input", path, "--output", path]) == 0
-    assert Path(path).read_text() == "A B\nC\n"
-
-
 @pytest.fixture
 def windows_of_four(monkeypatch):
     monkeypatch.setattr(translation, "WINDOW", fake_translator.WINDOW)
@@ -256,6 +250,8 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
     assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
     # exp(4.5 / 5) and exp(4.5 / 4).
     assert "log-probability -4.50 in 5 pieces and 4 words: perplexity 2.460 a piece, 3.08 a word" in output.err
+    assert "1 of the pairs have a side without words" in output.err
+    assert output.err.endswith("written to standard output\n")
     assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert first == {
@@ -304,3 +300,16 @@ def test_conversation_on_a_terminal(tmp_path):
         assert process.stderr.read() == "nmt: a sentence a line; end with Ctrl-D\n> > > > \n"
     os.close(ours)
     os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    "command", ["translate --input in --output in", "translate --input in --output o --alignments in"]
+)
+def test_what_is_read_is_not_written_over(command, model, write, tmp_path, monkeypatch, capsys):
+    write("in", "ein haus")
+    monkeypatch.chdir(tmp_path)
+    assert main([*command.split(), "--model", model]) == 2
+    assert "in: is named twice, and would be overwritten" in capsys.readouterr().err
+    assert (tmp_path / "in").read_text() == "ein haus\n"
+    assert main(["score", "--model", model, "--source", "in", "--target", "in", "--output", "in"]) == 2
+    assert (tmp_path / "in").read_text() == "ein haus\n"
