@@ -270,7 +270,7 @@ class _Stream(NamedTuple):
     unit: str = "line"
 
     def place(self, number: int) -> str:
-        return f"{self.name}, {self.unit} {number}"
+        return f"{'standard input' if self.name == '-' else self.name}, {self.unit} {number}"
 
 
 def _streams(pairs: PairsConfig, links: str) -> list[_Stream]:

@@ -29,7 +29,7 @@ from nmt.pipeline import pass_batches
 from nmt.plotting import heatmap
 from nmt.preparation import Prepared, prepare
 from nmt.progress import Ticker, duration
-from nmt.run import Run, load_arrays, save_arrays
+from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.tokenizer import PAD
 from nmt.transfer import carry_over, open_origin
 from nmt.translator import Translator
@@ -351,7 +351,10 @@ class Trainer:
             if self.config.initial:
                 self._begin_with(open_origin(self.prepared.run.config))
             return
-        arrays = load_arrays(checkpoints[-1])
+        try:
+            arrays = load_arrays(checkpoints[-1])
+        except RunError as error:
+            raise RunError(f"{error}: delete it, and training goes on from the one before") from None
         self.place = Place(**json.loads(str(arrays.pop("place"))))
         engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
         rows = self.prepared.run.read_history()

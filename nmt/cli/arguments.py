@@ -9,6 +9,7 @@ import nmt
 from nmt.cleaning import Rules
 from nmt.cli.parser import Parser, add_fields, count, positive, share
 from nmt.config import Precision, SearchConfig
+from nmt.errors import NmtError
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -20,7 +21,7 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
     if rest and arguments.command != "train":
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        raise NmtError(f"unrecognized arguments: {' '.join(rest)} (see nmt {arguments.command} --help)")
     return arguments, rest
 
 

@@ -88,7 +88,7 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
         ("translate", "--model"),
         ("translate --model nowhere --input setup.cfg", "nowhere: no such run directory"),
         ("translate --mod nowhere", "--model"),
-        ("translate --model nowhere --beam 3", "unrecognized arguments: --beam 3"),
+        ("translate --model nowhere --beam 3", "unrecognized arguments: --beam 3 (see nmt translate --help)"),
         ("translate --model nowhere --input nowhere.txt", "nowhere.txt"),
         ("translate --model nowhere --beam-size 0 --input setup.cfg", "beam_size is 0"),
         ("translate --model nowhere --input setup.cfg --output nmt", "nmt: is a directory"),

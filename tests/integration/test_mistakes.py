@@ -82,7 +82,7 @@ def test_invalid_line_in_a_stream_is_named(place):
     result = run(["-m", "nmt", "translate", "--model", "model"], place, "ba\nki\n\udcff\n")
     assert result.returncode == 2
     lines = result.stderr.splitlines()
-    assert lines[-1].startswith("nmt: error: -, line 3: not valid UTF-8")
+    assert lines[-1].startswith("nmt: error: standard input, line 3: not valid UTF-8")
     assert all(line.startswith("nmt: ") for line in lines)  # nor does TensorFlow say anything where it is imported
 
 
