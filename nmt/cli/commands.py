@@ -186,8 +186,9 @@ def evaluate(arguments: Namespace) -> None:
 
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
-    require_files_of_their_own([arguments.source, arguments.reference, arguments.gold or "-"], written)
+    require_files_of_their_own(read, written)
     gold = _read_gold(arguments, len(sources))
     for number, links in enumerate(gold or (), start=1):
         words = sources[number - 1].split(), references[number - 1].split()
