@@ -154,7 +154,8 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
 
 def _last_line(path: Path) -> str:
     """What a command that failed has said at its end."""
-    return (path.read_text(encoding="utf-8", errors="replace").split("\n")[-2:] or [""])[0].removeprefix("nmt: error: ")
+    *_, last = ["", *path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    return last.removeprefix("nmt: error: ")
 
 
 def shared_cores(jobs: int) -> dict[str, str]:
