@@ -15,7 +15,8 @@ A tenth of the pairs is damaged, each kind as often as the others:
 Found are those that the rules drop and, with --model, those that are least likely per piece, those that `nmt explain`
 ranks as most unusual, and, as `nmt clean --model` does, those of the rules and the most unusual of the rest. With a
 model as many pairs are dropped as are damaged, so what it finds is its precision too. Pairs count as good if they were
-not damaged; those that were bad before count as lost.
+not damaged; those that were bad before count as lost. Of each seed the damaged corpus itself is left in --output, to be
+cleaned and trained on.
 """
 
 from __future__ import annotations
@@ -181,12 +182,15 @@ def run(arguments: argparse.Namespace) -> None:
         damaged, kinds = damage(pairs, arguments.share, seed, other)
         listed = "".join("\t".join([str(i + 1), kind, *damaged[i]]) + "\n" for i, kind in sorted(kinds.items()))
         (arguments.output / f"damage-{seed}.tsv").write_text(f"line\tkind\tsource\ttarget\n{listed}", encoding="utf-8")
+        for name, side in zip(("source", "target"), zip(*damaged, strict=True), strict=True):
+            text = "".join(f"{line}\n" for line in side)
+            (arguments.output / f"damaged-{seed}.{name}").write_text(text, encoding="utf-8")
         trials.append((kinds, measure(damaged, kinds, translator)))
         by_rule.append((kinds, by_rules(damaged)))
     text = "\n".join([*table(trials, len(pairs)), "", *rule_table(by_rule)])
     print(text)
     (arguments.output / "tables.md").write_text(text + "\n", encoding="utf-8")
-    print(f"measure_cleaning: the tables and the damaged pairs are in {arguments.output}", file=sys.stderr)
+    print(f"measure_cleaning: the tables, the damaged pairs and the damaged corpora are in {arguments.output}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,15 @@ def test_the_script_as_a_user_runs_it(tmp_path):
     rows = {cells[0]: cells[1:] for row in result.stdout.splitlines() if (cells := row.strip("| ").split(" | "))}
     assert rows["copied"] == rows["exchanged"] == ["14", "100.0%"]
     assert rows["good pairs lost"] == ["of 900", "0 (0.00%)"]
-    assert (tmp_path / "out" / "damage-1.tsv").read_text().count("\n") == 101
+    damaged = [row.split("\t") for row in (tmp_path / "out" / "damage-1.tsv").read_text().splitlines()[1:]]
+    assert len(damaged) == 100
+    for column, (side, given) in enumerate((("source", "en"), ("target", "fr")), start=2):
+        expected = [
+            line for name in ("test", "validation") for line in (demo / f"{name}.{given}").read_text().splitlines()
+        ]
+        for row in damaged:
+            expected[int(row[0]) - 1] = row[column]
+        assert (tmp_path / "out" / f"damaged-1.{side}").read_text().splitlines() == expected
 
 
 def test_sides_that_differ_are_one_line(tmp_path):
