@@ -65,7 +65,7 @@ class Rules:
     """share of a side's letters that may be of another script than most of that side's letters in the corpus"""
     language: float = 0.5
     """drop pairs with a side whose words are this much more probable on the other side, in nats a word"""
-    spelling: float = 0.8
+    spelling: float = 1.0
     """nats a character by which a side's spelling may be more surprising than is usual on that side of the corpus"""
     numbers: bool = False
     """drop pairs whose sides do not have the same digits"""
@@ -103,6 +103,10 @@ class Spelling:
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
+    A few hundred sentences of a third language are enough for its trigrams to be no surprise. So the model is learnt
+    from all sentences first, and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least
+    trimmed squares, Rousseeuw and Van Driessen 2006, go on in such steps).
+
     Args:
         texts: sentences of that side; blank ones say nothing.
     """
@@ -110,19 +114,30 @@ class Spelling:
     PRIOR = 2.0
     DOUBT = 10
     """Characters of the usual surprise that are added to each sentence: a short one may be a name or a cry."""
+    ROUNDS = 2
+    TRIMMED = 0.2
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._trigrams: Counter[str] = Counter()
         kept = [text for text in texts if text.strip()]
-        for text in kept:
-            self._trigrams.update(_trigrams(text))
+        self._learn(kept, kept)
+        for _ in range(self.ROUNDS):
+            excesses = [self.excess(text) for text in kept]
+            limit = sorted(excesses)[int((1 - self.TRIMMED) * len(kept))] if kept else 0.0
+            self._learn([text for text, excess in zip(kept, excesses, strict=True) if excess <= limit], kept)
+
+    def _learn(self, from_texts: Sequence[str], texts: Sequence[str]) -> None:
+        """Counts the trigrams of some texts; what is usual is so among all."""
+        trigrams: Counter[str] = Counter()
+        for text in from_texts:
+            trigrams.update(_trigrams(text))
         self._contexts: Counter[str] = Counter()
         self._characters: Counter[str] = Counter()
-        for trigram, count in self._trigrams.items():
+        for trigram, count in trigrams.items():
             self._contexts[trigram[:2]] += count
             self._characters[trigram[2]] += count
         self._total = self._characters.total() + len(self._characters) + 1
-        self.usual = _median([self._mean(_trigrams(text)) for text in kept], 0.0)
+        self._seen = {trigram: self._log_probability(trigram, count) for trigram, count in trigrams.items()}
+        self.usual = _median([self._mean(_trigrams(text)) for text in texts], 0.0)
         """Nats a character: the median over the sentences."""
 
     def excess(self, text: str) -> float:
@@ -131,11 +146,12 @@ class Spelling:
         return (self._mean(trigrams) - self.usual) * len(trigrams) / (len(trigrams) + self.DOUBT)
 
     def _mean(self, trigrams: Sequence[str]) -> float:
-        return -sum(map(self._log_probability, trigrams)) / len(trigrams)
+        seen = self._seen
+        return -sum(seen[t] if t in seen else self._log_probability(t, 0) for t in trigrams) / len(trigrams)
 
-    def _log_probability(self, trigram: str) -> float:
+    def _log_probability(self, trigram: str, count: int) -> float:
         prior = self.PRIOR * (self._characters[trigram[2]] + 1) / self._total
-        return math.log((self._trigrams[trigram] + prior) / (self._contexts[trigram[:2]] + self.PRIOR))
+        return math.log((count + prior) / (self._contexts[trigram[:2]] + self.PRIOR))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
     python scripts/measure_cleaning.py --source test.en validation.en --target test.fr validation.fr --model DIR
 
-A tenth of the pairs is damaged, each kind as often as the others:
+A tenth of the pairs is damaged, each kind as often as the others (--kinds chooses among them):
 
 * shifted: the target of the next pair,
 * merged: its own target and that of the next pair,
@@ -47,7 +47,11 @@ OTHER = "other language"
 
 
 def damage(
-    pairs: Sequence[Pair], share: float, seed: int, other: Sequence[str] | None = None
+    pairs: Sequence[Pair],
+    share: float,
+    seed: int,
+    other: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> tuple[list[Pair], dict[int, str]]:
     """Some of the pairs damaged.
 
@@ -56,13 +60,14 @@ def damage(
         share: how many are damaged, of all.
         seed: of which and how.
         other: the sources in a third language.
+        names: kinds of damage; None: all that are possible.
 
     Returns:
         All pairs, and the kind of damage by index.
     """
     draw = random.Random(seed)
     long_enough = [i for i, pair in enumerate(pairs) if min(len(text.split()) for text in pair) >= SHORTEST]
-    names = KINDS + (OTHER,) * (other is not None)
+    names = names or KINDS + (OTHER,) * (other is not None)
     if not 0 < (count := round(share * len(pairs))) <= len(long_enough):
         raise NmtError(f"{count} of {len(long_enough)} pairs of {SHORTEST} words or more cannot be damaged")
     kinds = {i: names[place % len(names)] for place, i in enumerate(draw.sample(long_enough, count))}
@@ -152,6 +157,7 @@ def main() -> None:
     parser.add_argument("--other", nargs="+", metavar="FILE", help="the same sentences in a third language")
     parser.add_argument("--model", metavar="DIR", help="run directory written by nmt train")
     parser.add_argument("--share", type=float, default=0.1, help="of the pairs that are damaged (default: 0.1)")
+    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, OTHER], help="of damage (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="a trial each (default: 1 2 3)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/measure_cleaning"), metavar="DIR")
     arguments = parser.parse_args()
@@ -171,6 +177,8 @@ def run(arguments: argparse.Namespace) -> None:
     if len({len(side) for side in sides}) > 1:
         raise NmtError(f"the sides differ in lines: {', '.join(str(len(side)) for side in sides)}")
     pairs, other = list(zip(sides[0], sides[1], strict=True)), sides[2] if arguments.other else None
+    if OTHER in (arguments.kinds or ()) and other is None:
+        raise NmtError(f"--kinds '{OTHER}' needs --other, the same sentences in a third language")
     translator = None
     if arguments.model:
         import nmt
@@ -179,7 +187,7 @@ def run(arguments: argparse.Namespace) -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     trials, by_rule = [], []
     for seed in arguments.seeds:
-        damaged, kinds = damage(pairs, arguments.share, seed, other)
+        damaged, kinds = damage(pairs, arguments.share, seed, other, arguments.kinds)
         listed = "".join("\t".join([str(i + 1), kind, *damaged[i]]) + "\n" for i, kind in sorted(kinds.items()))
         (arguments.output / f"damage-{seed}.tsv").write_text(f"line\tkind\tsource\ttarget\n{listed}", encoding="utf-8")
         for name, side in zip(("source", "target"), zip(*damaged, strict=True), strict=True):
@@ -190,7 +198,10 @@ def run(arguments: argparse.Namespace) -> None:
     text = "\n".join([*table(trials, len(pairs)), "", *rule_table(by_rule)])
     print(text)
     (arguments.output / "tables.md").write_text(text + "\n", encoding="utf-8")
-    print(f"measure_cleaning: the tables, the damaged pairs and the damaged corpora are in {arguments.output}", file=sys.stderr)
+    print(
+        f"measure_cleaning: the tables, the damaged pairs and the damaged corpora are in {arguments.output}",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":
