@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,15 @@ def test_the_cost_model_fits_what_follows_it() -> None:
         assert value == pytest.approx(seconds[point], rel=1e-6)
     table = sweep.table({point: {"seconds": value, "peak_memory_mib": 7} for point, value in seconds.items()})
     assert table.count("| 1.00 | 7 MiB |") == len(points)
+
+
+def test_in_the_cost_model_more_never_costs_less() -> None:
+    """Of times with errors, free coefficients would weigh one term against another and follow the errors."""
+    draw = random.Random(1)
+    expected = sweep.fit({point: draw.uniform(0.7, 1.3) * point.vocabulary for point in sweep.points()})
+    by_vocabulary = sorted(point for point in expected if point.length == sweep.PLAIN_LENGTH)
+    values = [expected[point] for point in by_vocabulary]
+    assert values == sorted(values) and values[0] > 0
 
 
 @pytest.mark.slow
