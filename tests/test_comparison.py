@@ -192,3 +192,15 @@ def test_where_the_first_trial_fails_the_others_do_not_begin(
         main(["compare", "--variants", str(corpus / "variants.yaml"), "--output", str(tmp_path), "--report-only"]) == 2
     )
     assert "no trial is done yet" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--report-only"]])
+def test_a_comparison_that_is_refused_leaves_no_directory(
+    corpus: Path, tmp_path: Path, more: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.source").write_text("one line\n", encoding="utf-8")
+    test = {"source": str(tmp_path / "one.source"), "target": str(corpus / "validation.target")}
+    variants = write_variants(corpus, test=test)
+    assert main(["compare", "--variants", str(variants), "--output", str(tmp_path / "new"), *more]) == 2
+    assert "one.source" in capfd.readouterr().err
+    assert not (tmp_path / "new").exists()

@@ -268,11 +268,13 @@ def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
     from nmt.comparison import read_plan, run_trials, settle_precision, write_report
 
-    directory = _output_directory(arguments.output)
+    directory, failed = Path(arguments.output), []
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
     require_same_length(lines)
-    failed = [] if arguments.report_only else run_trials(settle_precision(plan, directory), directory, arguments.jobs)
+    if not arguments.report_only:
+        _output_directory(arguments.output)
+        failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translator  # noqa: F401  what draws the attention of every variant
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
