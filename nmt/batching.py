@@ -167,6 +167,11 @@ class Plan:
     window: int
     seed: int
 
+    def most_cells(self, batches: Iterable[np.ndarray]) -> int:
+        """Sentences x source positions x target steps of the batch that has most of them."""
+        sides = self.source_lengths, self.target_lengths
+        return max(len(pairs) * int(np.prod([side[pairs].max() for side in sides], dtype=int)) for pairs in batches)
+
     def batches(self, pass_index: int) -> Iterator[np.ndarray]:
         """Indices of the pairs of each batch of one pass; every pair comes exactly once."""
         random = np.random.default_rng((self.seed, pass_index))

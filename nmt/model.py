@@ -17,6 +17,9 @@ from nmt.rows import take
 from nmt.tokenizer import PAD
 from nmt.transformer import TransformerDecoder, TransformerEncoder
 
+MOST_KEPT = 48 * 2**20
+"""Most numbers of a batch that attention keeps for the way back, beside weights and states: 192 MiB in float32."""
+
 
 class Seq2Seq(keras.Model):
     """The translation model over ids.
@@ -93,6 +96,21 @@ class Seq2Seq(keras.Model):
         # Taken first and cast then: the layer itself would cast the whole table.
         embedded = ops.cast(take(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
         return self.embedding_dropout(embedded * self.config.embedding**0.5, training=training)
+
+    def spare_memory(self, cells: int) -> int:
+        """Decides whether training computes what attention would keep for the way back a second time there.
+
+        Args:
+            cells: sentences x source positions x target steps of a batch, the most that there are.
+
+        Returns:
+            Numbers that are not kept at once; 0 where they all are.
+        """
+        attention = getattr(self.decoder, "attention", None)
+        kept = 0 if attention is None else attention.score.kept * cells
+        if attention is not None:
+            attention.score.recompute = kept > MOST_KEPT
+        return kept if kept > MOST_KEPT else 0
 
     def logits(self, readout: Tensor) -> Tensor:
         """Read-out [..., readout] -> float32 [..., target vocabulary]."""

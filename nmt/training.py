@@ -152,6 +152,7 @@ class Trainer:
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
         self.model = self._build(self.config.precision)
+        self.spared = self.model.spare_memory(self.plan.most_cells(first_pass))
         self.optimizer = self._optimizer()
         self.slices = slices_for(self.config.batch_tokens, prepared.run.target.size)
         self.train_step = engine.TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
@@ -388,6 +389,12 @@ class Trainer:
             self.ticker.say(
                 f"the loss is computed in {self.slices} slices of a batch, which keeps memory flat: "
                 f"{self.config.batch_tokens} tokens x {run.target.size} pieces are too much at once"
+            )
+
+        if self.spared:
+            self.ticker.say(
+                "attention's hidden layer is computed again on the way back, which saves memory: of the largest batch "
+                f"it has {self.spared >> 18} MiB"
             )
 
     def _farewell(self) -> str:

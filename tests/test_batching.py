@@ -128,6 +128,11 @@ def test_waste_by_hand() -> None:
     assert plan.waste([]) == 1
 
 
+def test_cells_by_hand() -> None:
+    """Two pairs in 4 x 3, or one in 1 x 5."""
+    assert plan_of([(2, 3), (4, 3), (1, 5)], 100, 10).most_cells([np.array([0, 1]), np.array([2])]) == 24
+
+
 def test_little_is_wasted_on_lengths_as_they_are() -> None:
     plan = realistic(20_000)
     assert plan.waste(plan.batches(0)) < 0.05

@@ -1,4 +1,4 @@
-"""Kernels of a recurrence: gradients formed once for all steps are those that a plain scan gives."""
+"""Kernels of a recurrence, and what attention computes twice: the gradients are those that a plain scan gives."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from nmt import recurrence
 from nmt.config import AttentionConfig, DropoutConfig
+from nmt.model import MOST_KEPT
 
 SOURCE = np.array([[4, 7, 9, 5, 11, 3], [6, 8, 3, 0, 0, 0]], np.int32)
 TARGET = np.array([[2, 5, 6, 11, 7], [2, 9, 10, 0, 0]], np.int32)
@@ -27,23 +28,22 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
+def gradients(model: Any) -> tuple[float, list[np.ndarray]]:
+    @tf.function(autograph=False)
+    def compute() -> Any:
+        with tf.GradientTape() as tape:
+            loss = model.total_loss(SOURCE, TARGET, FOLLOWING, 0.1)
+        return loss, tape.gradient(loss, model.trainable_variables)
+
+    loss, found = compute()
+    return float(loss), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found]
+
+
 @pytest.mark.parametrize("changes", KINDS)
 def test_gradients_are_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gradients() -> tuple[float, list[np.ndarray]]:
-        model = make_model(**changes)
-
-        @tf.function(autograph=False)
-        def compute() -> Any:
-            with tf.GradientTape() as tape:
-                loss = model.total_loss(SOURCE, TARGET, FOLLOWING, 0.1)
-            return loss, tape.gradient(loss, model.trainable_variables)
-
-        loss, found = compute()
-        return float(loss), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found]
-
-    loss, found = gradients()
+    loss, found = gradients(make_model(**changes))
     plain_kernel = recurrence.LoopKernel.__init__
 
     def plain(self: Any, kernel: Any, dtype: str) -> None:
@@ -51,8 +51,28 @@ def test_gradients_are_those_of_a_plain_scan(
         self.apart, self.constant = False, tf.cast(self.kernel, dtype)
 
     monkeypatch.setattr(recurrence.LoopKernel, "__init__", plain)
-    expected_loss, expected = gradients()
+    expected_loss, expected = gradients(make_model(**changes))
     assert loss == pytest.approx(expected_loss, rel=1e-6)
     for one, two in zip(found, expected, strict=True):
         assert np.abs(two).max() > 0
         np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{}, {"decoder": "luong"}, {"attention": AttentionConfig(units=5, coverage=True)}])
+def test_what_attention_computes_twice_has_the_same_gradients(changes: dict[str, Any], make_model: Callable) -> None:
+    loss, expected = gradients(make_model(**changes))
+    model = make_model(**changes)
+    assert model.spare_memory(MOST_KEPT) == 5 * MOST_KEPT and model.decoder.attention.score.recompute
+    again, found = gradients(model)
+    assert again == pytest.approx(loss, rel=1e-6)
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
+
+
+def test_attention_keeps_what_is_not_too_much(make_model: Callable) -> None:
+    """A hidden layer of five units, no hidden layer, no attention at all, and a decoder that is none of these."""
+    model = make_model()
+    assert model.spare_memory(MOST_KEPT // 5) == 0 and not model.decoder.attention.score.recompute
+    for attention in (AttentionConfig(score="general"), AttentionConfig(score="none")):
+        assert make_model(attention=attention).spare_memory(10 * MOST_KEPT) == 0
+    assert make_model(architecture="transformer", embedding=8).spare_memory(10 * MOST_KEPT) == 0

@@ -38,6 +38,10 @@ class Score(keras.layers.Layer):
 
     equal_widths: ClassVar[bool] = False
     """Whether query and memory have to be of one width."""
+    kept: int = 0
+    """Numbers that `compare` keeps for the way back, of each query and position."""
+    recompute: bool = False
+    """Whether it forgets them and computes them again there, which takes longer and less memory."""
     query_kernel: Any = None
     """What `project` multiplies queries by, [query width, `width`]; None: nothing."""
 
@@ -103,6 +107,7 @@ class Additive(Score):
         return self.units
 
     def build(self, query_shape: tuple, memory_shape: tuple) -> None:
+        self.kept = self.units
         self.query_kernel = self.weight("query_kernel", query_shape[-1], self.units)
         self.key_kernel = self.weight("key_kernel", memory_shape[-1], self.units)
         self.key_bias = self.weight("key_bias", self.units, initializer="zeros", dtype="float32")
@@ -113,9 +118,14 @@ class Additive(Score):
         return ops.cast(self.product(memory, self.key_kernel), "float32") + self.key_bias
 
     def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
+        energies = keras.remat(self._energies) if self.recompute else self._energies
+        # What gets a gradient has to be given: what is recomputed knows of nothing else.
+        return energies(ops.cast(projected, "float32"), keys, ops.convert_to_tensor(self.energy_kernel))
+
+    def _energies(self, projected: Tensor, keys: Tensor, kernel: Tensor) -> Tensor:
         # [batch, queries, positions, units]; expanded, not indexed with None: the gradient of that is a copy.
-        hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(ops.cast(projected, "float32"), 2))
-        return ops.squeeze(flat_product(hidden, self.energy_kernel), axis=-1)
+        hidden = ops.tanh(ops.expand_dims(keys, 1) + ops.expand_dims(projected, 2))
+        return ops.squeeze(flat_product(hidden, kernel), axis=-1)
 
 
 @register("dot")

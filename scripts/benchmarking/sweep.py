@@ -48,6 +48,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     ids = np.random.default_rng(1).integers(4, point.vocabulary, (point.rows, point.length)).astype(np.int32)
     model = Seq2Seq(SIZES[size], point.vocabulary, point.vocabulary, seed=1, dtype=precision)
     model.build()
+    model.spare_memory(point.rows * point.length**2)
     optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     optimizer.build(model.trainable_variables)
     step = engine.TrainStep(model, optimizer, 0.1, slices_for(ids.size, point.vocabulary))

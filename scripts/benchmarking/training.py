@@ -54,6 +54,8 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     optimizer.build(model.trainable_variables)
     longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
+    if hasattr(model, "spare_memory"):
+        model.spare_memory(plan.most_cells(plan.batches(0)))
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
     step = engine.TrainStep(model, optimizer, SMOOTHING, slices)
     batches = _endless(pairs, plan)
