@@ -66,7 +66,8 @@ class Rules:
     language: float = 0.5
     """drop pairs with a side whose words are this much more probable on the other side, in nats a word"""
     spelling: float = 1.0
-    """nats a character by which a side's spelling may be more surprising than is usual on that side of the corpus"""
+    """nats a character by which a side's spelling may be more surprising than is usual on that side of the corpus; more
+    where its sentences differ more"""
     numbers: bool = False
     """drop pairs whose sides do not have the same digits"""
     duplicates: Literal["off", "pair", "source", "target", "either"] = "pair"
@@ -103,9 +104,10 @@ class Spelling:
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
-    A few hundred sentences of a third language are enough for its trigrams to be no surprise. So the model is learnt
-    from all sentences first, and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least
-    trimmed squares, Rousseeuw and Van Driessen 2006, go on in such steps).
+    How surprising a sentence is is asked of what the others teach: of its own trigrams each counts once less. And a few
+    hundred sentences of a third language are enough for its trigrams to be no surprise. So the model is learnt from all
+    sentences first, and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least trimmed
+    squares, Rousseeuw and Van Driessen 2006, go on in such steps).
 
     Args:
         texts: sentences of that side; blank ones say nothing.
@@ -119,17 +121,19 @@ class Spelling:
 
     def __init__(self, texts: Iterable[str]) -> None:
         kept = [text for text in texts if text.strip()]
-        self._learn(kept, kept)
+        excesses = self._learn(kept, [True] * len(kept))
         for _ in range(self.ROUNDS):
-            excesses = [self.excess(text) for text in kept]
-            limit = sorted(excesses)[int((1 - self.TRIMMED) * len(kept))] if kept else 0.0
-            self._learn([text for text, excess in zip(kept, excesses, strict=True) if excess <= limit], kept)
+            limit = _quantile(excesses, 1 - self.TRIMMED)
+            excesses = self._learn(kept, [excess <= limit for excess in excesses])
+        self.spread = -_quantile(excesses, 0.1)
+        """Nats a character by which the least surprising tenth of the sentences lies under what is usual."""
 
-    def _learn(self, from_texts: Sequence[str], texts: Sequence[str]) -> None:
-        """Counts the trigrams of some texts; what is usual is so among all."""
+    def _learn(self, texts: Sequence[str], inside: Sequence[bool]) -> list[float]:
+        """Counts the trigrams of the texts that are inside; returns the excess of each by what the others teach."""
         trigrams: Counter[str] = Counter()
-        for text in from_texts:
-            trigrams.update(_trigrams(text))
+        for text, counts in zip(texts, inside, strict=True):
+            if counts:
+                trigrams.update(_trigrams(text))
         self._contexts: Counter[str] = Counter()
         self._characters: Counter[str] = Counter()
         for trigram, count in trigrams.items():
@@ -137,21 +141,34 @@ class Spelling:
             self._characters[trigram[2]] += count
         self._total = self._characters.total() + len(self._characters) + 1
         self._seen = {trigram: self._log_probability(trigram, count) for trigram, count in trigrams.items()}
-        self.usual = _median([self._mean(_trigrams(text)) for text in texts], 0.0)
+        elsewhere = {trigram: self._log_probability(trigram, count, 1) for trigram, count in trigrams.items()}
+        told = [
+            self._mean(_trigrams(text), elsewhere if counts else self._seen)
+            for text, counts in zip(texts, inside, strict=True)
+        ]
+        self.usual = _median(told, 0.0)
         """Nats a character: the median over the sentences."""
+        return [self._excess(mean, text) for mean, text in zip(told, texts, strict=True)]
 
     def excess(self, text: str) -> float:
         """Nats a character more than usual, over the sentence and `DOUBT` characters as usual."""
-        trigrams = _trigrams(text)
-        return (self._mean(trigrams) - self.usual) * len(trigrams) / (len(trigrams) + self.DOUBT)
+        return self._excess(self._mean(_trigrams(text), self._seen), text)
 
-    def _mean(self, trigrams: Sequence[str]) -> float:
-        seen = self._seen
-        return -sum(seen[t] if t in seen else self._log_probability(t, 0) for t in trigrams) / len(trigrams)
+    def limit(self, nats: float) -> float:
+        """The excess from which a sentence is out of the ordinary: so many nats a character, or more where sentences
+        differ more, as they do where there are thousands of characters."""
+        return max(nats, 3 * self.spread)
 
-    def _log_probability(self, trigram: str, count: int) -> float:
+    def _excess(self, mean: float, text: str) -> float:
+        length = len(_trigrams(text))
+        return (mean - self.usual) * length / (length + self.DOUBT)
+
+    def _mean(self, trigrams: Sequence[str], known: dict[str, float]) -> float:
+        return -sum(known[t] if t in known else self._log_probability(t, 0) for t in trigrams) / len(trigrams)
+
+    def _log_probability(self, trigram: str, count: int, less: int = 0) -> float:
         prior = self.PRIOR * (self._characters[trigram[2]] + 1) / self._total
-        return math.log((count + prior) / (self._contexts[trigram[:2]] + self.PRIOR))
+        return math.log((count - less + prior) / (self._contexts[trigram[:2]] - less + self.PRIOR))
 
 
 @dataclass(frozen=True)
@@ -321,8 +338,11 @@ def _spelling(source: str, target: str, rules: Rules, usual: Usual) -> Fault | N
     """Finds sides in a third language, and text that was broken in conversion."""
     if not rules.spelling:
         return None
-    excess = max(usual.source_spelling.excess(source), usual.target_spelling.excess(target))
-    return Fault("spelling", excess, rules.spelling) if excess > rules.spelling else None
+    for text, spelling in ((source, usual.source_spelling), (target, usual.target_spelling)):
+        excess, limit = spelling.excess(text), spelling.limit(rules.spelling)
+        if excess > limit:
+            return Fault("spelling", excess, limit)
+    return None
 
 
 class Duplicates:
@@ -377,6 +397,11 @@ def _decoded(pair: RawPair) -> tuple[str, str]:
 
 def _median(values: Sequence[float], otherwise: float) -> float:
     return sorted(values)[len(values) // 2] if values else otherwise
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """Of the values this share is less; 0 of none."""
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else 0.0
 
 
 def _characters(text: str) -> int:
