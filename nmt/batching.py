@@ -168,9 +168,8 @@ class Plan:
     seed: int
 
     def most_cells(self, batches: Iterable[np.ndarray]) -> int:
-        """Sentences x source positions x target steps of the batch that has most of them."""
-        sides = self.source_lengths, self.target_lengths
-        return max(len(pairs) * int(np.prod([side[pairs].max() for side in sides], dtype=int)) for pairs in batches)
+        """Sentences x source positions x target steps of the batch that has most of them, padding included."""
+        return max(len(batch) * positions * steps for batch in batches for positions, steps in [self._padded(batch)])
 
     def batches(self, pass_index: int) -> Iterator[np.ndarray]:
         """Indices of the pairs of each batch of one pass; every pair comes exactly once."""
@@ -192,11 +191,15 @@ class Plan:
         """Share of the batches' positions, both sides together, that is padding."""
         real = padded = 0
         for batch in batches:
-            width, pairs = self.width(batch), batch[batch != BLANK]
-            for lengths in (self.source_lengths[pairs], self.target_lengths[pairs]):
-                real += int(lengths.sum())
-                padded += (width or int(lengths.max())) * len(batch)
+            pairs = batch[batch != BLANK]
+            real += int(self.source_lengths[pairs].sum() + self.target_lengths[pairs].sum())
+            padded += sum(self._padded(batch)) * len(batch)
         return 1 - real / max(padded, 1)
+
+    def _padded(self, batch: np.ndarray) -> tuple[int, int]:
+        """Positions and steps that a batch has."""
+        width, pairs = self.width(batch), batch[batch != BLANK]
+        return width or int(self.source_lengths[pairs].max()), width or int(self.target_lengths[pairs].max())
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,11 @@ class Spelling:
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
-    How surprising a sentence is is asked of what the others teach: of its own trigrams each counts once less. And a few
-    hundred sentences of a third language are enough for its trigrams to be no surprise. So the model is learnt from all
-    sentences first, and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least trimmed
-    squares, Rousseeuw and Van Driessen 2006, go on in such steps).
+    What is usual is asked of what the other sentences teach, as one is judged that was not learnt from: each trigram of
+    a sentence counts once less (not as often as it is there: nearly the same, and quicker). And a few hundred sentences
+    of a third language are enough for its trigrams to be no surprise. So the model is learnt from all sentences first,
+    and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least trimmed squares, Rousseeuw
+    and Van Driessen 2006, go on in such steps).
 
     Args:
         texts: sentences of that side; blank ones say nothing.
@@ -142,25 +143,26 @@ class Spelling:
         self._total = self._characters.total() + len(self._characters) + 1
         self._seen = {trigram: self._log_probability(trigram, count) for trigram, count in trigrams.items()}
         elsewhere = {trigram: self._log_probability(trigram, count, 1) for trigram, count in trigrams.items()}
-        told = [
-            self._mean(_trigrams(text), elsewhere if counts else self._seen)
-            for text, counts in zip(texts, inside, strict=True)
-        ]
-        self.usual = _median(told, 0.0)
+        told = []
+        for text, counts in zip(texts, inside, strict=True):
+            found = _trigrams(text)
+            told.append((self._mean(found, elsewhere if counts else self._seen), len(found)))
+        self.usual = _median([mean for mean, _ in told], 0.0)
         """Nats a character: the median over the sentences."""
-        return [self._excess(mean, text) for mean, text in zip(told, texts, strict=True)]
+        return [self._excess(mean, length) for mean, length in told]
 
     def excess(self, text: str) -> float:
-        """Nats a character more than usual, over the sentence and `DOUBT` characters as usual."""
-        return self._excess(self._mean(_trigrams(text), self._seen), text)
+        """Nats a character more than usual, over the sentence and `DOUBT` characters as usual; less of what was learnt
+        from."""
+        trigrams = _trigrams(text)
+        return self._excess(self._mean(trigrams, self._seen), len(trigrams))
 
     def limit(self, nats: float) -> float:
         """The excess from which a sentence is out of the ordinary: so many nats a character, or more where sentences
         differ more, as they do where there are thousands of characters."""
         return max(nats, 3 * self.spread)
 
-    def _excess(self, mean: float, text: str) -> float:
-        length = len(_trigrams(text))
+    def _excess(self, mean: float, length: int) -> float:
         return (mean - self.usual) * length / (length + self.DOUBT)
 
     def _mean(self, trigrams: Sequence[str], known: dict[str, float]) -> float:

@@ -101,7 +101,7 @@ class Seq2Seq(keras.Model):
         """Decides whether training computes what attention would keep for the way back a second time there.
 
         Args:
-            cells: sentences x source positions x target steps of a batch, the most that there are.
+            cells: sentences x source positions x target steps of a batch, about the most that there are.
 
         Returns:
             Numbers that are not kept at once; 0 where they all are.

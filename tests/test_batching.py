@@ -133,6 +133,12 @@ def test_cells_by_hand() -> None:
     assert plan_of([(2, 3), (4, 3), (1, 5)], 100, 10).most_cells([np.array([0, 1]), np.array([2])]) == 24
 
 
+def test_cells_of_a_grid_by_hand() -> None:
+    """A batch of widths 5 x 5 with a blank row, which says nothing of the last pair, as long as 9."""
+    plan = GridPlan(np.array([2, 1, 9]), np.array([3, 5, 9]), 100, 10, 1, shapes=3)
+    assert plan.most_cells([np.array([0, 1, BLANK])]) == 3 * 5 * 5
+
+
 def test_little_is_wasted_on_lengths_as_they_are() -> None:
     plan = realistic(20_000)
     assert plan.waste(plan.batches(0)) < 0.05

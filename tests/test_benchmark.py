@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -80,11 +80,10 @@ def test_the_cost_model_fits_what_follows_it() -> None:
 
 def test_in_the_cost_model_more_never_costs_less() -> None:
     """Of times with errors, free coefficients would weigh one term against another and follow the errors."""
-    draw = random.Random(1)
-    expected = sweep.fit({point: draw.uniform(0.7, 1.3) * point.vocabulary for point in sweep.points()})
-    by_vocabulary = sorted(point for point in expected if point.length == sweep.PLAIN_LENGTH)
-    values = [expected[point] for point in by_vocabulary]
-    assert values == sorted(values) and values[0] > 0
+    expected = sweep.fit({point: point.vocabulary / point.length for point in sweep.points()})
+    by_length = sorted(point for point in expected if point.vocabulary == sweep.PLAIN_VOCABULARY)
+    a_token = [expected[point] / (point.rows * point.length) for point in by_length]
+    assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(a_token))
 
 
 @pytest.mark.slow

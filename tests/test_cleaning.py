@@ -180,7 +180,7 @@ def test_a_third_language_is_found_where_there_is_much_of_it(share):
     strangers = set(range(0, len(french), round(1 / share)))
     mixed = [english[i] if i in strangers else text for i, text in enumerate(french)]
     spelling = Spelling(mixed)
-    found = {i for i, text in enumerate(mixed) if spelling.excess(text) > Rules().spelling}
+    found = {i for i, text in enumerate(mixed) if spelling.excess(text) > spelling.limit(Rules().spelling)}
     assert len(found & strangers) > 0.8 * len(strangers)
     assert len(found - strangers) <= 1
 
