@@ -26,6 +26,9 @@ from nmt.tokenizer import BOS, EOS, PAD
 
 Averaging = Literal["probability", "log_probability"]
 
+FEW = 8
+"""Rows of a step that take no longer to multiply than their weights take to be read."""
+
 
 class Hypothesis(NamedTuple):
     """A translation in pieces, or a given one that was scored."""
@@ -160,7 +163,7 @@ class Inference:
                     if slot == 0 or arrays.log_probabilities[row, slot] > search.IMPOSSIBLE / 2
                 ]
 
-        _each(find_batch, cut(lengths, order, config.batch_tokens // slots))
+        _each(find_batch, cut(lengths, order, _budget(lengths, slots, config.batch_tokens)))
         return found
 
     def _search(self, kind: Kind) -> Callable[[Question], Any]:
@@ -194,8 +197,16 @@ class Inference:
         ]
         states = tuple(state for _, state in stepped)
         readouts = [readout for readout, _ in stepped]
-        logits = [model.logits(readout) for model, readout in zip(self.models, readouts, strict=True)]
+        logits = [self._logits(model, readout) for model, readout in zip(self.models, readouts, strict=True)]
         return self._distribution(logits, readouts), states, _mean([state.weights for state in states])
+
+    def _logits(self, model: Seq2Seq, readout: Any) -> Any:
+        """Logits of the next piece; where rows are few, the processors share the reading of the kernel."""
+        parts = batches_at_once()
+        if parts == 1:
+            return model.logits(readout)
+        few = ops.shape(readout)[0] <= FEW
+        return ops.cond(few, lambda: model.logits(readout, parts), lambda: model.logits(readout))
 
     def _distribution(self, logits: Sequence[Any], readouts: Sequence[Any]) -> search.Distribution:
         """What comes next, from the models' logits; the read-outs tell what rounding took from these."""
@@ -342,6 +353,15 @@ def _each(compute: Callable[[np.ndarray], None], batches: Iterable[np.ndarray]) 
     with ThreadPoolExecutor(batches_at_once()) as threads:
         # The values raise what was raised; once one has failed, none that waits begins.
         collections.deque(threads.map(compute, batches), maxlen=0)
+
+
+def _budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
+    """Largest sentences times longest source of a batch: no larger than gives each processor a batch of its own, unless
+    all have few rows together."""
+    each = -(-len(lengths) // batches_at_once())
+    if each * slots <= FEW:
+        each = len(lengths)
+    return min(batch_tokens // slots, each * int(lengths.max(initial=0)))
 
 
 def _shifted(log_probabilities: Any, lost: Any) -> Any:

@@ -112,11 +112,22 @@ class Seq2Seq(keras.Model):
             attention.score.recompute = kept > MOST_KEPT
         return kept if kept > MOST_KEPT else 0
 
-    def logits(self, readout: Tensor) -> Tensor:
-        """Read-out [..., readout] -> float32 [..., target vocabulary]."""
-        kernel = ops.cast(self.output_weights(), self.compute_dtype)
-        product = ops.matmul(ops.cast(readout, self.compute_dtype), ops.transpose(kernel))
-        return ops.cast(product, "float32") + self.output_bias
+    def logits(self, readout: Tensor, parts: int = 1) -> Tensor:
+        """Read-out [..., readout] -> float32 [..., target vocabulary].
+
+        Args:
+            parts: of the vocabulary that are computed side by side.
+        """
+        readout = ops.cast(readout, self.compute_dtype)
+        kernel, bias = ops.cast(self.output_weights(), self.compute_dtype), ops.convert_to_tensor(self.output_bias)
+
+        def product(kernel: Tensor, bias: Tensor) -> Tensor:
+            return ops.cast(ops.matmul(readout, ops.transpose(kernel)), "float32") + bias
+
+        if parts == 1:
+            return product(kernel, bias)
+        edges = [self.target_size * part // parts for part in range(1, parts)]
+        return ops.concatenate(list(map(product, ops.split(kernel, edges), ops.split(bias, edges))), axis=-1)
 
     def rounded_off(self, readout: Tensor, pieces: Tensor) -> Tensor:
         """What rounding to the compute type took from `logits`: read-out [rows, readout] and pieces, integer [rows,

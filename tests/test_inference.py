@@ -314,6 +314,19 @@ def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
     assert budget == 1 or any(rows > 1 for rows, _ in shapes)
 
 
+@pytest.mark.parametrize(("sentences", "beam", "batches"), [(12, 1, 1), (12, 5, 3), (3, 5, 1), (6, 5, 3), (0, 5, 0)])
+def test_what_fits_into_one_batch_is_shared_out_among_processors(
+    engine: Inference, monkeypatch: pytest.MonkeyPatch, sentences: int, beam: int, batches: int
+) -> None:
+    """Of three processors each gets more than eight hypotheses, or one gets all."""
+    seen: list[np.ndarray] = []
+    monkeypatch.setattr(inference, "batches_at_once", lambda: 3)
+    monkeypatch.setattr(inference, "_each", lambda _, batches: seen.extend(batches))
+    engine.find([[4, 5]] * sentences, SearchConfig(beam_size=beam))
+    assert len(seen) == batches
+    assert sorted(index for rows in seen for index in rows) == list(range(sentences))
+
+
 def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Callable) -> None:
     """A translation has at most the ratio times the source's pieces, plus 10."""
     model = make_model(seed=1)

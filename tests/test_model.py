@@ -27,6 +27,7 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(make_model: Callable, chan
     for step in range(TARGET.shape[1]):
         readout, state = model.step(TARGET[:, step], state, encoded)
         np.testing.assert_allclose(model.logits(readout), logits[:, step], atol=1e-5)
+        np.testing.assert_allclose(model.logits(readout, parts=5), logits[:, step], atol=1e-5)
         np.testing.assert_allclose(state.weights, weights[:, step], atol=1e-5)
 
 
