@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -82,11 +83,14 @@ MARIAN_SPEED = re.compile(r"Up\.\s*([\d,]+)\s.*?:\s*([\d.,]+) words/s")
 """Update and speed in a line of each one's log."""
 
 
-def write_text(directory: Path, source: Path, target: Path, pieces: Path) -> None:
+def write_text(
+    directory: Path, source: Path, target: Path, pieces: Path, validation: tuple[Path, Path] | None = None
+) -> None:
     """The pairs as the peers read them: plain lines, and our own SentencePiece model, which both can use.
 
     Args:
         pieces: a vocabulary that `nmt train` left, such as shared.model.
+        validation: source and target to validate on; None: the first pairs of training, where nothing depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(pieces, directory / "pieces.spm")
@@ -94,9 +98,10 @@ def write_text(directory: Path, source: Path, target: Path, pieces: Path) -> Non
     names = [name for name in vocabulary.pieces(range(vocabulary.size)) if name not in SPECIAL_PIECES]
     ordered = ["<unk>", "<pad>", "<s>", "</s>", *names]  # JoeyNMT numbers them by itself and wants these first
     (directory / "vocab.txt").write_text("\n".join(ordered) + "\n", encoding="utf-8")
-    for side, path in (("src", source), ("trg", target)):
+    for side, path, held_out in zip(("src", "trg"), (source, target), validation or (None, None), strict=True):
         lines = path.read_text(encoding="utf-8").split("\n")
-        for name, chosen in (("train", lines), ("dev", lines[:64])):
+        dev = held_out.read_text(encoding="utf-8").split("\n") if held_out else lines[:64]
+        for name, chosen in (("train", lines), ("dev", dev)):
             (directory / f"{name}.{side}").write_text("\n".join(chosen).rstrip("\n") + "\n", encoding="utf-8")
 
 
@@ -110,20 +115,30 @@ def joeynmt(python: str, directory: Path, updates: tuple[int, int], sentences: i
 
 
 def train_joeynmt(
-    python: str, directory: Path, model: Path, last: int, every: int, validate: int, sentences: int = 64, seed: int = 1
+    python: str,
+    directory: Path,
+    model: Path,
+    last: int,
+    every: int,
+    validate: int,
+    sentences: int = 64,
+    seed: int = 1,
+    seconds: float | None = None,
 ) -> str:
     """Trains JoeyNMT on what `write_text` wrote; returns its log. How it ended does not count: see `_run`.
 
     Args:
         model: directory to make, with a checkpoint a validation.
         last, every, validate: updates in all, between two lines of the log, between two validations.
+        seconds: after which it is killed, its best checkpoint being what it has got; None: never.
     """
     settings = JOEYNMT.format(
         directory=directory, model=model, last=last, every=every, validate=validate, sentences=sentences, seed=seed
     )
     configuration = directory / "joeynmt.yaml"
     configuration.write_text(settings, encoding="utf-8")
-    return _run([python, "-m", "joeynmt", "train", str(configuration), "--skip-test"], directory / "joeynmt.log")
+    command = [python, "-m", "joeynmt", "train", str(configuration), "--skip-test"]
+    return _run(command, directory / "joeynmt.log", seconds)
 
 
 def marian(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
@@ -153,10 +168,10 @@ def _every(updates: tuple[int, int]) -> int:
     return max(1, (updates[1] - updates[0]) // 4)
 
 
-def _run(command: list[str], log: Path) -> str:
+def _run(command: list[str], log: Path, seconds: float | None = None) -> str:
     """What it wrote. How it ended does not count: JoeyNMT wants a checkpoint at its end, which a short one has not."""
-    with open(log, "wb") as file:
-        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False)
+    with open(log, "wb") as file, contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False, timeout=seconds)
     return log.read_text(encoding="utf-8", errors="replace")
 
 
