@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,14 @@ from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Tests run a process a processor: an operation has one thread, and no batch is parted (which takes longer to compile).
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Has TensorFlow compile as it is told, without rewriting: that would take a third of the time, and what tests
+    compile runs a few times. Commands in processes of their own compile as users have them."""
+    if tensorflow := sys.modules.get("tensorflow"):
+        tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
 
 PIECES = 12
 """Vocabulary of the tiny model: four special symbols and eight pieces."""

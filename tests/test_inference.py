@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -92,6 +93,7 @@ def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch
 
     def compute(rows: np.ndarray) -> None:
         begun.append(len(rows))
+        time.sleep(0.01)  # as long as the others need to be called off
         raise MemoryError(f"batch of {len(rows)}")
 
     monkeypatch.setattr(inference, "batches_at_once", lambda: 2)
