@@ -357,7 +357,7 @@ def _each(compute: Callable[[np.ndarray], None], batches: Iterable[np.ndarray]) 
 
 def _budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
     """Largest sentences times longest source of a batch: no larger than gives each processor a batch of its own, unless
-    all have few rows together."""
+    that would have few rows."""
     each = -(-len(lengths) // batches_at_once())
     if each * slots <= FEW:
         each = len(lengths)

@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +84,7 @@ def measure(arguments: argparse.Namespace, pairs: int) -> dict[str, Any]:
     return {"nmt": ours, "JoeyNMT": theirs}
 
 
-def once(path: Path, compute: Any) -> dict[str, Any]:
+def once(path: Path, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `compute` gives, kept in a file."""
     if not path.exists():
         path.write_text(json.dumps(compute()), encoding="utf-8")
@@ -93,6 +95,7 @@ def train_ours(arguments: argparse.Namespace, directory: Path, text: list[Path])
     """The recipe for as many pairs as there are."""
     from nmt.run import Run
 
+    shutil.rmtree(directory / "ours", ignore_errors=True)  # interrupted: going on would hide the time that it had
     given = {"train.source": text[0], "train.target": text[1]}
     given |= {f"validation.{side}": path for side, path in zip(("source", "target"), arguments.validation, strict=True)}
     files = [word for name, path in given.items() for word in (f"--corpus.{name}", str(path))]
