@@ -9,6 +9,7 @@ import collections
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ from nmt.config import SearchConfig
 from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds_products
 from nmt.erasure import Way
 from nmt.losses import token_losses
-from nmt.model import Seq2Seq
+from nmt.model import Output, Seq2Seq
 from nmt.rows import take_within
+from nmt.shortlist import Lists, ShortList
 from nmt.tokenizer import BOS, EOS, PAD
 
 Averaging = Literal["probability", "log_probability"]
@@ -86,6 +88,8 @@ class Question(NamedTuple):
     """[batch, longest], PAD behind the end."""
     phrases: Any
     """[batch, phrases, longest], PAD behind the end."""
+    lists: Lists
+    """Of a search with short lists."""
 
 
 def averaged(log_probabilities: Sequence[Any], averaging: Averaging) -> Any:
@@ -112,6 +116,8 @@ class Inference:
         self, *models: Seq2Seq, averaging: Averaging = "probability", joins: Sequence[bool] | None = None
     ) -> None:
         self.models, self.averaging = models, averaging
+        self.short_list: ShortList | None = None
+        """What searches with `config.short_list` choose from."""
         size = models[0].target_size
         self.joins = np.zeros(size, bool) if joins is None else np.asarray(joins, bool)
         self._searches: dict[Kind, Callable[[Question], Any]] = {}
@@ -154,7 +160,8 @@ class Inference:
 
         def find_batch(rows: np.ndarray) -> None:
             asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
-            result = run(_question(packed, rows, config, asked, numbers[rows]))
+            lists = self._lists(packed, rows, config.short_list, asked, slots)
+            result = run(_question(packed, rows, config, asked, numbers[rows], lists))
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
                 found[index] = [
@@ -166,20 +173,33 @@ class Inference:
         _each(find_batch, cut(lengths, order, _budget(lengths, slots, config.batch_tokens)))
         return found
 
+    def _lists(self, packed: Sequences, rows: np.ndarray, count: int, demands: Sequence[Demand], slots: int) -> Lists:
+        """The short lists of these sentences; empty where the search has none."""
+        if not count:
+            return Lists(np.zeros(0, np.int32), np.zeros((len(rows), 0), bool))
+        if self.short_list is None:
+            raise ValueError("the search is among short lists, but there is no table to make them from")
+        needed = [[*demand.prefix, *chain(*demand.phrases)] for demand in demands]
+        # Blocks enough for all that a choice among them looks at.
+        return self.short_list.of(packed, rows, count, needed, search.BLOCK * (slots + FEW))
+
     def _search(self, kind: Kind) -> Callable[[Question], Any]:
         if kind not in self._searches:
 
             def run(question: Question) -> search.Found:
                 longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
                 starts = [model.start(question.source, longest) for model in self.models]
+                step, fixed = self._step, tuple(encoded for _, encoded in starts)
+                if kind.config.short_list:
+                    step, fixed = self._short_step(question.lists.pieces), (*fixed, question.lists.allowed)
                 found = search.search(
-                    self._step,
+                    step,
                     tuple(state for state, _ in starts),
                     question.limits,
                     longest,
                     positions,
                     self._how(kind, question),
-                    fixed=tuple(encoded for _, encoded in starts),
+                    fixed=fixed,
                 )
                 return search.Found(*(values[:, : kind.nbest] for values in found))
 
@@ -192,13 +212,34 @@ class Inference:
         Neither padding nor a second beginning can come. Their mass (label smoothing leaves some) is not given to the
         others: scoring a hypothesis gives what search gave.
         """
+        readouts, states, attention = self._read(tokens, states, encoded)
+        logits = [self._logits(model, readout) for model, readout in zip(self.models, readouts, strict=True)]
+        return self._distribution(logits, readouts), states, attention
+
+    def _short_step(self, pieces: Any) -> search.Step:
+        """`_step` over these pieces alone; besides what is encoded it reads which of them can come, bool [rows,
+        places]. The log-probabilities of those sum to one."""
+        outputs = [model.output(pieces) for model in self.models]
+        among = search.Among(pieces, self.models[0].target_size)
+
+        def step(tokens: Any, states: Any, *read: Any) -> tuple[search.Distribution, Any, Any]:
+            *encoded, allowed = read
+            readouts, states, attention = self._read(tokens, states, encoded)
+            logits = [
+                ops.where(allowed, model.logits(readout, output=output), search.IMPOSSIBLE)
+                for model, readout, output in zip(self.models, readouts, outputs, strict=True)
+            ]
+            return self._distribution(logits, readouts, outputs)._replace(among=among), states, attention
+
+        return step
+
+    def _read(self, tokens: Any, states: Any, encoded: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], Any]:
+        """All models' read-outs and states after these pieces, and their attention."""
         stepped = [
             model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
         ]
         states = tuple(state for _, state in stepped)
-        readouts = [readout for readout, _ in stepped]
-        logits = [self._logits(model, readout) for model, readout in zip(self.models, readouts, strict=True)]
-        return self._distribution(logits, readouts), states, _mean([state.weights for state in states])
+        return [readout for readout, _ in stepped], states, _mean([state.weights for state in states])
 
     def _logits(self, model: Seq2Seq, readout: Any) -> Any:
         """Logits of the next piece; where rows are few, the processors share the reading of the kernel."""
@@ -208,20 +249,30 @@ class Inference:
         few = ops.shape(readout)[0] <= FEW
         return ops.cond(few, lambda: model.logits(readout, parts), lambda: model.logits(readout))
 
-    def _distribution(self, logits: Sequence[Any], readouts: Sequence[Any]) -> search.Distribution:
-        """What comes next, from the models' logits; the read-outs tell what rounding took from these."""
+    def _distribution(
+        self, logits: Sequence[Any], readouts: Sequence[Any], outputs: Sequence[Output | None] | None = None
+    ) -> search.Distribution:
+        """What comes next, from the models' logits; the read-outs tell what rounding took from these.
+
+        Args:
+            outputs: the models' output layers, where these are not of all pieces.
+        """
+        outputs = outputs or [None] * len(self.models)
         log_sums = [search.log_sum(values) for values in logits]
         together, of_together = logits[0], log_sums[0]
         if len(self.models) > 1:
             alone = [values - total for values, total in zip(logits, log_sums, strict=True)]
             together, of_together = averaged(alone, self.averaging), 0.0
 
-        def sharp(pieces: Any) -> Any:
-            lost = [model.rounded_off(readout, pieces) for model, readout in zip(self.models, readouts, strict=True)]
+        def sharp(places: Any) -> Any:
+            lost = [
+                model.rounded_off(readout, places, output)
+                for model, readout, output in zip(self.models, readouts, outputs, strict=True)
+            ]
             if self.averaging == "log_probability":
-                return _shifted(take_within(together, pieces) - of_together, _mean(lost))
+                return _shifted(take_within(together, places) - of_together, _mean(lost))
             shifted = [
-                _shifted(take_within(values, pieces) - total, taken)
+                _shifted(take_within(values, places) - total, taken)
                 for values, total, taken in zip(logits, log_sums, lost, strict=True)
             ]
             return averaged(shifted, self.averaging)
@@ -384,7 +435,12 @@ def _mean(values: Sequence[Any]) -> Any:
 
 
 def _question(
-    packed: Sequences, rows: np.ndarray, config: SearchConfig, demands: Sequence[Demand], numbers: np.ndarray
+    packed: Sequences,
+    rows: np.ndarray,
+    config: SearchConfig,
+    demands: Sequence[Demand],
+    numbers: np.ndarray,
+    lists: Lists,
 ) -> Question:
     lengths = packed.lengths[rows]
     needed = np.array([len(d.prefix) + sum(map(len, d.phrases)) for d in demands], np.int64)
@@ -399,6 +455,7 @@ def _question(
         numbers=(np.uint64(config.seed) * np.uint64(0x9E3779B1) + numbers.astype(np.uint64)).astype(np.uint32),
         prefix=_padded([demand.prefix for demand in demands]),
         phrases=_padded(phrases).reshape(len(demands), most, -1),
+        lists=lists,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -19,6 +19,15 @@ from nmt.transformer import TransformerDecoder, TransformerEncoder
 
 MOST_KEPT = 48 * 2**20
 """Most numbers of a batch that attention keeps for the way back, beside weights and states: 192 MiB in float32."""
+
+
+class Output(NamedTuple):
+    """The output layer of some target pieces."""
+
+    kernel: Tensor
+    """[pieces, readout], in the compute type."""
+    bias: Tensor
+    """float32 [pieces]."""
 
 
 class Seq2Seq(keras.Model):
@@ -112,14 +121,22 @@ class Seq2Seq(keras.Model):
             attention.score.recompute = kept > MOST_KEPT
         return kept if kept > MOST_KEPT else 0
 
-    def logits(self, readout: Tensor, parts: int = 1) -> Tensor:
+    def output(self, pieces: Tensor | None = None) -> Output:
+        """The output layer of all target pieces, or of some, int32 [pieces]."""
+        kernel, bias = self.output_weights(), ops.convert_to_tensor(self.output_bias)
+        if pieces is not None:
+            kernel, bias = take(kernel, pieces), take(bias, pieces)
+        return Output(ops.cast(kernel, self.compute_dtype), bias)
+
+    def logits(self, readout: Tensor, parts: int = 1, output: Output | None = None) -> Tensor:
         """Read-out [..., readout] -> float32 [..., target vocabulary].
 
         Args:
             parts: of the vocabulary that are computed side by side.
+            output: instead of all pieces, those that it has; then in one part.
         """
         readout = ops.cast(readout, self.compute_dtype)
-        kernel, bias = ops.cast(self.output_weights(), self.compute_dtype), ops.convert_to_tensor(self.output_bias)
+        kernel, bias = output or self.output()
 
         def product(kernel: Tensor, bias: Tensor) -> Tensor:
             return ops.cast(ops.matmul(readout, ops.transpose(kernel)), "float32") + bias
@@ -129,10 +146,12 @@ class Seq2Seq(keras.Model):
         edges = [self.target_size * part // parts for part in range(1, parts)]
         return ops.concatenate(list(map(product, ops.split(kernel, edges), ops.split(bias, edges))), axis=-1)
 
-    def rounded_off(self, readout: Tensor, pieces: Tensor) -> Tensor:
-        """What rounding to the compute type took from `logits`: read-out [rows, readout] and pieces, integer [rows,
-        any] -> float32 [rows, any]. A sum half-way between two numbers may have become the other one."""
-        kernel = ops.cast(ops.take(self.output_weights(), pieces, axis=0), self.compute_dtype)
+    def rounded_off(self, readout: Tensor, places: Tensor, output: Output | None = None) -> Tensor:
+        """What rounding to the compute type took from `logits`: read-out [rows, readout] and places in the last axis of
+        these, integer [rows, any] -> float32 [rows, any]. A sum half-way between two numbers may have become the other
+        one."""
+        weights = self.output_weights() if output is None else output.kernel
+        kernel = ops.cast(take(weights, places), self.compute_dtype)
         readout = ops.cast(ops.cast(readout, self.compute_dtype), "float32")
         products = readout[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
         sums = ops.sum(products, axis=-1)

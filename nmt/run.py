@@ -6,6 +6,7 @@ saved_models/NAME/
     best.npz             the best weights so far: what translates
     checkpoints/*.npz    everything training needs to go on, named by its step
     history.csv          a row a validation
+    shortlist.npz        translations of each piece, once a search with a short list has asked for them
     corpus/              the training pairs as ids, and their links where attention is guided
     tensorboard/         scalars and alignment images
 """
@@ -124,6 +125,11 @@ class Run:
     def best(self) -> Path:
         """The weights that translate."""
         return self.directory / "best.npz"
+
+    @property
+    def short_list(self) -> Path:
+        """The table of `shortlist.ShortList`, where it has been made."""
+        return self.directory / "shortlist.npz"
 
     def checkpoints(self) -> list[Path]:
         """Checkpoints, oldest first."""

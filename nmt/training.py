@@ -417,7 +417,7 @@ def validate(translator: Translator, prepared: Prepared) -> dict[str, float]:
     tokens = sum(len(ids) + 1 for ids in prepared.run.target.encode([pair.target for pair in pairs]))
     greedy = [
         translation.text
-        for translation in translator.translate(sources, replace(translator.config.search, beam_size=1))
+        for translation in translator.translate(sources, replace(translator.config.search, beam_size=1, short_list=0))
     ]
     measured = {
         "loss": -sum(pair.log_probability for pair in forced) / tokens,

@@ -22,6 +22,7 @@ from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
 from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
 from nmt.run import Run, RunError, load_arrays
+from nmt.shortlist import ShortList
 from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words
 
 WINDOW = 500
@@ -129,6 +130,15 @@ class Translator:
         layer = model.source_embedding if side == "source" else model.target_embedding
         return np.array(convert_to_numpy(layer.embeddings), np.float32)
 
+    def prepare(self, search: SearchConfig) -> None:
+        """Has ready what this search needs besides the model: its short list, learned where the run has none yet.
+
+        Raises:
+            RunError: it cannot be had.
+        """
+        if search.short_list and self._inference.short_list is None:
+            self._inference.short_list = ShortList.of_run(self.run)
+
     def translate(
         self,
         sentences: Iterable[str],
@@ -178,6 +188,7 @@ class Translator:
             raise NmtError(
                 f"{nbest} translations of each sentence from a beam of {config.beam_size}: raise beam_size to {nbest}"
             )
+        self.prepare(config)
         suppressed = [self._piece(piece) for piece in config.suppress]
         asked = repeat(None) if constraints is None else constraints
         pairs = zip(sentences, asked, strict=constraints is not None)

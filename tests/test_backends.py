@@ -58,10 +58,14 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
     from nmt.config import SearchConfig
     from nmt.engine import TrainStep, assign_arrays
     from nmt.inference import Inference
+    from nmt.shortlist import ShortList
 
     model = tiny(kind)
     assign_arrays(model.trainable_variables, weights, "weights")
-    found = Inference(model).translate(SOURCES, SearchConfig(beam_size=2))
+    engine = Inference(model)
+    found = engine.translate(SOURCES, SearchConfig(beam_size=2))
+    engine.short_list = ShortList.learn(Sequences.of(SOURCES), Sequences.of(TARGETS), 12, 12, shared=False)
+    short = engine.translate(SOURCES, SearchConfig(beam_size=2, short_list=1))
     optimizer = keras.optimizers.Adam(0.01)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
@@ -69,6 +73,7 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
     return {
         "ids": np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found]),
         "paid": np.concatenate([h.weights.ravel() for h in found]),
+        "short": np.concatenate([h.piece_log_probabilities for h in short]),
         "steps": np.array([step(batch) for _ in range(2)]),
     }
 

@@ -18,7 +18,7 @@ from nmt.config import RunConfig
 
 
 class Copier:
-    """Says the first `beam_size` words of a sentence, less one where it gives up."""
+    """Says the first `beam_size` words of a sentence, less one where it gives up, and one where its list is short."""
 
     config = RunConfig()
 
@@ -28,9 +28,8 @@ class Copier:
 
     def translate(self, sentences, search):
         for sentence in sentences:
-            yield SimpleNamespace(
-                text=" ".join(sentence.split()[: search.beam_size - bool(search.prune)]), log_probability=-2.0
-            )
+            said = sentence.split()[: search.beam_size - bool(search.prune) - bool(search.short_list)]
+            yield SimpleNamespace(text=" ".join(said), log_probability=-2.0)
 
 
 @pytest.fixture
@@ -66,13 +65,19 @@ def test_a_row_and_a_point_for_each_beam_of_each_precision(measured, tmp_path, c
     assert (tmp_path / "found/curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_each_pruning_has_points_of_its_own(measured, tmp_path, capsys):
-    assert measured("--beams", "6", "--prune", "0", "1.5") == 0
+def test_each_pruning_and_short_list_has_points_of_its_own(measured, tmp_path, capsys):
+    assert measured("--beams", "6", "--prune", "0", "1.5", "--short-list", "0", "20") == 0
     with open(tmp_path / "found/points.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(float(row["prune"]), float(row["words"])) for row in rows] == [(0, 1.0), (1.5, pytest.approx(10 / 12))]
+    assert [tuple(float(row[name]) for name in ("prune", "short_list", "words")) for row in rows] == [
+        (0, 0, 1),
+        (0, 20, pytest.approx(10 / 12)),
+        (1.5, 0, pytest.approx(10 / 12)),
+        (1.5, 20, pytest.approx(8 / 12)),
+    ]
+    assert all(float(row["alone"]) > 0 for row in rows)
     table = capsys.readouterr().out
-    assert "| float32 | 6 | 100.00 |" in table and "| float32, --prune 1.5 | 6 | " in table
+    assert "| float32 | 6 | 100.00 |" in table and "| float32, --prune 1.5, --short-list 20 | 6 | " in table
 
 
 def test_mistakes_are_a_line_and_exit_code_2(measured, capsys):
@@ -80,7 +85,7 @@ def test_mistakes_are_a_line_and_exit_code_2(measured, capsys):
     assert "source has 2 lines and" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         measured("--beams", "0")
-    assert "--beams and --repeats are 1 or more" in capsys.readouterr().err
+    assert "--beams, --repeats and --alone are 1 or more" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         measured("--prune", "-1")
-    assert "--prune is 0 or more" in capsys.readouterr().err
+    assert "--prune and --short-list are 0 or more" in capsys.readouterr().err

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from nmt.search.likeliest import log_sum, top_k
+from nmt.engine import compile_function
+from nmt.search.likeliest import BLOCK, log_sum, top_k
 
 
 @pytest.mark.parametrize("shape", [(8000,), (3, 8000), (2, 3, 4000), (2, 7919), (1, 64)])
@@ -19,6 +20,15 @@ def test_values_and_places_are_those_of_keras(shape, k):
     found, expected = top_k(ops.convert_to_tensor(values), k), ops.top_k(values, k)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_of_a_number_of_values_that_is_not_known_beforehand() -> None:
+    """One program for any multiple of a block, from as many blocks as are wanted on."""
+    found_in = compile_function(lambda values: top_k(values, 4))
+    for blocks in (4, 5, 200):
+        values = np.random.default_rng(blocks).normal(size=(3, blocks * BLOCK)).astype(np.float32)
+        for ours, theirs in zip(found_in(values), ops.top_k(values, 4), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
 
 @settings(deadline=None, max_examples=40)

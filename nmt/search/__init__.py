@@ -5,6 +5,7 @@ Greedy search is beam search with one hypothesis, sampling is a beam of independ
 
 from nmt.search.beam import (
     IMPOSSIBLE,
+    Among,
     Beam,
     Choose,
     Continuations,
@@ -21,13 +22,15 @@ from nmt.search.beam import (
     take_slots,
 )
 from nmt.search.constraints import BankedContinuations, Constraints
-from nmt.search.likeliest import log_sum
+from nmt.search.likeliest import BLOCK, log_sum
 from nmt.search.ranking import Ranking, coverage_penalty, length_penalty
 from nmt.search.restrictions import AtLeast, NoRepeatedNgram, Prefix, Suppressed
 from nmt.search.sampling import Sampling
 
 __all__ = [
+    "BLOCK",
     "IMPOSSIBLE",
+    "Among",
     "AtLeast",
     "BankedContinuations",
     "Beam",

@@ -25,18 +25,47 @@ SPARE = 3
 """How many more of the likeliest are looked at than wanted, where they are rounded."""
 
 
+class Among(NamedTuple):
+    """Some pieces out of all."""
+
+    pieces: Tensor
+    """Rising, int32 [places]; a piece may stand there more than once where it cannot come."""
+    vocabulary: int
+    """How many pieces there are."""
+
+
 class Distribution(NamedTuple):
     """What comes next, a row a hypothesis."""
 
     logits: Tensor
-    """Log-probabilities of all pieces, but for a number a row, float32 [rows, vocabulary]."""
+    """Log-probabilities of the pieces, but for a number a row, float32 [rows, places]; a place is a piece, or what
+    `among` says stands there."""
     log_sum: Tensor = 0.0
     """That number, by which they are too high, float32 [rows, 1]: only the few that are looked at pay it."""
     sharp: Callable[[Tensor], Tensor] | None = None
-    """Log-probabilities of some pieces, int32 [rows, any], more exactly: float32 [rows, any]. The likeliest should be
+    """Log-probabilities at some places, int32 [rows, any], more exactly: float32 [rows, any]. The likeliest should be
     among them. None: all are exact."""
     never: tuple[int, ...] = ()
     """Pieces that cannot come."""
+    among: Among | None = None
+    """The pieces that can come, where these are not all."""
+
+    @property
+    def vocabulary(self) -> int:
+        """How many pieces there are."""
+        return self.among.vocabulary if self.among else self.logits.shape[-1]
+
+    def pieces(self, places: Tensor) -> Tensor:
+        """Which pieces stand at these places, int32 as they."""
+        return take(self.among.pieces, places) if self.among else places
+
+    def places(self, pieces: Tensor) -> Tensor:
+        """Where these pieces stand, int32 as they; what is not among those that can come, anywhere."""
+        if not self.among:
+            return pieces
+        found = ops.searchsorted(self.among.pieces, ops.reshape(pieces, (-1,)))
+        last = ops.shape(self.among.pieces)[0] - 1
+        return ops.reshape(ops.minimum(ops.cast(found, "int32"), last), ops.shape(pieces))
 
 
 Step = Callable[..., tuple[Distribution, State, Tensor]]
@@ -95,25 +124,25 @@ class Continuations:
     never used.
 
     Args:
-        said: the step function's distributions, [rows, vocabulary], what guides forbid made impossible.
+        said: the step function's distributions, what guides forbid made impossible.
         row_of_slot: which row is a slot's, int32 [batch, slots].
     """
 
     said: Distribution
     row_of_slot: Tensor
 
-    @property
-    def vocabulary(self) -> int:
-        """Number of pieces."""
-        return self.said.logits.shape[-1]
+    def at_most(self, count: int) -> int:
+        """So many, or as many as can come, where those are known and fewer."""
+        return min(count, self.said.logits.shape[-1] or count)
 
     def likeliest(self, count: int) -> tuple[Tensor, Tensor]:
         """The greatest log-probabilities of each hypothesis and their pieces, int32, both [batch, slots, count]."""
         # What never comes is struck out of these few, not out of all pieces.
         spare = len(self.said.never) + (SPARE if self.said.sharp else 0)
-        logits, pieces = top_k(self.said.logits, min(count + spare, self.vocabulary))
+        logits, places = top_k(self.said.logits, self.at_most(count + spare))
+        pieces = self.said.pieces(places)
         possible = ops.logical_and(logits > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
-        values = self.said.sharp(pieces) if self.said.sharp else logits - self.said.log_sum
+        values = self.said.sharp(places) if self.said.sharp else logits - self.said.log_sum
         values, order = ops.top_k(ops.where(possible, values, IMPOSSIBLE), count)
         pieces = take_within(pieces, ops.cast(order, "int32"))
         # Only now for all slots, of which there are more than rows.
@@ -122,13 +151,14 @@ class Continuations:
     def of(self, parents: Tensor, pieces: Tensor) -> Tensor:
         """The log-probabilities of pieces behind slots, float32 as these are, int32 [batch, any]."""
         rows = take_within(self.row_of_slot, parents)
-        logits = take(ops.reshape(self.said.logits, (-1,)), rows * self.vocabulary + pieces)
+        width = ops.shape(self.said.logits)[1]
+        logits = take(ops.reshape(self.said.logits, (-1,)), rows * width + self.said.places(pieces))
         log_sums = take(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
         return ops.where(self._never(pieces), IMPOSSIBLE, logits - log_sums)
 
     def everything(self) -> Tensor:
-        """The log-probabilities of all pieces, float32 [batch, slots, vocabulary]."""
-        never = self._never(ops.arange(self.vocabulary))
+        """The log-probabilities of all pieces, where all can come, float32 [batch, slots, vocabulary]."""
+        never = self._never(ops.arange(self.said.vocabulary))
         values = ops.where(never, IMPOSSIBLE, self.said.logits - self.said.log_sum)
         return take(values, self.row_of_slot)
 
@@ -183,7 +213,7 @@ def ranked_continuations(
             Al-Onaizan 2017, section 3, absolute threshold pruning); 0: nothing does.
     """
     slots = beam.finished.shape[1]
-    kept = min(slots, continuations.vocabulary)
+    kept = continuations.at_most(slots)
     values, pieces = continuations.likeliest(kept)  # all others stand behind these
     if slots == 1:
         return ops.zeros_like(pieces[:, :, 0]), pieces[:, :, 0], values[:, :, 0]
@@ -354,11 +384,11 @@ def _continuations(
         row_of_slot = asked
         said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
     if how.guides:
-        vocabulary = said.logits.shape[-1]
-        banned = ops.zeros((*ops.shape(beam.finished), vocabulary), "bool")
+        banned = ops.zeros((*ops.shape(beam.finished), said.vocabulary), "bool")
         for guide in how.guides:
             banned = guide.forbid(beam, banned)
-        banned = take(ops.reshape(banned, (-1, vocabulary)), asked)
+        banned = take(ops.reshape(banned, (-1, said.vocabulary)), asked)
+        banned = take(banned, said.among.pieces, axis=1) if said.among else banned
         said = said._replace(logits=ops.where(banned, IMPOSSIBLE, said.logits))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 

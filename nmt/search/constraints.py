@@ -130,7 +130,7 @@ class BankedContinuations:
         values = continuations.of(parents, pieces)
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
-        possible = possible & ops.logical_not(_seen_before(parents * continuations.vocabulary + pieces))
+        possible = possible & ops.logical_not(_seen_before(pieces * slots + parents))
         progress = _progress(beam)
         of_parents = Progress(*(take_slots(values, parents) for values in progress))
         missing = self.constraints.missing(self.constraints.advance(of_parents, pieces))
@@ -144,7 +144,7 @@ class BankedContinuations:
     def _candidates(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor]:
         batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
         # The best `slots` of each hypothesis hold the best of all together, and the best of each.
-        _, likeliest = continuations.likeliest(min(slots, continuations.vocabulary))
+        _, likeliest = continuations.likeliest(continuations.at_most(slots))
         wanted = self.constraints.next_pieces(_progress(beam))
         pieces = ops.concatenate([likeliest, wanted], axis=-1)  # [batch, slots, kept + phrases]
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))

@@ -10,6 +10,9 @@ from keras import ops
 from nmt.attention import Tensor
 from nmt.rows import take_within
 
+BLOCK = 16
+"""Values of the smallest blocks."""
+
 
 def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k greatest of the last axis and where they stand, as `keras.ops.top_k` gives them: the greatest first, and of
@@ -19,18 +22,17 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     that is wanted, and finding maxima is quick.
 
     Args:
-        values: [..., n], n known.
+        values: [..., n]; an n that is not known when the search is compiled is a multiple of `BLOCK`, at least k of
+            them.
         k: at most n.
     """
     if len(values.shape) != 2:
-        rows = ops.reshape(values, (-1, values.shape[-1]))
+        rows = ops.reshape(values, (-1, ops.shape(values)[-1]))
         shape = (*ops.shape(values)[:-1], k)
         return tuple(ops.reshape(found, shape) for found in top_k(rows, k))
     count = values.shape[-1]
-    # Where a size divides the axis, nothing has to be copied.
-    sizes = [size for size in range(16, 257) if count % size == 0] or [isqrt(count)]
-    size = min(sizes, key=lambda size: abs(size - isqrt(count)))
-    if k * size > count // 4:
+    size = BLOCK if count is None else _block(count)
+    if count is not None and k * size > count // 4:
         return ops.top_k(values, k)
     rows = _blocks(values, size)
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
@@ -42,8 +44,15 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return found, take_within(blocks, places // size) * size + places % size
 
 
+def _block(count: int) -> int:
+    """Size of the blocks that so many values are cut into."""
+    # Where a size divides the axis, nothing has to be copied.
+    sizes = [size for size in range(BLOCK, 257) if count % size == 0] or [isqrt(count)]
+    return min(sizes, key=lambda size: abs(size - isqrt(count)))
+
+
 def log_sum(values: Tensor) -> Tensor:
-    """ln(sum(exp(values))) over the last axis, which stays: float32 [rows, n], n known -> [rows, 1].
+    """ln(sum(exp(values))) over the last axis, which stays: float32 [rows, n] -> [rows, 1].
 
     It is any value less the logarithm of its softmax; that of the greatest cannot underflow. A softmax is one quick
     pass, a log-softmax several.
@@ -54,7 +63,8 @@ def log_sum(values: Tensor) -> Tensor:
 
 def _blocks(values: Tensor, size: int) -> Tensor:
     """[rows, n] -> [rows, blocks, size]; where n is no multiple of it, a copy whose last block ends in -inf."""
-    missing = -values.shape[-1] % size
-    if missing:
-        values = ops.pad(values, ((0, 0), (0, missing)), constant_values=-np.inf)
-    return ops.reshape(values, (-1, values.shape[-1] // size, size))
+    count = ops.shape(values)[-1]
+    if values.shape[-1] is not None and count % size:
+        values = ops.pad(values, ((0, 0), (0, -count % size)), constant_values=-np.inf)
+        count = values.shape[-1]
+    return ops.reshape(values, (-1, count // size, size))

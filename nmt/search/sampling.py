@@ -36,7 +36,7 @@ class Sampling:
         values = continuations.everything()
         kept = truncated(values / self.temperature, self.top_k, self.top_p)
         # The argmax of log-probability + Gumbel noise is a draw from the distribution (Maddison et al. 2014).
-        noise = gumbel(self.numbers, beam.time, slots, continuations.vocabulary)
+        noise = gumbel(self.numbers, beam.time, slots, continuations.said.vocabulary)
         pieces = ops.cast(ops.argmax(kept + noise, axis=-1), "int32")
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32"), (batch, slots))
         return parents, pieces, ops.take_along_axis(values, pieces[:, :, None], axis=2)[:, :, 0]

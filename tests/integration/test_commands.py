@@ -76,6 +76,16 @@ def test_translate_a_file(playground, held_out):
     assert sum(ours == copy_task.links(s) for ours, s in zip(links, held_out, strict=True)) >= 34
 
 
+def test_translate_with_a_short_list_which_is_learned_once(playground, held_out):
+    """With under half of all pieces in each list, nothing is missed."""
+    command = "translate --model runs/copy --input validation.source --short-list 1"
+    said = [nmt(command, playground) for _ in range(2)]
+    assert said[0].stdout == nmt("translate --model runs/copy --input validation.source", playground).stdout
+    assert said[0].stdout == said[1].stdout
+    assert ["learning the short list" in result.stderr for result in said] == [True, False]
+    assert (playground / "runs" / "copy" / "shortlist.npz").exists()
+
+
 def test_any_text_gives_a_line_a_line(playground):
     result = nmt("translate --model runs/copy", playground, "\n".join(UNUSUAL) + "\n")
     lines = result.stdout.split("\n")

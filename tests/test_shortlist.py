@@ -1,0 +1,247 @@
+"""Short lists: model 1's table against a plain computation of it, what lists hold, and search among them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras.ops import convert_to_numpy
+
+import nmt
+from nmt import shortlist
+from nmt.batching import Sequences
+from nmt.config import ConfigError, SearchConfig
+from nmt.inference import Demand, Inference
+from nmt.run import Run, RunError
+from nmt.search import IMPOSSIBLE
+from nmt.shortlist import KEPT, MULTIPLE, Lists, ShortList
+from nmt.tokenizer import EOS, PAD, UNK
+from nmt.translator import Translator
+
+SIZE = 12
+SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6]]
+LISTS = [[4, 5, 6, 9], [9], [4, 5, 7, 8, 10, 11]]
+BEAM = SearchConfig(beam_size=4, length_penalty=0.8, short_list=1)
+
+sentences = st.lists(st.integers(4, 8), max_size=4)
+
+
+def model_one(pairs: list[tuple[list[int], list[int]]], rounds: int) -> dict[tuple[int, int], float]:
+    """t(target piece | source piece) of model 1, PAD for none, as the formulas are written."""
+    chance: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
+    for _ in range(rounds):
+        counts: dict[tuple[int, int], float] = defaultdict(float)
+        for source, target in pairs:
+            for t in target:
+                total = sum(chance[s, t] for s in [PAD, *source])
+                for s in [PAD, *source]:
+                    counts[s, t] += chance[s, t] / total
+        sums: dict[int, float] = defaultdict(float)
+        for (s, _), count in counts.items():
+            sums[s] += count
+        chance = defaultdict(float, {(s, t): count / sums[s] for (s, t), count in counts.items()})
+    return chance
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8).filter(lambda pairs: any(t for _, t in pairs)))
+def test_the_table_is_that_of_model_one(pairs: list[tuple[list[int], list[int]]]) -> None:
+    """Each source piece's translations are those that it came with, in the order of their chances."""
+    source, target = (Sequences.of(side) for side in zip(*pairs, strict=True))
+    learned = ShortList.learn(source, target, SIZE, SIZE, shared=True)
+    chance = model_one(pairs, shortlist.ROUNDS)
+    for piece, translations in enumerate(learned.translations):
+        found = [int(t) for t in translations if t != PAD]
+        assert sorted(found) == sorted(t for s, t in chance if s == piece)
+        assert np.diff([chance[piece, t] for t in found]).max(initial=-1) < 1e-9
+
+
+def test_translations_and_frequent_pieces_by_hand() -> None:
+    """4 comes with 8 alone, so that 5 is left with 9, and 6 with 10; 8 comes three times, 9 twice, 10 once."""
+    source, target = Sequences.of([[4], [4, 5], [5, 4, 6]]), Sequences.of([[8], [8, 9], [9, 8, 10]])
+    learned = ShortList.learn(source, target, SIZE, SIZE, shared=False)
+    assert [learned.translations[piece][0] for piece in (4, 5, 6)] == [8, 9, 10]
+    assert learned.translations.shape == (SIZE, KEPT)
+    assert learned.frequent[:4].tolist() == [8, 9, 10, PAD]
+
+
+def test_of_much_text_evenly_spread_pairs_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 pairs of 2 x 1 links, of which 20 may be counted: every fourth pair."""
+    monkeypatch.setattr(shortlist, "MOST_LINKS", 20)
+    source, target = Sequences.of([[4]] * 40), Sequences.of([[5], [6], [7], [8]] * 10)
+    learned = ShortList.learn(source, target, SIZE, SIZE, shared=False)
+    assert learned.translations[4][:2].tolist() == [5, PAD]
+
+
+@settings(deadline=None)
+@given(st.permutations(range(3)), st.integers(1, 3), st.booleans())
+def test_a_list_holds_what_its_own_sentence_needs(order: list[int], count: int, shared: bool) -> None:
+    """The likeliest translations, the most frequent pieces, what is asked for, the unknown piece and the end, where it
+    can be copied the source, and nothing else; whatever stands beside it."""
+    translations = np.random.default_rng(0).integers(40, 60, (SIZE, KEPT)).astype(np.int32)
+    frequent = np.append(np.arange(60, 100), np.full(60, PAD)).astype(np.int32)  # of 100 pieces 40 come
+    table, needed = ShortList(translations, frequent, shared), [[20 + row] for row in range(3)]
+    lists = table.of(Sequences.of(SOURCES), np.array(order), count, [needed[row] for row in order])
+    assert (np.diff(lists.pieces) >= 0).all()
+    assert len(lists.pieces) % MULTIPLE == 0
+    for row, allowed in zip(order, lists.allowed, strict=True):
+        expected = {UNK, EOS, *needed[row], *range(60, 60 + 10 * count), *translations[SOURCES[row], :count].ravel()}
+        assert sorted(lists.pieces[allowed]) == sorted(expected | ({*SOURCES[row]} if shared else set()))
+
+
+class Given(ShortList):
+    """Lists as the test has them."""
+
+    def __init__(self, lists: list[list[int]]) -> None:
+        super().__init__(np.zeros((SIZE, KEPT), np.int32), np.zeros(SIZE, np.int32), False)
+        object.__setattr__(self, "lists", lists)
+
+    def of(self, sources: Sequences, rows: np.ndarray, count: int, needed: Any, least: int = 0) -> Lists:
+        allowed = np.zeros((len(rows), SIZE), bool)
+        for row, index, more in zip(allowed, rows, needed, strict=True):
+            row[[EOS, *self.lists[index], *more]] = True
+        pieces = np.flatnonzero(allowed.any(axis=0)).astype(np.int32)
+        pieces = np.pad(pieces, (-len(pieces) % MULTIPLE + max(0, -(-least // MULTIPLE) - 1) * MULTIPLE, 0))
+        return Lists(pieces, allowed[:, pieces])
+
+
+def narrowed(make_model: Callable[..., Any], seed: int, pieces: list[int], dtype: str = "float32") -> Any:
+    """The model of that seed to which all other pieces are impossible, by its output layer's bias."""
+    model = make_model(seed, dtype)
+    others = ~np.isin(np.arange(SIZE), [EOS, *pieces])
+    model.output_bias.assign(np.where(others, IMPOSSIBLE, convert_to_numpy(model.output_bias.value)))
+    return model
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"beam_size": 1}, {"no_repeat_ngram": 2, "min_length_ratio": 1.0}, {"diversity": 0.5, "prune": 2.0}],
+    ids=str,
+)
+def test_search_finds_what_a_model_finds_that_knows_no_other_pieces(
+    make_model: Callable[..., Any], changes: dict[str, Any]
+) -> None:
+    """All sentences at once, each with a list of its own, against one model a sentence: pieces, numbers and attention,
+    of the n best."""
+    config, nbest = replace(BEAM, **changes), min(2, changes.get("beam_size", 2))
+    engine = Inference(make_model(3))
+    engine.short_list = Given(LISTS)
+    found = engine.find(SOURCES, config, nbest)
+    for source, pieces, ours in zip(SOURCES, LISTS, found, strict=True):
+        oracle = Inference(narrowed(make_model, 3, pieces))
+        (theirs,) = oracle.find([source], replace(config, short_list=0), nbest)
+        for one, two in zip(ours, theirs, strict=True):
+            assert one.ids == two.ids
+            assert {*one.ids} <= {*pieces}
+            np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
+            np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities, atol=1e-4)
+            np.testing.assert_allclose(one.weights, two.weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("averaging", ["probability", "log_probability"])
+def test_an_ensemble_averages_over_the_list(make_model: Callable[..., Any], averaging: Any) -> None:
+    engine = Inference(make_model(3), make_model(4), averaging=averaging)
+    engine.short_list = Given(LISTS)
+    for source, pieces, one in zip(SOURCES[:2], LISTS[:2], engine.translate(SOURCES[:2], BEAM), strict=True):
+        models = [narrowed(make_model, seed, pieces) for seed in (3, 4)]
+        (two,) = Inference(*models, averaging=averaging).translate([source], replace(BEAM, short_list=0))
+        assert one.ids == two.ids
+        np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
+
+
+def test_in_half_precision_the_pieces_are_those_of_a_model_that_knows_no_others(make_model: Callable[..., Any]) -> None:
+    """What rounding took from the likeliest is given back to the right ones."""
+    engine = Inference(make_model(3, "bfloat16"))
+    engine.short_list = Given(LISTS)
+    for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM), strict=True):
+        oracle = Inference(narrowed(make_model, 3, pieces, "bfloat16"))
+        (two,) = oracle.translate([source], replace(BEAM, short_list=0))
+        assert one.ids == two.ids
+        np.testing.assert_allclose(one.log_probability, two.log_probability, atol=2e-2)
+
+
+def test_what_must_be_there_is_there_though_no_list_has_it(make_model: Callable[..., Any]) -> None:
+    engine = Inference(make_model(3))
+    engine.short_list = Given(LISTS)
+    demands = [Demand((10, 4), ((11, 8), (5,)))] * len(SOURCES)
+    for hypotheses in engine.find(SOURCES, BEAM, 1, demands):
+        text = " ".join(map(str, hypotheses[0].ids))
+        assert text.startswith("10 4")
+        assert "11 8" in text
+        assert "5" in text.split()
+
+
+def test_a_suppressed_piece_does_not_come(make_model: Callable[..., Any]) -> None:
+    engine = Inference(make_model(3))
+    engine.short_list = Given(LISTS)
+    before = [h.ids for h in engine.translate(SOURCES, BEAM)]
+    piece = next(ids[0] for ids in before if ids)
+    for hypotheses in engine.find(SOURCES, BEAM, suppressed=[piece]):
+        assert piece not in hypotheses[0].ids
+
+
+def test_a_search_with_a_list_that_nobody_gave_is_refused(make_model: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="no table"):
+        Inference(make_model(3)).translate(SOURCES, BEAM)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"short_list": -1}, "0 or more"), ({"short_list": 101}, "100 at most"), ({"method": "sample"}, "leave one out")],
+)
+def test_settings_that_make_no_sense(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SearchConfig(**{"short_list": 1, **changes})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of words that each have one translation."""
+    directory = tmp_path_factory.mktemp("shortlist")
+    copy_task.write_corpus(directory, train=600, validation=10)
+    place = nmt.train(copy_task.config(directory, vocabulary={"shared": False}, model={"tie": "none"})).directory
+    return Run.open(place)
+
+
+def test_a_run_learns_its_table_once_and_every_word_has_its_translation_first(run: Run) -> None:
+    run.short_list.unlink(missing_ok=True)
+    learned, kept = ShortList.of_run(run), ShortList.of_run(run)
+    assert run.short_list.exists()
+    for one, two in zip((learned.translations, learned.frequent), (kept.translations, kept.frequent), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for word, translation in copy_task.WORDS.items():
+        ids = run.source.encode([word])[0] + run.target.encode([translation])[0]
+        assert learned.translations[ids[0], 0] == ids[1], word
+
+
+def test_a_translator_searches_among_its_run_s_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few frequent pieces nothing comes that is no translation of a source word."""
+    monkeypatch.setattr(shortlist, "FREQUENT", 0)
+    translator = Translator.load(run.directory)
+    sources = copy_task.sentences(20, seed=7)
+    full = [t.text for t in translator.translate(sources)]
+    narrow = [t.text for t in translator.translate(sources, replace(translator.config.search, short_list=1))]
+    assert full != narrow
+    for source, text in zip(sources, narrow, strict=True):
+        assert {*text.split()} <= {*copy_task.translation(source).split()}
+
+
+def test_without_training_pairs_or_with_a_damaged_table_it_says_so(run: Run) -> None:
+    run.short_list.write_bytes(b"damaged")
+    with pytest.raises(RunError, match="damaged"):
+        ShortList.of_run(run)
+    run.short_list.unlink()
+    corpus = run.directory / "corpus"
+    corpus.rename(run.directory / "elsewhere")
+    try:
+        with pytest.raises(RunError, match="search without a short list"):
+            ShortList.of_run(run)
+    finally:
+        (run.directory / "elsewhere").rename(corpus)
