@@ -12,9 +12,12 @@ from nmt.attention import Tensor
 from nmt.rows import put_within
 from nmt.tokenizer import PAD
 
-LOGITS_AT_ONCE = 2**24
-"""Most logits that training holds at a time, for each of the parts of a batch that are computed at once: 64 MiB in
-float32, and a few times that in the work on them."""
+LOGITS_AT_ONCE = 2**23
+"""Most logits of a slice, where a batch's are taken in slices: 32 MiB in float32, and a few times that in the work on
+them, for each of the parts of a batch that are computed at once."""
+
+LOGITS_IN_ONE = 2**25
+"""Most logits of a batch that is not taken in slices, all its parts together."""
 
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
@@ -81,7 +84,8 @@ def count_tokens(targets: Tensor) -> Tensor:
 
 def slices_for(tokens: int, vocabulary: int) -> int:
     """In how many slices `output_loss` takes this many tokens, so that memory stays flat."""
-    return -(-tokens * vocabulary // LOGITS_AT_ONCE)
+    logits = tokens * vocabulary
+    return 1 if logits <= LOGITS_IN_ONE else -(-logits // LOGITS_AT_ONCE)
 
 
 def output_loss(
@@ -151,9 +155,19 @@ def _loss_and_gradients(
 
     zeros = (ops.zeros((slices, rows, readout.shape[-1])), ops.zeros_like(kernel), ops.zeros_like(bias))
     start = (ops.zeros((), "int32"), ops.zeros(()), *zeros)
-    _, loss, by_readout, *rest = ops.while_loop(lambda index, *_: index < slices, body, start)
+    _, loss, by_readout, *rest = _in_turn(lambda index, *_: index < slices, body, start)
     summed = ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest
     return loss, lambda upstream: _Gradients(*(upstream * gradient for gradient in summed))
+
+
+def _in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:
+    """`keras.ops.while_loop`, whose rounds TensorFlow begins ahead of their turn where they need not wait for the one
+    before: it would hold the logits of several slices."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.while_loop(condition, body, start, parallel_iterations=1)
+    return ops.while_loop(condition, body, start)
 
 
 def _slice(
