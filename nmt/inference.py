@@ -22,7 +22,7 @@ from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Output, Seq2Seq
-from nmt.rows import take_within
+from nmt.operations import take_within
 from nmt.shortlist import Lists, ShortList
 from nmt.tokenizer import BOS, EOS, PAD
 

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.rows import put_within
+from nmt.operations import loop_in_turn, put_within
 from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**23
@@ -155,19 +155,9 @@ def _loss_and_gradients(
 
     zeros = (ops.zeros((slices, rows, readout.shape[-1])), ops.zeros_like(kernel), ops.zeros_like(bias))
     start = (ops.zeros((), "int32"), ops.zeros(()), *zeros)
-    _, loss, by_readout, *rest = _in_turn(lambda index, *_: index < slices, body, start)
+    _, loss, by_readout, *rest = loop_in_turn(lambda index, *_: index < slices, body, start)
     summed = ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest
     return loss, lambda upstream: _Gradients(*(upstream * gradient for gradient in summed))
-
-
-def _in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:
-    """`keras.ops.while_loop`, whose rounds TensorFlow begins ahead of their turn where they need not wait for the one
-    before: it would hold the logits of several slices."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return tf.while_loop(condition, body, start, parallel_iterations=1)
-    return ops.while_loop(condition, body, start)
 
 
 def _slice(

@@ -13,7 +13,7 @@ from nmt.decoder import BahdanauDecoder, LuongDecoder
 from nmt.encoder import Encoder
 from nmt.losses import guided_losses, output_loss
 from nmt.noise import Dropout
-from nmt.rows import take
+from nmt.operations import take
 from nmt.tokenizer import PAD
 from nmt.transformer import TransformerDecoder, TransformerEncoder
 

@@ -37,7 +37,8 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True)
 class ShortList:
-    """Translations of each source piece, and the target pieces that any sentence may need.
+    """Translations of each source piece, and the target pieces that any sentence may need (Jean et al. 2015, On Using
+    Very Large Target Vocabulary for Neural Machine Translation, where decoding has candidate lists).
 
     Attributes:
         translations: the likeliest of each source piece, likeliest first, PAD behind the end, int32 [source pieces,

@@ -1,5 +1,5 @@
-"""What differs by backend: compiling, training steps, determinism, precision. With pipeline.py and rows.py the only
-room that imports TensorFlow."""
+"""What differs by backend: compiling, training steps, determinism, precision. With pipeline.py and operations.py
+the only room that imports TensorFlow."""
 
 from nmt.engine.adam import AVERAGED_EVERY, Adam
 from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.attention import Tensor
-from nmt.rows import take, take_within
+from nmt.operations import take, take_within
 from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.rows import take_within
+from nmt.operations import take_within
 
 BLOCK = 16
 """Values of the smallest blocks."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.rows import take
+from nmt.operations import take
 from nmt.search.beam import Beam, Guide
 from nmt.tokenizer import EOS, PAD
 

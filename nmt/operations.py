@@ -1,6 +1,9 @@
-"""Rows by their numbers, and places in rows, as the model and the search take them: the operations that pay."""
+"""Rows by their numbers, places in rows, loops in turn: where a backend's own way pays."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import keras
 from keras import ops
@@ -57,3 +60,13 @@ def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
             places = tf.stack([tf.range(tf.shape(numbers)[0]), numbers], axis=1)
             return tf.tensor_scatter_nd_update(values, places, new)
     return ops.where(ops.arange(values.shape[1], dtype="int32") == numbers[:, None], new[:, None], values)
+
+
+def loop_in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:
+    """`keras.ops.while_loop`, no round of which begins before the one before has ended. TensorFlow would begin ten at
+    once where they need not wait, and hold what all of them compute."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.while_loop(condition, body, start, parallel_iterations=1)
+    return ops.while_loop(condition, body, start)

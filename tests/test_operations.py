@@ -1,12 +1,15 @@
-"""Rows by their numbers, against NumPy's indexing."""
+"""Rows by their numbers, against NumPy's indexing; loops whose rounds wait for each other."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
-from nmt.rows import put_within, take, take_within
+from nmt.operations import loop_in_turn, put_within, take, take_within
 
 RANDOM = np.random.default_rng(3)
 
@@ -24,7 +27,7 @@ def test_rows_along_an_axis(dtype: str, axis: int) -> None:
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """What other backends do is written in `keras.ops`, so it can be tried here."""
-    monkeypatch.setattr("nmt.rows.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
     values = RANDOM.normal(size=shape)
     numbers = RANDOM.integers(0, shape[1], (shape[0], 7)).astype(np.int32)
     expected = values[np.arange(shape[0])[:, None], numbers]
@@ -34,10 +37,25 @@ def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytes
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_a_number_of_each_row_replaced(backend: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.rows.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
     values, new = RANDOM.integers(0, 9, (4, 6)), np.array([10, 11, 12, 13])
     numbers = np.array([0, 5, 2, 2], np.int32)
     expected = values.copy()
     expected[np.arange(4), numbers] = new
     found = put_within(ops.cast(values, dtype), numbers, ops.cast(new, dtype))
     np.testing.assert_array_equal(ops.convert_to_numpy(ops.cast(found, "float32")), expected)
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_a_loop_in_turn_is_a_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 + 2 + 3 + 4, in a program where TensorFlow is told to begin no round before its turn."""
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+
+    def run() -> Any:
+        zero = tf.constant(0)
+        return loop_in_turn(lambda index, _: index < 5, lambda index, total: (index + 1, total + index), (zero, zero))
+
+    program = tf.function(run).get_concrete_function()
+    assert [int(value) for value in program()] == [5, 10]
+    (loop,) = (node for node in program.graph.as_graph_def().node if "While" in node.op)
+    assert (loop.attr["parallel_iterations"].i == 1) == (backend == "tensorflow")
