@@ -12,6 +12,7 @@ weights with a beam of 5. What has been measured is in --output and is not measu
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -77,11 +78,23 @@ def measure(arguments: argparse.Namespace, pairs: int) -> dict[str, Any]:
     for path, whole in zip(text, (arguments.source, arguments.target), strict=True):
         lines = whole.read_text(encoding="utf-8").split("\n")[:pairs]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    require_same(directory / "made-from.json", arguments, [*text, *arguments.validation])
     ours = once(directory / "ours.json", lambda: train_ours(arguments, directory, text))
     name = f"joeynmt-{arguments.times:g}"
     seconds = 60 * ours["minutes"] * arguments.times
     theirs = once(directory / f"{name}.json", lambda: train_joeynmt(arguments, directory, name, text, seconds))
     return {"nmt": ours, "JoeyNMT": theirs}
+
+
+def require_same(path: Path, arguments: argparse.Namespace, files: list[Path]) -> None:
+    """Ends the program where the outcomes beside `path` are of other text or settings."""
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    made_from = json.dumps([*digests, arguments.tokenize, *arguments.more])
+    if path.exists() and path.read_text(encoding="utf-8") != made_from:
+        error = f"{path.parent} has outcomes of other text or other settings: give another --output, or delete it"
+        print(f"data_efficiency.py: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    path.write_text(made_from, encoding="utf-8")
 
 
 def once(path: Path, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -79,6 +79,7 @@ def test_sizes_are_measured_once_and_both_systems_get_the_same_time(
     monkeypatch.setattr(data_efficiency, "train_joeynmt", theirs)
     monkeypatch.setattr(data_efficiency.translating, "versions", lambda *_: {"joeynmt": "2.3.0"})
     command = ["data_efficiency.py", "--source", "train.source", "--target", "train.target", "--joeynmt", "python"]
+    command += ["--validation", "validation.source", "validation.target"]
     command += ["--pairs", "20", "50", "--times", "2", "--output", "found", "--training.seed", "7"]
     monkeypatch.setattr(sys, "argv", command)
     for _ in range(2):
@@ -89,3 +90,7 @@ def test_sizes_are_measured_once_and_both_systems_get_the_same_time(
     assert "| 20 | 1,200 | nmt | 0.5 | 16 | 30.00 |\n| 20 | 1,200 | JoeyNMT | 1.0 | 2 | 1.25 |\n| 50 |" in table
     assert (corpus / "found/efficiency.md").read_text() in table
     assert json.loads((corpus / "found/efficiency.json").read_text())["results"]["50"]["nmt"]["bleu"] == 30.0
+    (corpus / "train.target").write_text((corpus / "validation.target").read_text())
+    with pytest.raises(SystemExit, match="2"):
+        data_efficiency.main()
+    assert "found/20 has outcomes of other text" in capsys.readouterr().err
