@@ -128,12 +128,13 @@ class ShortList:
         allowed = np.zeros((len(rows), len(self.frequent)), bool)
         allowed[:, [UNK, EOS]] = True
         allowed[:, self.frequent[: FREQUENT * count]] = True
-        for row, index, more in zip(allowed, rows, needed, strict=True):
-            ids, _ = sources.gather(np.array([index]))
-            row[self.translations[ids, :count]] = True
-            row[[*more]] = True
-            if self.shared:
-                row[ids] = True
+        ids, lengths = sources.gather(rows)
+        row = np.repeat(np.arange(len(rows)), lengths)
+        allowed[row[:, None], self.translations[ids, :count]] = True
+        if self.shared:
+            allowed[row, ids] = True
+        for list_of_one, more in zip(allowed, needed, strict=True):
+            list_of_one[[*more]] = True
         allowed[:, PAD] = False
         pieces = np.flatnonzero(allowed.any(axis=0)).astype(np.int32)
         places = -(-max(len(pieces), least) // MULTIPLE) * MULTIPLE
