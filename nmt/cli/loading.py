@@ -45,9 +45,10 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     for name in CHOOSING:
         if name in given and search.method == "sample":
             raise NmtError(f"--{name} is for a beam: leave it or --method sample out")
-    if search.short_list and not translator.run.short_list.exists():
-        say("learning the short list from the training pairs, once for this run")
-    translator.prepare(search)
+    if search.short_list:
+        if not translator.run.short_list.exists():
+            say("learning the short list from the training pairs, once for this run")
+        translator.prepare(search)
     return translator, search
 
 
