@@ -1,5 +1,5 @@
-"""The `nmt` command: train, translate, score, align, evaluate, explain, compare, embeddings, distil,
-back-translate, clean.
+"""The `nmt` command: train, translate, score, align, evaluate, tune, explain, compare, embeddings,
+distil, back-translate, clean.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -51,7 +51,7 @@ def _run(argv: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     parsed, rest = arguments.parse(argv)
-    from nmt.cli import cleaning, commands, embeddings, synthesis, translation
+    from nmt.cli import cleaning, commands, embeddings, synthesis, translation, tuning
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.recipe, parsed.config, rest) else INTERRUPTED
@@ -60,6 +60,7 @@ def _run(argv: list[str]) -> int:
         "score": translation.score,
         "align": commands.align,
         "evaluate": commands.evaluate,
+        "tune": tuning.tune,
         "explain": commands.explain,
         "compare": commands.compare,
         "embeddings": embeddings.embeddings,

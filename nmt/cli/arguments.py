@@ -36,6 +36,7 @@ def _parser() -> Parser:
     _add_score(_command(commands, "score", "log-probability of given translations"))
     _add_align(_command(commands, "align", "export word alignments as numbers and plots"))
     _add_evaluate(_command(commands, "evaluate", "measure BLEU, chrF and the alignment error rate"))
+    _add_tune(_command(commands, "tune", "find the length penalty that suits a model", precision="auto"))
     _add_explain(_command(commands, "explain", "find the pairs that are out of the ordinary, and say why"))
     _add_compare(_plain_command(commands, "compare", "train and measure variants of a configuration side by side"))
     _add_embeddings(_command(commands, "embeddings", "look into the vectors of words: neighbours, analogies", False))
@@ -113,6 +114,9 @@ _DESCRIPTIONS = {
     "With --target, the attention while that translation is forced; without, that of the model's own.",
     "evaluate": "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
     "error rate of the reference pairs.",
+    "tune": "Translates sentences whose translations are known, prints what these are worth with each length penalty, "
+    "and which is best. Choose on validation pairs: what a penalty is worth on text that it was chosen on says "
+    "too much.",
     "explain": "Writes into a directory sentences.tsv (all pairs, the most unusual first: line, score, measures, what "
     "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input), "
     "explanation.html and a plot of each of the worst, and prints these and the corpus's means. With --target the "
@@ -237,6 +241,19 @@ def _add_evaluate(parser: Parser) -> None:
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
     parser.add_argument("--output", metavar="FILE", help="where to write the translations")
     parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+    _add_search(parser)
+
+
+def _add_tune(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
+    parser.add_argument(
+        "--metric", choices=["bleu", "chrf"], default="bleu", help="what a penalty is chosen by (default: bleu)"
+    )
+    parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
+    parser.add_argument(
+        "--save", action="store_true", help="the run translates so from now on: with this search and what is best"
+    )
     _add_search(parser)
 
 

@@ -38,8 +38,8 @@ class SearchConfig:
     given up, and costs nothing from then on; 0: nothing is (Freitag and Al-Onaizan 2017)."""
     short_list: int = 0
     """Of beam search: only so many likely translations of each source piece can come, the target's ten times as many
-    most frequent pieces, and with a shared vocabulary the source's own; faster, above all for single sentences;
-    0: all pieces can come."""
+    most frequent pieces, and with a shared vocabulary the source's own: the output layer then has hundreds of pieces
+    instead of thousands; 0: all pieces can come."""
     temperature: float = 1.0
     """Of sampling: log-probabilities are divided by it."""
     top_k: int = 0

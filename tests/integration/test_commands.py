@@ -154,6 +154,14 @@ def test_evaluate(playground):
     assert len((playground / "evaluated").read_text().splitlines()) == 40
 
 
+def test_tune(playground):
+    """The first line is the search's own penalty, with the BLEU that its translations have."""
+    files = "--model runs/copy --source validation.source --reference validation.target --precision float32"
+    _, own, *others = nmt(f"tune {files}", playground).stdout.splitlines()
+    assert f"BLEU = {own.split()[2]} " in nmt(f"evaluate {files}", playground).stdout
+    assert len(others) == 25
+
+
 def test_finished_run_is_left_as_it_is(playground):
     before = contents(playground / "runs")
     said = script("train", "--config config.yaml", playground).stderr

@@ -1,0 +1,83 @@
+"""`nmt tune`: the length penalty that suits a model, found on sentences whose translations are known."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nmt.cli.files import require_same_length
+from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.config import SearchConfig
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
+from nmt.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt.translator import Translation, Translator
+    from nmt.tuning import Lists, Trial
+
+
+def tune(arguments: Namespace) -> None:
+    """`nmt tune`: a line for each penalty, and the best one, kept in the run where the command line says so."""
+    from nmt.evaluation import bleu, chrf
+
+    if arguments.save and len(arguments.model) > 1:
+        raise NmtError("--save is for one run: of an ensemble give the penalty that is found to each command")
+    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize)
+    measure(["a"], ["a"])  # an unknown tokenizer is told before the translation, not after it
+    translator, search = load(arguments)
+    if search.method != "beam" or search.beam_size < 2:
+        raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
+    from nmt.tuning import best, penalties, trials
+
+    lists = _lists(translator, sources, search)
+    tried = trials(lists, references, search, measure)
+    found = list(Progress(len(penalties(search))).over(tried))
+    chosen = best(found)
+    _print(found)
+    _say(chosen, found[0])
+    if arguments.save:
+        _save(translator, chosen.penalty.within(search))
+
+
+def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig) -> Lists:
+    from nmt.tuning import Lists
+
+    progress = lines_of(len(sources))
+
+    def watched() -> Iterator[list[Translation]]:
+        for found in progress.over(translator.translate_nbest(sources, search, search.beam_size)):
+            say_if_cut(found[0], progress)
+            yield found
+
+    return Lists.of(watched(), search)
+
+
+def _print(found: Sequence[Trial]) -> None:
+    """A line for each penalty; words of a translation for one of the reference are the last number."""
+    print(f"{'normalization':<14}{'length-penalty':>14}{found[0].score.name:>8}{'length':>8}")
+    for trial in found:
+        kind, exponent = trial.penalty
+        print(f"{kind:<14}{exponent:>14g}{trial.score.value:>8.2f}{trial.words:>8.3f}")
+
+
+def _say(chosen: Trial, own: Trial) -> None:
+    score = f"{own.score.name} {chosen.score.value:.2f}"
+    if chosen is own:
+        say(f"the penalty that the search has is the best: {score}")
+        return
+    kind, exponent = chosen.penalty
+    flags = f"--normalization {kind} --length-penalty {exponent:g}"
+    say(f"the best is {flags}: {score} instead of {own.score.value:.2f}")
+
+
+def _save(translator: Translator, search: SearchConfig) -> None:
+    """The run's own search is this one from now on."""
+    run = translator.run
+    replace(run, config=replace(run.config, search=search)).save_config()
+    say(f"saved in {run.directory}: its translations are searched for so from now on")

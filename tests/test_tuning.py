@@ -1,0 +1,167 @@
+"""The length penalty that suits a model: lists by hand, lists of a real search, and `nmt tune`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fake_translator
+import numpy as np
+import pytest
+
+from nmt import tuning
+from nmt.alignment import WordAlignment
+from nmt.cli import main
+from nmt.config import RunConfig, SearchConfig
+from nmt.evaluation import Score
+from nmt.inference import Hypothesis, Inference
+from nmt.run import Run
+from nmt.tuning import Lists, Penalty, Trial
+
+SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]
+
+
+def said(text: str, log_probability: float, score: float, ended: bool = True) -> fake_translator.Translation:
+    """A translation whose pieces are its words."""
+    pieces = (*text.split(), *["</s>"] * ended)
+    empty = WordAlignment((), (), np.zeros((0, 0)), np.zeros(0))
+    return fake_translator.Translation("", text, log_probability, score, empty, False, pieces)
+
+
+def short_and_long(penalty: float = 0.0) -> list[fake_translator.Translation]:
+    """Two pieces with -2 nats, five with -3, as `power` with this exponent ranks them."""
+    return [
+        said(text, value, value / (len(text.split()) + 1) ** penalty) for text, value in [("a", -2), ("b b b b", -3)]
+    ]
+
+
+def test_the_penalty_decides_between_the_short_and_the_long() -> None:
+    """-2 / 2^x and -3 / 5^x are the same for x = ln(3/2) / ln(5/2), which is 0.4425."""
+    search = SearchConfig(normalization="power", length_penalty=0.5)
+    lists = Lists.of([short_and_long(0.5)], search)
+    assert lists.best(Penalty("power", 0.44)) == ["a"]
+    assert lists.best(Penalty("power", 0.45)) == ["b b b b"]
+    assert lists.best(Penalty("wu", 0)) == ["a"]
+
+
+def test_what_was_cut_comes_after_what_ended() -> None:
+    found = [said("a", -9, -9), said("b", -1, -1, ended=False), said("c", -2, -2, ended=False)]
+    search = SearchConfig(length_penalty=0)
+    assert Lists.of([found, found[1:]], search).best(Penalty("wu", 2)) == ["a", "b"]
+
+
+def test_a_blank_sentence_stays_blank() -> None:
+    lists = Lists.of([[fake_translator._pair("", "", False)], short_and_long()], SearchConfig(length_penalty=0))
+    assert lists.best(Penalty("wu", 0)) == ["", "a"]
+
+
+def test_what_the_coverage_was_worth_counts_with_every_penalty() -> None:
+    """The long one's coverage is worth 2 nats: -2 against -3 + 2 without a penalty."""
+    short, long = short_and_long()
+    search = SearchConfig(length_penalty=0, coverage_penalty=1)
+    assert Lists.of([[short, replace(long, score=-1.0)]], search).best(Penalty("wu", 0)) == ["b b b b"]
+
+
+def texts(found: list[Hypothesis]) -> list[fake_translator.Translation]:
+    return [said(" ".join(map(str, one.ids)), one.log_probability, one.score, one.finished) for one in found]
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0])
+def test_one_search_has_the_translations_of_every_other(make_model, scramble, coverage: float) -> None:
+    """Oracle: the search with that penalty. Translations of many lengths, some cut at their greatest."""
+    model = make_model()
+    scramble(model, 1, 1.0)
+    engine = Inference(model)
+    search = SearchConfig(beam_size=4, length_penalty=0.3, coverage_penalty=coverage)
+    lists = Lists.of([texts(found) for found in engine.find(SOURCES, search, nbest=4)], search)
+    kinds = set()
+    for penalty in (Penalty("wu", 0), Penalty("wu", 3), Penalty("power", 1)):
+        expected = [one.text for one in texts(engine.translate(SOURCES, penalty.within(search)))]
+        assert lists.best(penalty) == expected
+        kinds.add(tuple(expected))
+    assert len(kinds) > 1
+
+
+def test_of_equal_penalties_the_search_s_own_is_best() -> None:
+    found = [Trial(Penalty("wu", x), Score("BLEU", value, ""), 1.0) for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]]
+    assert tuning.best(found) == found[0]
+
+
+def test_the_search_s_own_penalty_is_tried_first_and_once() -> None:
+    for own in (Penalty("wu", 1.0), Penalty("power", 0.77)):
+        tried = tuning.penalties(own.within(SearchConfig()))
+        assert tried[0] == own
+        assert len(tried) == len(set(tried)) == 26 + (own[1] == 0.77)
+
+
+# The command
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch) -> str:
+    """A run directory, and in place of its translator one that says `a`, then `b b b b`."""
+    directory = tmp_path / "run"
+    directory.mkdir()
+    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setattr(fake_translator.Translator, "config", RunConfig(search=SearchConfig(length_penalty=0)))
+    run = Run(directory, fake_translator.Translator.config, None, None)
+    run.save_config()
+    monkeypatch.setattr(fake_translator.Translator, "run", run, raising=False)
+    monkeypatch.setattr(
+        fake_translator.Translator, "translate_nbest", lambda _, lines, *__: (short_and_long() for _ in lines)
+    )
+    return str(directory)
+
+
+def command(model: str, write, reference: str, *more: str) -> list[str]:
+    return ["tune", "--model", model, "--source", write("s", "x"), "--reference", write("r", reference), *more]
+
+
+def search_of(model: str) -> dict[str, Any]:
+    return json.loads((Path(model) / "config.json").read_text())["search"]
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, metric) -> None:
+    assert main(command(model, write, "b b b b", "--metric", metric, "--save", "--beam-size", "2")) == 0
+    printed = capsys.readouterr()
+    head, own, *rows = printed.out.splitlines()
+    assert head.split() == ["normalization", "length-penalty", {"bleu": "BLEU", "chrf": "chrF2"}[metric], "length"]
+    assert own.split() == ["wu", "0", "0.00", "0.250"]
+    assert ["power", "0.6", "100.00", "1.000"] in [row.split() for row in rows]
+    # ((5 + 5) / (5 + 2)) ** x is 3 / 2 for x = 1.137
+    assert "the best is --normalization wu --length-penalty 1.2: " in printed.err
+    assert f"saved in {model}" in printed.err
+    saved = search_of(model)
+    assert (saved["normalization"], saved["length_penalty"], saved["beam_size"]) == ("wu", 1.2, 2)
+
+
+def test_nothing_is_saved_unless_asked(model, write, capsys) -> None:
+    before = search_of(model)
+    assert main(command(model, write, "a")) == 0
+    assert "the penalty that the search has is the best" in capsys.readouterr().err
+    assert search_of(model) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--beam-size", "1"], "a length penalty chooses among the hypotheses of a beam"),
+        (["--method", "sample"], "a length penalty chooses among the hypotheses of a beam"),
+        (["--save", "--model", "one", "two"], "--save is for one run"),
+        (["--tokenize", "none-such"], "tokenize is 'none-such': expected one of"),
+        (["--reference", "missing"], "missing: No such file"),
+    ],
+)
+def test_mistakes(model, write, capsys, more, message) -> None:
+    assert main([*command(model, write, "a"), *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_as_many_references_as_sentences(model, write, capsys) -> None:
+    assert main(command(model, write, "a\nb")) == 2
+    assert "1" in (error := capsys.readouterr().err)
+    assert "2" in error
