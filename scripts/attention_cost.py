@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -153,7 +152,7 @@ def machine() -> str:
     load = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
     return (
         f"{found['processor']}, {found['cores']} cores used{load}, {found['memory_gib']} GiB, {found['date']}, "
-        f"Python {found['python']}, {packages}.\nCommand: {shlex.join(['python', *sys.argv])}"
+        f"Python {found['python']}, {packages}.\nCommand: {found['command']}"
     )
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import shlex
 import statistics
 import sys
 import time
@@ -93,7 +92,7 @@ def main() -> int:
     try:
         arguments = parse()
         points = measure(arguments)
-        text = f"{headline(describe() | {'command': shlex.join(['python', *sys.argv])})}\n{table(points)}\n"
+        text = f"{headline(describe())}\n{table(points)}\n"
         arguments.output.mkdir(parents=True, exist_ok=True)
         (arguments.output / "table.md").write_text(text, encoding="utf-8")
         with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:

@@ -44,7 +44,7 @@ def main() -> None:
         return
     corpus = encode(arguments, output)
     runs = systems(arguments, output, corpus)
-    about = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    about = machine.describe() | measured({"machine": arguments.repeats})
     print(report.headline(about), flush=True)
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
     for repeat in range(arguments.repeats):
@@ -100,7 +100,7 @@ def parse() -> argparse.Namespace:
 def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
     """Updates over sentence lengths and vocabularies, with the first size and precision."""
     size, precision = arguments.sizes[0], arguments.precision[0]
-    about = measured({"machine": arguments.repeats}) | {"command": " ".join(["python", *sys.argv])}
+    about = machine.describe() | measured({"machine": arguments.repeats})
     found = {}
     for point in sweep.points():
         found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
@@ -114,7 +114,7 @@ def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
 
 def run_startup(arguments: argparse.Namespace, output: Path) -> None:
     """Cold and warm starts on the demo corpus and on generated ones."""
-    about = machine.describe() | {"command": " ".join(["python", *sys.argv])}
+    about = machine.describe()
     found = []
     for pairs in [0, *arguments.startup]:
         for start in startup.measure(pairs, arguments.repeats):
@@ -187,9 +187,9 @@ def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any
 
 
 def measure_here(job: dict[str, Any]) -> dict[str, Any]:
-    """The machine, or one case."""
+    """What the machine can do at best, or one case."""
     if "machine" in job:
-        return machine.describe() | machine.ceilings(job["machine"])
+        return machine.ceilings(job["machine"])
     if "point" in job:
         return sweep.measure(sweep.Point(*job["point"]), *job["case"])
     from benchmarking import training

@@ -61,7 +61,7 @@ def main() -> None:
     """Trains what is missing, measures, prints a table, writes JSON and the table."""
     arguments = parse()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    about = machine.describe() | {"command": " ".join(["python", *sys.argv]), "seeds": arguments.seeds}
+    about = machine.describe() | {"seeds": arguments.seeds}
     config = nmt.load_config(arguments.config)
     train = [pair[:2] for pair in PairReader(config.corpus.train, config.corpus)]
     measured = list(zip(read_lines(arguments.source), read_lines(arguments.target), strict=True))

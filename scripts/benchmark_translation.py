@@ -128,7 +128,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 def about(arguments: argparse.Namespace) -> dict[str, Any]:
     """Machine, versions of ours and of the peers, command."""
-    described = machine.describe() | {"command": " ".join(["python", *sys.argv])}
+    described = machine.describe()
     for peer, packages in PACKAGES.items():
         if python := getattr(arguments, peer):
             described["packages"] |= translating.versions(python, packages)

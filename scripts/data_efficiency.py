@@ -40,7 +40,7 @@ FOREVER = 10**6
 def main() -> None:
     """Measures what is missing and prints the table."""
     arguments = parse()
-    found: dict[str, Any] = {"machine": machine.describe() | {"command": " ".join(["python", *sys.argv])}}
+    found: dict[str, Any] = {"machine": machine.describe()}
     found["machine"]["packages"] |= translating.versions(arguments.joeynmt, ["joeynmt", "torch"])
     found["results"] = {pairs: measure(arguments, pairs) for pairs in arguments.pairs}
     (arguments.output / "efficiency.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -16,7 +18,7 @@ SIDE = 2048
 
 
 def describe() -> dict[str, Any]:
-    """Processor, memory and versions."""
+    """Processor, memory, versions, the day, and the command line."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -32,6 +34,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": packages,
         "date": time.strftime("%Y-%m-%d"),
+        "command": shlex.join(["python", *sys.argv]),
     }
 
 
