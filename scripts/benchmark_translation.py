@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,14 @@ def parse() -> argparse.Namespace:
         choices=["float32", "mixed_float16", "mixed_bfloat16"],
         default=["float32", "mixed_bfloat16"],
         help="of our products; the peers' is float32 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--short-list",
+        nargs="+",
+        type=int,
+        default=[0],
+        metavar="N",
+        help="likely translations of each piece that ours searches among; 0: all pieces (default: 0)",
     )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
     parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
@@ -167,9 +176,10 @@ def systems(arguments: argparse.Namespace, output: Path) -> list[System]:
     for peer, folder in PEERS.items():
         if python := getattr(arguments, peer):
             models = arguments.models / f"ours-{folder}", arguments.models / folder
-            for precision in arguments.precision:
+            for precision, count in product(arguments.precision, arguments.short_list):
                 name = f"nmt, {peer} sizes, {precision.removeprefix('mixed_')}"
-                found.append(System(name, "nmt", sys.executable, models[0], output, precision))
+                name += f", short list {count}" if count else ""
+                found.append(System(name, "nmt", sys.executable, models[0], output, precision, count))
             found.append(System({"joeynmt": "JoeyNMT", "marian": "Marian"}[peer], peer, python, models[1], output))
     return found
 

@@ -160,6 +160,12 @@ def test_peers_search_as_they_are_told(tmp_path):
     assert command[-4:] == ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
 
 
+def test_ours_searches_among_a_short_list_where_it_is_told_to(tmp_path):
+    ours = translating.System("nmt", "nmt", "python", tmp_path, tmp_path, short_list=20)
+    assert ours.command(4, tmp_path / "in", tmp_path / "out")[0][-2:] == ["--short-list", "20"]
+    assert ours.job(4)["short_list"] == 20
+
+
 def test_versions_are_those_of_the_other_python():
     import numpy
 

@@ -46,6 +46,7 @@ class System:
         model: directory of the model.
         directory: for the files that are needed to run it.
         precision: of the products; ours alone has a choice.
+        short_list: see `SearchConfig.short_list`; ours alone has one.
     """
 
     name: str
@@ -54,12 +55,14 @@ class System:
     model: Path
     directory: Path
     precision: str = "float32"
+    short_list: int = 0
 
     def command(self, beam: int, text: Path, output: Path) -> tuple[list[str], bool]:
         """The command line that translates a file, and whether it reads standard input and writes standard output."""
         if self.kind == "nmt":
             files = ["--input", str(text), "--output", str(output)]
             search = ["--beam-size", str(beam), "--length-penalty", "1", "--precision", self.precision]
+            search += ["--short-list", str(self.short_list)]
             return [self.python, "-m", "nmt", "translate", "--model", str(self.model), *files, *search], False
         if self.kind == "joeynmt":
             return [self.python, "-m", "joeynmt", "translate", str(self._joeynmt_settings(beam))], True
@@ -69,7 +72,8 @@ class System:
     def job(self, beam: int) -> dict[str, Any]:
         """What `worker.py` needs to load it."""
         if self.kind == "nmt":
-            return {"kind": "nmt", "model": str(self.model), "beam": beam, "precision": self.precision}
+            how = {"precision": self.precision, "short_list": self.short_list}
+            return {"kind": "nmt", "model": str(self.model), "beam": beam} | how
         if self.kind == "joeynmt":
             return {"kind": "joeynmt", "settings": str(self._joeynmt_settings(beam))}
         return {"kind": "marian", "options": self._marian_options(beam)}

@@ -25,15 +25,17 @@ class Nmt:
         model: run directory.
         beam: hypotheses.
         precision: of the products.
+        short_list: see `SearchConfig.short_list`.
     """
 
-    def __init__(self, model: str, beam: int, precision: str, **_: Any) -> None:
+    def __init__(self, model: str, beam: int, precision: str, short_list: int, **_: Any) -> None:
         from dataclasses import replace
 
         import nmt
 
         self._translator = nmt.Translator.load(model, precision=precision)
-        self._search = replace(self._translator.config.search, beam_size=beam, length_penalty=1.0)
+        own = self._translator.config.search
+        self._search = replace(own, beam_size=beam, length_penalty=1.0, short_list=short_list)
 
     def translate(self, sentences: list[str]) -> list[str]:
         return [found.text for found in self._translator.translate(sentences, self._search)]
