@@ -134,6 +134,7 @@ def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, met
     assert ["power", "0.6", "100.00", "1.000"] in [row.split() for row in rows]
     # ((5 + 5) / (5 + 2)) ** x is 3 / 2 for x = 1.137
     assert "the best is --normalization wu --length-penalty 1.2: " in printed.err
+    assert "the references have 4.000 words for each of the source" in printed.err
     assert f"saved in {model}" in printed.err
     saved = search_of(model)
     assert (saved["normalization"], saved["length_penalty"], saved["beam_size"]) == ("wu", 1.2, 2)

@@ -41,6 +41,8 @@ def tune(arguments: Namespace) -> None:
     chosen = best(found)
     _print(found)
     _say(chosen, found[0])
+    ratio = sum(len(line.split()) for line in references) / max(sum(len(line.split()) for line in sources), 1)
+    say(f"the references have {ratio:.3f} words for each of the source: what is found holds for text like that")
     if arguments.save:
         _save(translator, chosen.penalty.within(search))
 
