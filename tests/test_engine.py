@@ -76,7 +76,7 @@ def test_a_step_is_the_gradient_of_the_mean_loss_of_the_real_tokens(make_model: 
 
 def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
     """Every eighth step's weights enter the average: avg_0 = w_1, then avg_n = d avg_(n-1) + (1 - d) w_(8n+1) with
-    d = min(0.95^8, n / (n + 3)). The weights themselves stay what the steps made them."""
+    d = min(0.95^8, n / (n + 19)). The weights themselves stay what the steps made them."""
     model = make_model()
     optimizer = built(engine.Adam(0.02, use_ema=True, ema_momentum=0.95), model)
     step = TrainStep(model, optimizer, 0.0)
@@ -84,7 +84,7 @@ def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
     for t in range(25):
         losses.append(step(BATCH))
         if t % 8 == 0:
-            decay, new = min(0.95**8, t / 8 / (t / 8 + 3)), values(model)
+            decay, new = min(0.95**8, t / 8 / (t / 8 + 19)), values(model)
             averages = [decay * a + (1 - decay) * w for a, w in zip(averages or new, new, strict=True)]
     assert losses[-1] < 0.2 * losses[0]
     found = averaged_arrays(model, optimizer)

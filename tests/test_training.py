@@ -423,7 +423,7 @@ def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
         if t % engine.AVERAGED_EVERY:
             continue
         taken = t // engine.AVERAGED_EVERY
-        decay = min(0.95**engine.AVERAGED_EVERY, taken / (taken + 3))
+        decay = min(0.95**engine.AVERAGED_EVERY, taken / (taken + 19))
         now = [np.asarray(v.value) for v in one.model.trainable_variables]
         # The first step's weights begin the average; then each that counts takes its share of the new ones.
         expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]

@@ -92,7 +92,7 @@ class TrainingConfig:
     """Guided alignment."""
     ema: float = 0.999
     """Decay of the exponential moving average of the weights, which is what validates and translates; less in the
-    first steps, so that a short run's average is of its last third; 0: none."""
+    first steps, so that what is averaged is a twentieth of the run old at most; 0: none."""
     validate_every: int = 0
     """Steps between two validations; 0: at the end of each pass."""
     metric: Literal["bleu", "loss"] = "bleu"

@@ -9,14 +9,17 @@ import keras
 AVERAGED_EVERY = 8
 """Updates between two steps of the moving average: a step goes over all weights, and neighbours hardly differ."""
 
+YOUTH = 19
+"""How young the average is: of a run of n updates, what is in it is n / (YOUTH + 1) updates old."""
+
 
 @keras.saving.register_keras_serializable("nmt")
 class Adam(keras.optimizers.Adam):
-    """Keras's Adam, with moving averages that reach no further back than about the last third of the run.
+    """Keras's Adam, with moving averages whose weights are a twentieth of the run old on average, at most.
 
     Every eighth update's weights enter the average, so that the others need not go over it: the n-th of them with the
-    decay min(`ema_momentum`^8, n / (n + 3)). An average with a constant decay would hold much of the first weights for
-    as many steps as it is long, which is more than a short run has.
+    decay min(`ema_momentum`^8, n / (n + 19)). With a decay of n / (n + k) what is averaged is n / (k + 1) steps old on
+    average; with a constant one it would be as old after few steps as after many, and a short run has few.
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -58,7 +61,7 @@ class Adam(keras.optimizers.Adam):
         batches = self.gradient_accumulation_steps or 1  # an update
         updates, rest = self._iterations // batches, (self._iterations + 1) % batches
         taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
-        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 3.0))
+        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + YOUTH))
 
         due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
 
