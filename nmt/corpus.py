@@ -9,13 +9,11 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import hashlib
-import heapq
 import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import IO, Any, NamedTuple
@@ -188,71 +186,6 @@ def raw_pairs(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
     for cells in _in_step([_Stream(path, zip(_raw_lines(path))) for path in (source, target)]):
         yield cells[0], cells[1]
-
-
-def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
-    """Chooses `count` pairs with distinct sources at random, in one pass and with memory for `count` pairs.
-
-    They are those whose sources have the smallest keyed hashes, so the choice depends on the seed and on what the
-    corpus holds, but not on its order. `WithoutHeldOut` gives the others.
-
-    Raises:
-        CorpusError: there are not more than `count` different sources.
-    """
-    chosen: dict[int, Pair] = {}
-    ranks: list[int] = []  # a heap of negated hashes: its top is the next to go
-    left_over = False
-    for pair in pairs:
-        digest = hashlib.blake2b(pair.source.encode(), digest_size=16, key=str(seed).encode()).digest()
-        rank = -int.from_bytes(digest, "big")
-        if rank in chosen:
-            continue
-        if len(ranks) < count:
-            heapq.heappush(ranks, rank)
-            chosen[rank] = pair
-            continue
-        left_over = True
-        if rank > ranks[0]:
-            del chosen[heapq.heapreplace(ranks, rank)]
-            chosen[rank] = pair
-    if not left_over:
-        raise CorpusError(
-            f"{count} pairs cannot be kept aside for validation: the training pairs have only {len(chosen)} "
-            "different sources; lower corpus.held_out or give corpus.validation"
-        )
-    return [chosen[rank] for rank in sorted(chosen)]
-
-
-class WithoutHeldOut:
-    """The pairs that share neither side with a held-out pair; each iteration reads `pairs` again.
-
-    Raises:
-        CorpusError: after an iteration in which nothing was left.
-    """
-
-    def __init__(self, pairs: Iterable[Pair], held_out: Sequence[Pair]) -> None:
-        self.kept = 0
-        """Pairs given by the last complete iteration."""
-        self.removed = 0
-        """Pairs that it left out, the held-out ones among them."""
-        self._pairs = pairs
-        self._sources = frozenset(pair.source for pair in held_out)
-        self._targets = frozenset(pair.target for pair in held_out)
-
-    def __iter__(self) -> Iterator[Pair]:
-        kept = removed = 0
-        for pair in self._pairs:
-            if pair.source in self._sources or pair.target in self._targets:
-                removed += 1
-            else:
-                kept += 1
-                yield pair
-        if not kept:
-            raise CorpusError(
-                f"all {removed} training pairs share a side with one kept aside for validation; "
-                "lower corpus.held_out or give corpus.validation"
-            )
-        self.kept, self.removed = kept, removed
 
 
 class _InvalidText(Exception):

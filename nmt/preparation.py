@@ -15,9 +15,10 @@ from nmt.alignment import piece_links
 from nmt.batching import EncodedCorpus
 from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
-from nmt.corpus import CorpusError, Pair, PairReader, WithoutHeldOut, hold_out
+from nmt.corpus import CorpusError, Pair, PairReader
 from nmt.errors import NmtError
 from nmt.files import write_whole
+from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
@@ -28,7 +29,7 @@ from nmt.transfer import open_origin
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
 
-FORMAT = 1
+FORMAT = 2
 """To be raised when the same text and settings give other files than before: what is in caches is then made again."""
 
 VALIDATION = "corpus/validation.jsonl"
@@ -145,7 +146,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     if isinstance(pairs, WithoutHeldOut):
         report(
             f"{len(validation)} pairs kept aside for validation; "
-            f"{pairs.removed - len(validation)} more share a side with one of them and are not trained on"
+            f"{pairs.removed - len(validation)} more have a side that is nearly one of theirs and are not trained on"
         )
     write_whole(directory / REPORT, "".join(f"{line}\n" for line in said).encode())
     if _origin(config) != origin:

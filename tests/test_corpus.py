@@ -1,4 +1,4 @@
-"""Sentence pairs: formats, line counts, encodings, empties, TensorFlow datasets, pairs kept aside."""
+"""Sentence pairs: formats, line counts, encodings, empties, TensorFlow datasets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import socket
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from nmt import corpus
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.corpus import CorpusError, Pair, PairReader, WithoutHeldOut, hold_out, read_lines
+from nmt.corpus import CorpusError, Pair, PairReader, read_lines
 
 
 def files(folder: Path, **contents: bytes) -> dict[str, str]:
@@ -446,58 +445,3 @@ class TestDownload:
         for _ in range(2):
             assert list(PairReader(self.pairs(tmp_path))) == [Pair("um", "one")]
         assert tries == ["prepare"], "the second reading finds it prepared"
-
-
-def numbered(count: int) -> list[Pair]:
-    return [Pair(f"s{i}", f"t{i}") for i in range(count)]
-
-
-class TestHoldOut:
-    def test_same_seed_same_pairs_other_seed_others(self):
-        pairs = numbered(500)
-        chosen = hold_out(iter(pairs), 20, seed=1)
-        assert chosen == hold_out(pairs, 20, seed=1) == hold_out(pairs[::-1], 20, seed=1)
-        assert len(set(chosen)) == 20 and set(chosen) <= set(pairs)
-        assert set(chosen) != set(hold_out(pairs, 20, seed=2))
-
-    def test_every_pair_is_as_likely(self):
-        counts = Counter(pair for seed in range(600) for pair in hold_out(numbered(12), 3, seed))
-        assert len(counts) == 12
-        assert all(100 < count < 200 for count in counts.values())  # 150 expected, deviation 10.6
-
-    @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwxyz")), max_size=30), st.integers(1, 5))
-    def test_split_in_two_without_a_common_side(self, sides, count):
-        pairs = [Pair(*both) for both in sides]
-        sources = {pair.source for pair in pairs}
-        if len(sources) <= count:
-            with pytest.raises(CorpusError, match=f"only {len(sources)} different sources; lower corpus.held_out or"):
-                hold_out(pairs, count, seed=3)
-            return
-        held = hold_out(pairs, count, seed=3)
-        assert len({pair.source for pair in held}) == count and set(held) <= set(pairs)
-        rest = [p for p in pairs if all(p.source != h.source and p.target != h.target for h in held)]
-        left = WithoutHeldOut(pairs, held)
-        if not rest:
-            with pytest.raises(CorpusError, match=f"all {len(pairs)} training pairs share a side"):
-                list(left)
-            return
-        assert list(left) == rest == list(left)
-        assert (left.kept, left.removed) == (len(rest), len(pairs) - len(rest))
-
-    def test_of_files(self, tmp_path):
-        reader = PairReader(parallel(tmp_path, b"a\nb\na\nc\nd\n", b"A\nB\nX\nB\nD\n"))
-        held = hold_out(reader, 1, seed=1)
-        rest = list(WithoutHeldOut(reader, held))
-        assert held[0] not in rest and len(rest) == {"a": 3, "b": 3, "c": 3, "d": 4}[held[0].source]
-
-    def test_memory_does_not_grow_with_the_corpus(self):
-        import tracemalloc
-
-        def peak(count: int) -> int:
-            tracemalloc.start()
-            hold_out((Pair(f"source {i}", f"target {i}") for i in range(count)), 50, seed=1)
-            size = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-            return size
-
-        assert peak(20000) < 2 * peak(1000)

@@ -1,5 +1,5 @@
 """The `nmt` command: train, translate, score, align, evaluate, tune, explain, compare, embeddings,
-distil, back-translate, clean.
+distil, back-translate, hold-out, clean.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """
@@ -51,7 +51,7 @@ def _run(argv: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     parsed, rest = arguments.parse(argv)
-    from nmt.cli import cleaning, commands, embeddings, synthesis, translation, tuning
+    from nmt.cli import cleaning, commands, embeddings, holdout, synthesis, translation, tuning
 
     if parsed.command == "train":
         return 0 if commands.train(parsed.recipe, parsed.config, rest) else INTERRUPTED
@@ -66,6 +66,7 @@ def _run(argv: list[str]) -> int:
         "embeddings": embeddings.embeddings,
         "distil": synthesis.distil,
         "back-translate": synthesis.back_translate,
+        "hold-out": holdout.keep_aside,
         "clean": cleaning.clean,
     }[parsed.command](parsed)
     return 0

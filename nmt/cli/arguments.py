@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import nmt
 from nmt.cleaning import Rules
 from nmt.cli.parser import Parser, add_fields, count, positive, share
-from nmt.config import Precision, SearchConfig
+from nmt.config import PairsConfig, Precision, SearchConfig
 from nmt.errors import NmtError
 
 
@@ -43,6 +43,7 @@ def _parser() -> Parser:
     _add_distil(_command(commands, "distil", "pairs for training from a model's own translations", precision="auto"))
     about = "pairs for training from text of the target language"
     _add_back_translate(_command(commands, "back-translate", about, precision="auto"))
+    _add_hold_out(_plain_command(commands, "hold-out", "keep pairs aside to test on"))
     _add_clean(_command(commands, "clean", "leave out the bad pairs of a parallel corpus", needed=False))
     return parser
 
@@ -135,6 +136,10 @@ _DESCRIPTIONS = {
     "back-translate": "Writes text of the target language, and line by line a source for it that a model of the "
     "opposite direction makes. Each such source begins with a tag. Together with genuine pairs it can be trained on. "
     "An interruption keeps what is done: --resume goes on there.",
+    "hold-out": "Writes pairs drawn at random, with different sources, into files to test on, and into others what is "
+    "then left to train on: the pairs of which neither side is nearly that of a pair kept aside. Nearly the same are "
+    "sentences of the same words, case, order and punctuation aside, and from five words on also those that differ "
+    "by a word. Files whose names end in .gz are read and written compressed.",
     "clean": "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
     "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
     "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed.",
@@ -355,6 +360,18 @@ def _add_made_pairs(parser: Parser) -> None:
     parser.add_argument("--output-source", required=True, metavar="FILE", help="where the pairs' sources go")
     parser.add_argument("--output-target", required=True, metavar="FILE", help="where their targets go")
     parser.add_argument("--resume", action="store_true", help="go on where an interruption stopped")
+
+
+def _add_hold_out(parser: Parser) -> None:
+    add_fields(parser.add_argument_group("where the pairs come from"), PairsConfig, without=["alignment"])
+    parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="how many pairs are kept aside")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"
+    )
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs aside")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
+    parser.add_argument("--rest-source", required=True, metavar="FILE", help="source sentences of the pairs left")
+    parser.add_argument("--rest-target", required=True, metavar="FILE", help="their translations")
 
 
 def _add_clean(parser: Parser) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 from argparse import Namespace
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import tee
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
-from nmt.cli.files import read_once, require_files_of_their_own, whole_file
+from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_bytes
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
-
-Bytes = IO[bytes] | gzip.GzipFile
 
 _BY: Literal["unusual"] = "unusual"
 WORST = 0.05
@@ -32,8 +29,10 @@ def clean(arguments: Namespace) -> None:
     rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     _check(arguments)
     with ExitStack() as files:
-        outputs = [files.enter_context(_file(path)) for path in (arguments.output_source, arguments.output_target)]
-        report = files.enter_context(_file(arguments.report)) if arguments.report else None
+        outputs = [
+            files.enter_context(whole_bytes(path)) for path in (arguments.output_source, arguments.output_target)
+        ]
+        report = files.enter_context(whole_bytes(arguments.report)) if arguments.report else None
         usual = learn(_pairs(arguments), rules.sample) if not _read_once(arguments) else None
         judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:
@@ -61,17 +60,6 @@ def _read_once(arguments: Namespace) -> str:
 
 def _pairs(arguments: Namespace) -> Iterator[RawPair]:
     return raw_pairs(arguments.source, arguments.target)
-
-
-@contextmanager
-def _file(path: str) -> Iterator[Bytes]:
-    """A file of bytes, whole or not at all, compressed if its name says so."""
-    with whole_file(path) as file:
-        if path.endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
-                yield packed
-        else:
-            yield file.buffer
 
 
 def _scores(arguments: Namespace, rules: Rules, usual: Usual | None) -> tuple[list[float], float]:

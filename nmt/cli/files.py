@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
+
+Bytes = IO[bytes] | gzip.GzipFile
 
 
 def count_lines(path: str) -> int | None:
@@ -76,6 +79,17 @@ def whole_file(path: str) -> Iterator[TextIO]:
     else:
         with _renamed_at_the_end(place) as file:
             yield file
+
+
+@contextmanager
+def whole_bytes(path: str) -> Iterator[Bytes]:
+    """The same for bytes, compressed if the name ends in .gz."""
+    with whole_file(path) as file:
+        if path.endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
+                yield packed
+        else:
+            yield file.buffer
 
 
 @contextmanager

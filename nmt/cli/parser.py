@@ -6,6 +6,7 @@ import argparse
 import ast
 import inspect
 import itertools
+from collections.abc import Collection
 from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
 from nmt.errors import NmtError
@@ -18,10 +19,15 @@ class Parser(argparse.ArgumentParser):
         raise NmtError(f"{message} (see {self.prog} --help)")
 
 
-def add_fields(group: argparse._ArgumentGroup, settings: type, defaults: bool = False) -> None:
-    """A flag for each field of a dataclass; with `defaults` the help says what holds where it is not given."""
+def add_fields(
+    group: argparse._ArgumentGroup, settings: type, defaults: bool = False, without: Collection[str] = ()
+) -> None:
+    """A flag for each field of a dataclass but those `without`; with `defaults` the help says what holds where it is
+    not given."""
     hints = get_type_hints(settings)
     for name, text in field_help(settings).items():
+        if name in without:
+            continue
         flag, kind = "--" + name.replace("_", "-"), hints[name]
         if defaults:
             value = getattr(settings, name)
@@ -33,7 +39,7 @@ def add_fields(group: argparse._ArgumentGroup, settings: type, defaults: bool = 
         elif get_origin(kind) is tuple:
             group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
         else:
-            group.add_argument(flag, type=kind, metavar="N" if kind is int else "X", help=text)
+            group.add_argument(flag, type=kind, metavar={int: "N", str: "TEXT"}.get(kind, "X"), help=text)
 
 
 def field_help(kind: type) -> dict[str, str]:

@@ -55,8 +55,8 @@ class CorpusConfig:
     validation: PairsConfig = field(default_factory=PairsConfig)
     """Pairs to validate on; without them `held_out` pairs of the training set are kept aside."""
     held_out: int = 1000
-    """Training pairs kept aside for validation where no validation set is given; whatever shares a side with one
-    of them leaves the training set."""
+    """Training pairs kept aside for validation where no validation set is given; whatever is near to one of
+    them (nmt hold-out) leaves the training set."""
     max_pieces: int = 100
     """Longest training sentence in pieces, either side."""
     on_invalid: Literal["stop", "drop"] = "stop"

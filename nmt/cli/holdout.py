@@ -1,0 +1,41 @@
+"""`nmt hold-out`: pairs kept aside to test on, and what is then left to train on."""
+
+from __future__ import annotations
+
+import dataclasses
+from argparse import Namespace
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from nmt.cli.files import Bytes, require_files_of_their_own, whole_bytes
+from nmt.cli.loading import say
+from nmt.config import PairsConfig
+from nmt.corpus import Pair, PairReader
+from nmt.holdout import WithoutHeldOut, hold_out
+from nmt.progress import Progress
+
+
+def keep_aside(arguments: Namespace) -> None:
+    """Reads the pairs twice: to choose, and to write what is left."""
+    names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
+    given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    reader = PairReader(given)
+    aside, left = (
+        [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")
+    )
+    require_files_of_their_own([path for path in (given.source, given.target, given.tsv) if path], [*aside, *left])
+    with ExitStack() as stack:  # all four files, or none
+        files = [stack.enter_context(whole_bytes(path)) for path in (*aside, *left)]
+        chosen = hold_out(Progress().over(reader), arguments.pairs, arguments.seed)
+        rest = WithoutHeldOut(reader, chosen)
+        _write(chosen, files[:2])
+        _write(Progress().over(rest), files[2:])
+    say(reader.report.summary())
+    say(f"{len(chosen)} pairs are kept aside in {' and '.join(aside)}")
+    say(f"{rest.kept} pairs are left in {' and '.join(left)}; {rest.removed - len(chosen)} more are near to those")
+
+
+def _write(pairs: Iterable[Pair], files: list[Bytes]) -> None:
+    for pair in pairs:
+        for file, text in zip(files, pair, strict=False):
+            file.write(f"{text}\n".encode())

@@ -1,0 +1,168 @@
+"""Pairs kept aside: which, what is near to them, and `nmt hold-out`."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.cli import main
+from nmt.corpus import CorpusError, Pair
+from nmt.holdout import WithoutHeldOut, hold_out, traces
+
+
+def near(one: str, other: str) -> bool:
+    return not set(traces(one)).isdisjoint(traces(other))
+
+
+def numbered(count: int) -> list[Pair]:
+    return [Pair(f"s{i}", f"t{i}") for i in range(count)]
+
+
+class TestNear:
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("Come in!", "come in"),
+            ("Don't go.", "don’t go"),
+            ("Der Hund beißt den Mann", "den Mann beißt der Hund?"),
+            ("I like my old green car.", "I like my new green car."),
+            ("I like my old car.", "I like my car."),
+            ("I like my car.", "I like my old car."),
+            ("I like my old car.", "Old, I like my car."),
+            ("...", "..."),
+        ],
+    )
+    def test_the_same_words_but_one(self, one, other):
+        assert near(one, other)
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("I like cars.", "I like cats."),
+            ("I like old cars.", "I like cars."),
+            ("I like my old green car.", "You like my new green car."),
+            ("I like my old green car.", "I like my car."),
+            ("no no no no yes", "no no no yes yes yes"),
+            ("...", "!"),
+        ],
+    )
+    def test_other_words(self, one, other):
+        assert not near(one, other)
+
+    @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
+    def test_by_counting_words(self, one, other):
+        """Bags of words are near when what each has alone is nothing, or one word at most of a long enough sentence."""
+        left, right = Counter(one), Counter(other)
+        apart = max((left - right).total(), (right - left).total())
+        long_enough = max(len(one), len(other)) >= 5
+        expected = apart == 0 or (apart == 1 and long_enough)
+        assert near(" ".join(one), " ".join(other)) == near(" ".join(other), " ".join(one)) == expected
+
+
+class TestHoldOut:
+    def test_same_seed_same_pairs_other_seed_others(self):
+        pairs = numbered(500)
+        chosen = hold_out(iter(pairs), 20, seed=1)
+        assert chosen == hold_out(pairs, 20, seed=1) == hold_out(pairs[::-1], 20, seed=1)
+        assert chosen[:7] == hold_out(pairs, 7, seed=1)
+        assert len(set(chosen)) == 20 and set(chosen) <= set(pairs)
+        assert set(chosen) != set(hold_out(pairs, 20, seed=2))
+
+    def test_every_pair_is_as_likely(self):
+        counts = Counter(pair for seed in range(600) for pair in hold_out(numbered(12), 3, seed))
+        assert len(counts) == 12
+        assert all(100 < count < 200 for count in counts.values())  # 150 expected, deviation 10.6
+
+    @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwxyz")), max_size=30), st.integers(1, 5))
+    def test_split_in_two_without_a_common_side(self, both_sides, count):
+        pairs = [Pair(*both) for both in both_sides]
+        sources = {pair.source for pair in pairs}
+        if len(sources) <= count:
+            with pytest.raises(CorpusError, match=f"only {len(sources)} different sources; keep fewer aside"):
+                hold_out(pairs, count, seed=3)
+            return
+        held = hold_out(pairs, count, seed=3)
+        assert len({pair.source for pair in held}) == count and set(held) <= set(pairs)
+        rest = [p for p in pairs if all(p.source != h.source and p.target != h.target for h in held)]
+        left = WithoutHeldOut(pairs, held)
+        if not rest:
+            with pytest.raises(CorpusError, match=f"all {len(pairs)} training pairs have a side that is nearly"):
+                list(left)
+            return
+        assert list(left) == rest == list(left)
+        assert (left.kept, left.removed) == (len(rest), len(pairs) - len(rest))
+
+    def test_what_is_near_by_either_side_is_left_out(self):
+        held = [Pair("We saw a very big dog.", "Nous avons vu un chien.")]
+        near_source, near_target = Pair("We saw a very big cat", "?"), Pair("!", "nous avons vu un grand chien")
+        far = Pair("We saw dogs.", "Nous voyons")
+        assert list(WithoutHeldOut([near_source, far, *held, near_target], held)) == [far]
+
+    def test_memory_does_not_grow_with_the_corpus(self):
+        import tracemalloc
+
+        def peak(count: int) -> int:
+            tracemalloc.start()
+            hold_out((Pair(f"source {i}", f"target {i}") for i in range(count)), 50, seed=1)
+            size = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            return size
+
+        assert peak(20000) < 2 * peak(1000)
+
+
+class TestCommand:
+    OUTPUTS = ("test.en", "test.fr", "rest.en.gz", "rest.fr")
+
+    def run(self, folder: Path, *flags: str) -> int:
+        names = ("--output-source", "--output-target", "--rest-source", "--rest-target")
+        files = [word for name, file in zip(names, self.OUTPUTS, strict=True) for word in (name, str(folder / file))]
+        return main(["hold-out", *flags, *files])
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_parts_the_pairs(self, tmp_path, capsys, seed):
+        lines = [f"{'a' * i}\t{'b' * i}" for i in range(1, 41)]
+        (tmp_path / "all.tsv").write_text("\n".join([*lines, *map(str.upper, lines), "\tempty"]) + "\n")
+        assert self.run(tmp_path, "--tsv", str(tmp_path / "all.tsv"), "--pairs", "30", "--seed", str(seed)) == 0
+        test = [(tmp_path / name).read_text().splitlines() for name in self.OUTPUTS[:2]]
+        rest = gzip.decompress((tmp_path / "rest.en.gz").read_bytes()).decode().splitlines()
+        assert len({*test[0]}) == 30
+        assert [line.translate({97: "b", 65: "B"}) for line in test[0]] == test[1]
+        aside = {line.lower() for line in test[0]}
+        expected = [line.split("\t")[0] for line in (*lines, *map(str.upper, lines))]
+        assert rest == [line for line in expected if line.lower() not in aside]
+        assert (tmp_path / "rest.fr").read_text().count("\n") == len(rest)
+        said = capsys.readouterr().err
+        assert "81 pairs read, 80 kept; dropped: 1 with an empty side" in said
+        assert f"{len(rest)} pairs are left in " in said and f"; {50 - len(rest)} more are near to those" in said
+
+    @pytest.mark.parametrize(
+        ("flags", "message"),
+        [
+            (("--pairs", "2"), "no sentence pairs are given"),
+            (("--pairs", "2", "--source", "s"), "source and target go together"),
+            (("--pairs", "0", "--tsv", "t"), "0: expected 1 or more"),
+            (("--pairs", "3", "--tsv", "t"), "3 pairs cannot be kept aside: there are only 3 different sources"),
+            (("--pairs", "2", "--tsv", "test.en"), "test.en: is named twice"),
+            (("--pairs", "2", "--tsv", "t", "--target-column", "3"), "t, line 1: 2 columns, expected at least 3"),
+            (("--pairs", "2", "--tsv", "-"), "standard input .-. can be read only once"),
+        ],
+    )
+    def test_what_cannot_be_parted_leaves_nothing(self, tmp_path, monkeypatch, capsys, flags, message):
+
+        text = "a\tb\nc\td\ne\tf\n"
+        (tmp_path / "t").write_text(text)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        monkeypatch.chdir(tmp_path)
+        assert self.run(Path(), *flags) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(message, line)
+        assert [path.name for path in tmp_path.iterdir()] == ["t"]
