@@ -69,6 +69,8 @@ class Kind(NamedTuple):
     nbest: int
     demanding: bool
     suppressed: tuple[int, ...]
+    single: bool
+    """Whether for one hypothesis of one sentence alone, so that there are no rows to be told apart."""
 
 
 class Question(NamedTuple):
@@ -156,12 +158,14 @@ class Inference:
         order = by_length(lengths, lengths, np.arange(len(packed)))
         found: list[list[Hypothesis]] = [[]] * len(packed)
         numbers = np.arange(len(packed)) if numbers is None else np.asarray(numbers)
-        run = self._search(Kind(config, slots, nbest, demands is not None, tuple(suppressed)))
+        kind = Kind(config, slots, nbest, demands is not None, tuple(suppressed), single=False)
+        run, run_single = self._search(kind), self._search(kind._replace(single=dynamic_shapes() and slots == 1))
 
         def find_batch(rows: np.ndarray) -> None:
             asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
             lists = self._lists(packed, rows, config.short_list, asked, slots)
-            result = run(_question(packed, rows, config, asked, numbers[rows], lists))
+            question = _question(packed, rows, config, asked, numbers[rows], lists)
+            result = run_single(question) if len(rows) == 1 else run(question)
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
                 found[index] = [
@@ -300,8 +304,9 @@ class Inference:
         if sampling:
             choose = search.Sampling(question.numbers, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(question.source != PAD, question.source != EOS)
+        compact = dynamic_shapes() and not kind.single
         ranking = search.Ranking(config.length_penalty, config.normalization, config.coverage_penalty, words)
-        return search.Search(kind.slots, choose, tuple(guides), ranking, kind.nbest, sampling, compact=dynamic_shapes())
+        return search.Search(kind.slots, choose, tuple(guides), ranking, kind.nbest, sampling, compact)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000

@@ -346,10 +346,12 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     # A slot that no hypothesis fills cannot end: it waits for one.
     ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
     finished = ops.logical_or(ended, take_slots(beam.finished, parents))
-    # Live hypotheses first, each kind in its order, so that the next step finds them in front.
-    _, order = ops.top_k(-ops.cast(finished, "int32") * slots - place, slots)
-    order = ops.cast(order, "int32")
-    parents, pieces, continued, paid = (take_slots(values, order) for values in (parents, pieces, continued, paid))
+    if slots > 1:  # live hypotheses first, each kind in its order, so that the next step finds them in front
+        _, order = ops.top_k(-ops.cast(finished, "int32") * slots - place, slots)
+        changed = (parents, pieces, continued, paid, log_probabilities, finished)
+        parents, pieces, continued, paid, log_probabilities, finished = (
+            take_slots(values, ops.cast(order, "int32")) for values in changed
+        )
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
     rows = ops.reshape(take_slots(continuations.row_of_slot, parents), (-1,))
@@ -359,8 +361,8 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
         tokens=ops.where(written, pieces[:, :, None], take_slots(beam.tokens, parents)),
         piece_log_probabilities=ops.where(written, paid[:, :, None], take_slots(beam.piece_log_probabilities, parents)),
         records=ops.where(written[..., None], record[:, :, None, :], take_slots(beam.records, parents)),
-        log_probabilities=take_slots(log_probabilities, order),
-        finished=take_slots(finished, order),
+        log_probabilities=log_probabilities,
+        finished=finished,
         lengths=take_slots(beam.lengths, parents) + ops.cast(continued, "int32"),
         progress=_advance(beam, parents, pieces, how.guides),
         state=tree.map_structure(lambda values: take(values, rows), state),
@@ -378,7 +380,8 @@ def _continuations(
         asked = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
         state = tree.map_structure(lambda values: take(values, asked), beam.state)
-        read = tree.map_structure(lambda values: take(values, asked // how.slots), fixed)
+        sentences = asked // how.slots if how.slots > 1 else asked
+        read = tree.map_structure(lambda values: take(values, sentences), fixed)
         said, state, record = step(take(_last_pieces(beam), asked), state, *read)
     else:
         row_of_slot = asked
@@ -410,9 +413,11 @@ def _can_improve(beam: Beam, limits: Tensor, how: Search) -> Tensor:
 
     A log-probability only falls, and the ranking says what a live hypothesis can reach at best.
     """
+    alive = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
+    alive = alive & (beam.time < limits)[:, None]
+    if how.wanted == how.slots:  # as long as one lives, there is a place for it
+        return ops.any(alive, axis=1)
     scores = how.ranking.scores(beam.log_probabilities, beam.lengths, beam.records)
     finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), how.wanted)
     bounds = how.ranking.bounds(beam.log_probabilities, limits[:, None])
-    alive = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
-    alive = alive & (beam.time < limits)[:, None]
     return ops.any(alive & (bounds > finished[:, -1:]), axis=1)
