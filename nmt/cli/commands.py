@@ -182,6 +182,7 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
 
 def evaluate(arguments: Namespace) -> None:
     """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
+    from nmt.evaluation import bleu
     from nmt.links import require_in_range
 
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
@@ -193,7 +194,7 @@ def evaluate(arguments: Namespace) -> None:
     for number, links in enumerate(gold or (), start=1):
         words = sources[number - 1].split(), references[number - 1].split()
         require_in_range(links, *words, f"{arguments.gold}, sentence {number}")
-    _check_tokenizer(arguments.tokenize)
+    bleu(["a"], ["a"], arguments.tokenize)  # an unknown tokenizer is told before the translation, not after it
     with ExitStack() as files:
         output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
         report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
@@ -215,13 +216,6 @@ def evaluate(arguments: Namespace) -> None:
         say(f"{blank} of the references have no words: whatever the model says there counts as wrong")
     places = f", written to {' and '.join(written)}" if written else ""
     say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
-
-
-def _check_tokenizer(name: str) -> None:
-    """An unknown tokenizer is told before the translation, not after it."""
-    from nmt.evaluation import bleu
-
-    bleu(["a"], ["a"], name)
 
 
 def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import keras
 AVERAGED_EVERY = 8
 """Updates between two steps of the moving average: a step goes over all weights, and neighbours hardly differ."""
 
-YOUTH = 19
-"""How young the average is: of a run of n updates, what is in it is n / (YOUTH + 1) updates old."""
+SHARE_OF_RUN = 1 / 20
+"""How old the moving average is: what is in it was made, on average, this share of the run ago."""
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -61,7 +61,7 @@ class Adam(keras.optimizers.Adam):
         batches = self.gradient_accumulation_steps or 1  # an update
         updates, rest = self._iterations // batches, (self._iterations + 1) % batches
         taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
-        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + YOUTH))
+        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 1 / SHARE_OF_RUN - 1))
 
         due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
 
