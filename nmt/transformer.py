@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import KeysValues, MultiHeadAttention, Tensor, causal_mask, context_vectors, sinusoids
+from nmt.attention import KeysValues, MultiHeadAttention, Tensor, by_rows, causal_mask, context_vectors, sinusoids
 from nmt.config import TransformerConfig
 from nmt.encoder import Encoded
 from nmt.noise import Dropout
@@ -110,7 +110,7 @@ class Sublayers(keras.layers.Layer):
 
     def feed_forward(self, values: Tensor, training: bool) -> Tensor:
         """Each position's own network, two layers with a rectifier between (eq. 2)."""
-        change = self.output_layer(self.hidden(self.normalized(values, "feed_forward")))
+        change = by_rows(lambda rows: self.output_layer(self.hidden(rows)), self.normalized(values, "feed_forward"))
         return self.added(values, change, training)
 
 
@@ -137,17 +137,26 @@ class DecoderLayer(Sublayers):
         """Keys and values of the encoded source."""
         return self.attentions["attention"].memorize(memory)
 
-    def remember(self, values: Tensor) -> KeysValues:
-        """Keys and values of target steps, [batch, steps, width]."""
-        return self.attentions["self_attention"].memorize(self.normalized(values, "self_attention"))
+    def remember(self, values: Tensor) -> tuple[Tensor, KeysValues]:
+        """What self-attention reads of target steps, [batch, steps, width], and their keys and values."""
+        read = self.normalized(values, "self_attention")
+        return read, self.attentions["self_attention"].memorize(read)
 
     def call(
-        self, values: Tensor, past: KeysValues, past_mask: Tensor, source: KeysValues, mask: Tensor, training: bool
+        self,
+        values: Tensor,
+        read: Tensor,
+        past: KeysValues,
+        past_mask: Tensor,
+        source: KeysValues,
+        mask: Tensor,
+        training: bool,
     ) -> tuple[Tensor, Tensor]:
         """
         Args:
             values: steps, [batch, steps, width].
-            past: `remember` of all steps that may be seen.
+            read: of `remember` of these steps.
+            past: of `remember` of all steps that may be seen.
             past_mask: boolean, which step sees which, broadcastable to [batch, heads, steps, all steps].
             source: `memorize` of the source.
             mask: boolean [batch, positions].
@@ -155,7 +164,6 @@ class DecoderLayer(Sublayers):
         Returns:
             As the values, and attention to the source, float32 [batch, heads, steps, positions].
         """
-        read = self.normalized(values, "self_attention")
         change, _ = self.attentions["self_attention"](read, past, past_mask)
         values = self.added(values, change, training)
         read = self.normalized(values, "attention")
@@ -280,9 +288,9 @@ class TransformerDecoder(Stack):
         seen = (places <= state.time[:, None])[:, None, None, :]
         values, past, weights = self.positions(embedded, state.time)[:, None], [], []
         for layer, before, memory in zip(self.layers, state.layers, source.layers, strict=True):
-            new = layer.remember(values)
+            read, new = layer.remember(values)
             past.append(KeysValues(*(ops.where(now, value, old) for value, old in zip(new, before, strict=True))))
-            values, paid = layer(values, past[-1], seen, memory, source.mask, training=False)
+            values, paid = layer(values, read, past[-1], seen, memory, source.mask, training=False)
             weights.append(paid)
         attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)
         return TransformerState(self.norm(values)[:, 0], attention, state.time + 1, tuple(past))
@@ -307,7 +315,8 @@ class TransformerDecoder(Stack):
         source = self.source(memory, final, mask)
         steps = ops.shape(embedded)[1]
         values, weights = self.positions(embedded, ops.arange(steps, dtype="int32")), []
-        for layer, read in zip(self.layers, source.layers, strict=True):
-            values, paid = layer(values, layer.remember(values), causal_mask(steps), read, mask, training=training)
+        for layer, heard in zip(self.layers, source.layers, strict=True):
+            seen = (*layer.remember(values), causal_mask(steps))
+            values, paid = layer(values, *seen, heard, mask, training=training)
             weights.append(paid)
         return self.norm(values), ops.mean(weights[self.aligned], axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from keras import ops
@@ -33,13 +34,21 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
     return ops.where(mask, weights, 0.0)
 
 
-def flat_product(values: Tensor, kernel: Tensor) -> Tensor:
-    """values [..., width] @ kernel [width, units] -> [..., units], as one product of matrices.
+def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
+    """What a function of matrices, [rows, width] -> [rows, units], makes of values [..., width]: [..., units].
 
-    Left to TensorFlow, that is a dozen operations about shapes, at each step of a recurrence.
+    A product of values with more axes is, left to TensorFlow, a dozen operations about shapes, at each step of a
+    recurrence.
     """
-    shape = (*ops.shape(values)[:-1], kernel.shape[-1])
-    return ops.reshape(ops.matmul(ops.reshape(values, (-1, values.shape[-1])), kernel), shape)
+    rows = function(ops.reshape(values, (-1, values.shape[-1])))
+    leading = values.shape[1:-1]
+    axes = (-1, *leading) if None not in leading else ops.shape(values)[:-1]
+    return ops.reshape(rows, (*axes, rows.shape[-1]))
+
+
+def flat_product(values: Tensor, kernel: Tensor) -> Tensor:
+    """values [..., width] @ kernel [width, units] -> [..., units], as one product of matrices."""
+    return by_rows(lambda rows: ops.matmul(rows, kernel), values)
 
 
 def inner_products(queries: Tensor, keys: Tensor) -> Tensor:

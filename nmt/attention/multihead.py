@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from nmt.attention.core import Tensor, context_vectors, inner_products, masked_softmax
+from nmt.attention.core import Tensor, context_vectors, flat_product, inner_products, masked_softmax
 
 
 class KeysValues(NamedTuple):
@@ -51,12 +51,22 @@ class MultiHeadAttention(keras.layers.Layer):
     def affine(self, values: Tensor, name: str) -> Tensor:
         """values @ kernel + bias of that name, in the compute type."""
         kernel, bias = (ops.cast(getattr(self, f"{name}_{part}"), self.compute_dtype) for part in ("kernel", "bias"))
-        return ops.matmul(ops.cast(values, self.compute_dtype), kernel) + bias
+        return flat_product(ops.cast(values, self.compute_dtype), kernel) + bias
 
     def split(self, values: Tensor) -> Tensor:
         """[batch, positions, width] -> [batch, heads, positions, width / heads]."""
-        shape = (-1, ops.shape(values)[1], self.heads, values.shape[-1] // self.heads)
+        size = values.shape[-1] // self.heads
+        if values.shape[1] == 1:  # a step of search: nothing changes its place
+            return ops.reshape(values, (-1, self.heads, 1, size))
+        shape = (-1, ops.shape(values)[1], self.heads, size)
         return ops.transpose(ops.reshape(values, shape), (0, 2, 1, 3))
+
+    def join(self, heads: Tensor) -> Tensor:
+        """[batch, heads, positions, width / heads] -> [batch, positions, width]."""
+        width = heads.shape[-1] * self.heads
+        if heads.shape[2] == 1:
+            return ops.reshape(heads, (-1, 1, width))
+        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, ops.shape(heads)[2], width))
 
     def memorize(self, memory: Tensor) -> KeysValues:
         """Keys and values of a memory, [batch, positions, width]; computed once for all queries."""
@@ -75,9 +85,7 @@ class MultiHeadAttention(keras.layers.Layer):
         queries = self.split(self.affine(query, "query"))
         energies = ops.cast(inner_products(queries, memory.keys), "float32") / float(queries.shape[-1]) ** 0.5
         weights = masked_softmax(energies, mask)
-        contexts = ops.transpose(context_vectors(weights, memory.values), (0, 2, 1, 3))
-        joined = ops.reshape(contexts, (-1, ops.shape(query)[1], query.shape[-1]))
-        return self.affine(joined, "output"), weights
+        return self.affine(self.join(context_vectors(weights, memory.values)), "output"), weights
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "heads": self.heads}
