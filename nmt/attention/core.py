@@ -35,19 +35,18 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
 
 
 def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """What a function of matrices, [rows, width] -> [rows, units], makes of values [..., width]: [..., units].
+    """What a function of matrices, [rows, width] -> [rows, units], makes of values [batch, ..., width]: [batch, ...,
+    units].
 
     A product of values with more axes is, left to TensorFlow, a dozen operations about shapes, at each step of a
     recurrence.
     """
     rows = function(ops.reshape(values, (-1, values.shape[-1])))
-    leading = values.shape[1:-1]
-    axes = (-1, *leading) if None not in leading else ops.shape(values)[:-1]
-    return ops.reshape(rows, (*axes, rows.shape[-1]))
+    return ops.reshape(rows, (-1, *ops.shape(values)[1:-1], rows.shape[-1]))
 
 
 def flat_product(values: Tensor, kernel: Tensor) -> Tensor:
-    """values [..., width] @ kernel [width, units] -> [..., units], as one product of matrices."""
+    """values [batch, ..., width] @ kernel [width, units] -> [batch, ..., units], as one product of matrices."""
     return by_rows(lambda rows: ops.matmul(rows, kernel), values)
 
 
