@@ -1,4 +1,4 @@
-"""Rows by their numbers, places in rows, loops in turn: where a backend's own way pays."""
+"""Rows by their numbers, places in rows, steps of a loop, loops in turn: where a backend's own way pays."""
 
 from __future__ import annotations
 
@@ -60,6 +60,26 @@ def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
             places = tf.stack([tf.range(tf.shape(numbers)[0]), numbers], axis=1)
             return tf.tensor_scatter_nd_update(values, places, new)
     return ops.where(ops.arange(values.shape[1], dtype="int32") == numbers[:, None], new[:, None], values)
+
+
+def room(longest: Tensor) -> Tensor:
+    """For how many steps a tensor has places before the first, if `put_behind` is to write `longest` of them."""
+    return 0 * longest if keras.backend.backend() == "tensorflow" else longest  # 0, but not known to be
+
+
+def put_behind(past: Tensor, new: Tensor, time: Tensor) -> Tensor:
+    """Writes one more step. On TensorFlow the tensor grows by it, for it need not be as long as the longest of all
+    sentences may become, nor be written anew as long; a compiler that fixes shapes finds the room made at the start.
+
+    Args:
+        past: steps so far, [batch, heads, steps, width].
+        new: the next one, [batch, heads, 1, width].
+        time: its number from 0, int32 [batch].
+    """
+    if keras.backend.backend() == "tensorflow":
+        return ops.concatenate([past, new], axis=2)
+    places = ops.arange(ops.shape(past)[2], dtype="int32")
+    return ops.where((places == time[:, None])[:, None, :, None], new, past)
 
 
 def loop_in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:

@@ -16,6 +16,7 @@ from nmt.attention import KeysValues, MultiHeadAttention, Tensor, by_rows, causa
 from nmt.config import TransformerConfig
 from nmt.encoder import Encoded
 from nmt.noise import Dropout
+from nmt.operations import put_behind, room
 
 
 class TransformerSource(NamedTuple):
@@ -37,7 +38,8 @@ class TransformerState(NamedTuple):
     time: Tensor
     """Steps made, int32 [batch]."""
     layers: tuple[KeysValues, ...]
-    """Keys and values of the steps so far, for each layer, each [batch, heads, longest, width / heads]."""
+    """Keys and values of the steps so far, for each layer, each [batch, heads, steps, width / heads]; see
+    `operations.put_behind` for how many steps there is room for."""
 
 
 class Positions(keras.layers.Layer):
@@ -259,9 +261,9 @@ class TransformerDecoder(Stack):
         return TransformerSource(tuple(layer.memorize(memory) for layer in self.layers), mask)
 
     def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:
-        """No steps yet, and room for `longest`."""
+        """No steps yet; there will be `longest` at most."""
         batch, width = ops.shape(final)[0], final.shape[-1]
-        shape = (batch, self.config.heads, longest, width // self.config.heads)
+        shape = (batch, self.config.heads, room(longest), width // self.config.heads)
         layers = tuple(
             KeysValues(ops.zeros(shape, self.compute_dtype), ops.zeros(shape, self.compute_dtype)) for _ in self.layers
         )
@@ -282,14 +284,11 @@ class TransformerDecoder(Stack):
             embedded: embedding of the previous piece, [batch, width].
             source: encoded source sentence.
         """
-        longest = ops.shape(state.layers[0].keys)[2]
-        places = ops.arange(longest, dtype="int32")
-        now = (places == state.time[:, None])[:, None, :, None]  # [batch, 1, longest, 1]
-        seen = (places <= state.time[:, None])[:, None, None, :]
         values, past, weights = self.positions(embedded, state.time)[:, None], [], []
         for layer, before, memory in zip(self.layers, state.layers, source.layers, strict=True):
             read, new = layer.remember(values)
-            past.append(KeysValues(*(ops.where(now, value, old) for value, old in zip(new, before, strict=True))))
+            past.append(KeysValues(*(put_behind(old, one, state.time) for old, one in zip(before, new, strict=True))))
+            seen = _until(state.time, ops.shape(past[-1].keys)[2])
             values, paid = layer(values, read, past[-1], seen, memory, source.mask, training=False)
             weights.append(paid)
         attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)
@@ -320,3 +319,8 @@ class TransformerDecoder(Stack):
             values, paid = layer(values, *seen, heard, mask, training=training)
             weights.append(paid)
         return self.norm(values), ops.mean(weights[self.aligned], axis=1)
+
+
+def _until(time: Tensor, steps: Tensor) -> Tensor:
+    """Which of so many steps are not behind this one, int32 [batch]: bool [batch, 1, 1, steps]."""
+    return (ops.arange(steps, dtype="int32") <= time[:, None])[:, None, None, :]

@@ -96,7 +96,9 @@ class Beam(NamedTuple):
     progress: State
     """What the constraints remember of each hypothesis, leading axes [batch, slots]; () without constraints."""
     state: State
-    """The step function's state, rows [batch * slots]."""
+    """What the step function gave last, a row a hypothesis that it was asked about."""
+    rows: Tensor
+    """Which of these rows each hypothesis goes on from, int32 [batch * slots]."""
 
 
 class Found(NamedTuple):
@@ -322,6 +324,7 @@ def _start(state: State, batch: Tensor, longest: Tensor, width: Tensor, how: Sea
         lengths=ops.zeros((batch, how.slots), "int32"),
         progress=tuple(guide.begin(batch, how.slots) for guide in how.guides),
         state=repeat_rows(state, how.slots),
+        rows=ops.arange(batch * how.slots, dtype="int32"),
     )
 
 
@@ -365,27 +368,32 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
         finished=finished,
         lengths=take_slots(beam.lengths, parents) + ops.cast(continued, "int32"),
         progress=_advance(beam, parents, pieces, how.guides),
-        state=tree.map_structure(lambda values: take(values, rows), state),
+        state=state,
+        rows=rows,
     )
 
 
 def _continuations(
     beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, how: Search
 ) -> tuple[Continuations, State, Tensor]:
-    """What the step function says of live hypotheses, those that guides let through; state and record of its rows."""
+    """What the step function says of live hypotheses, those that guides let through; state and record of its rows.
+
+    The state is put into the order of the hypotheses only here: of a Transformer it is the keys and values of all
+    steps, and to move them takes as long as the step."""
     asked = ops.arange(ops.shape(beam.tokens)[0] * how.slots, dtype="int32")  # slots
     if how.compact:
         live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
         live = ops.reshape(live, (-1,))
         asked = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = tree.map_structure(lambda values: take(values, asked), beam.state)
+        state = _take_rows(beam.state, take(beam.rows, asked))
         sentences = asked // how.slots if how.slots > 1 else asked
-        read = tree.map_structure(lambda values: take(values, sentences), fixed)
+        read = _take_rows(fixed, sentences)
         said, state, record = step(take(_last_pieces(beam), asked), state, *read)
     else:
         row_of_slot = asked
-        said, state, record = step(_last_pieces(beam), beam.state, *repeat_rows(fixed, how.slots))
+        state = _take_rows(beam.state, beam.rows) if how.slots > 1 else beam.state
+        said, state, record = step(_last_pieces(beam), state, *repeat_rows(fixed, how.slots))
     if how.guides:
         banned = ops.zeros((*ops.shape(beam.finished), said.vocabulary), "bool")
         for guide in how.guides:
@@ -394,6 +402,10 @@ def _continuations(
         banned = take(banned, said.among.pieces, axis=1) if said.among else banned
         said = said._replace(logits=ops.where(banned, IMPOSSIBLE, said.logits))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
+
+
+def _take_rows(structure: State, rows: Tensor) -> State:
+    return tree.map_structure(lambda values: take(values, rows), structure)
 
 
 def _last_pieces(beam: Beam) -> Tensor:
