@@ -16,7 +16,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
 
-from nmt import AttentionConfig, ModelConfig, RunConfig, VocabularyConfig  # noqa: E402
+from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig  # noqa: E402
 from nmt.config import from_dict  # noqa: E402
 from nmt.run import Run, save_arrays  # noqa: E402
 from nmt.tokenizer import Tokenizer  # noqa: E402
@@ -32,6 +32,16 @@ def test_operations_by_hand() -> None:
     config = ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3))
     step = 12 + 6 + 35 + 120 + 20 + 14
     assert cases.flops_per_batch(config, 7, 1, 5, 6) == 6 * (5 * (64 + 12) + 6 * step + 16)
+
+
+def test_products_of_a_transformer_counted_by_hand():
+    """One layer each, width 2, network 3, vocabulary 7, 5 positions, 6 steps: an attention of q queries over k keys has 4
+    multiplications for each query and each output, key and value, and 2 for each energy and each share of a context."""
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, heads=1, feed_forward=3)
+    config = ModelConfig(architecture="transformer", embedding=2, transformer=sizes)
+    encoder = 5 * 4 * 4 + 5 * 5 * 2 * 2 + 5 * (6 + 6)
+    decoder = 6 * 4 * 4 + 6 * 6 * 2 * 2 + (6 * 2 + 5 * 2) * 4 + 6 * 5 * 2 * 2 + 6 * (6 + 6)
+    assert cases.flops_per_batch(config, 7, 3, 5, 6) == 6 * 3 * (encoder + decoder + 6 * 2 * 7)
 
 
 def test_logs_of_the_peers_are_read() -> None:

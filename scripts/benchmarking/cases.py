@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nmt import AttentionConfig, DropoutConfig, ModelConfig
+from nmt import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
@@ -20,8 +20,14 @@ SIZES = {
     "marian": ModelConfig(
         units=512, memory=1024, attention=AttentionConfig(units=512), tie="none", piece_in_query=False, dropout=DROPOUT
     ),
+    "transformer": ModelConfig(
+        architecture="transformer",
+        embedding=128,
+        transformer=TransformerConfig(encoder_layers=4, decoder_layers=4, heads=4, feed_forward=256),
+        dropout=DropoutConfig(embedding=0.2, residual=0.3, readout=0.1),
+    ),
 }
-"""Named sizes of our model; those of the peers have their layers' widths."""
+"""Named sizes of our model; those of the peers have their layers' widths, `transformer` is recipe 30k-transformer's."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
         vocabulary: pieces of the output layer.
         rows, positions, steps: sentences of the batch, its source and target lengths, padding included.
     """
+    if config.architecture == "transformer":
+        return 3 * 2 * rows * _transformer_products(config, vocabulary, positions, steps)
     embedding, units, attention = config.embedding, config.units, config.attention.units
     memory, readout = config.memory_width, config.readout_width
     direction = memory // 2
@@ -67,3 +75,16 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     gates = 3 * units * (embedding + memory + units)
     target = query + read + gates + (units + memory + embedding) * readout + readout * vocabulary  # a step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
+
+
+def _transformer_products(config: ModelConfig, vocabulary: int, positions: int, steps: int) -> float:
+    """Multiplications of a Transformer's way forward for one sentence."""
+    width, sizes = config.embedding, config.transformer
+    square, network = width * width, 2 * width * sizes.feed_forward
+
+    def attention(queries: int, keys: int) -> int:  # query and output, key and value; energies and contexts
+        return 2 * queries * square + 2 * keys * square + 2 * queries * keys * width
+
+    encoder = attention(positions, positions) + positions * network
+    decoder = attention(steps, steps) + attention(steps, positions) + steps * network
+    return sizes.encoder_layers * encoder + sizes.decoder_layers * decoder + steps * width * vocabulary
