@@ -35,8 +35,8 @@ def test_operations_by_hand() -> None:
 
 
 def test_products_of_a_transformer_counted_by_hand():
-    """One layer each, width 2, network 3, vocabulary 7, 5 positions, 6 steps: an attention of q queries over k keys has 4
-    multiplications for each query and each output, key and value, and 2 for each energy and each share of a context."""
+    """One layer each, width 2, network 3, vocabulary 7, 5 positions, 6 steps. An attention has 4 multiplications for
+    each query and output, 4 for each key and value, and 2 for each energy and each share of a context."""
     sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, heads=1, feed_forward=3)
     config = ModelConfig(architecture="transformer", embedding=2, transformer=sizes)
     encoder = 5 * 4 * 4 + 5 * 5 * 2 * 2 + 5 * (6 + 6)
