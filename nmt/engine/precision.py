@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import keras
@@ -43,21 +44,29 @@ def _cpu_multiplies_bfloat16() -> bool:
         return False
     if "avx512_bf16" not in flags and "amx_bf16" not in flags:
         return False
-    return _product_seconds("bfloat16") < 0.8 * _product_seconds("float32")
+    half, full = _product_seconds("bfloat16", "float32")
+    return half < 0.8 * full
 
 
-def _product_seconds(dtype: str) -> float:
-    """Seconds of a matrix product of the size of a training step's large ones, the best of several."""
+def _product_seconds(*dtypes: str) -> list[float]:
+    """Seconds of processor time that a matrix product of a training step takes in each of these types, the best of
+    several, which take turns: other work on the machine must not decide."""
+    products = [_product(dtype) for dtype in dtypes]
+    seconds = np.empty((10, len(products)))
+    for each in seconds:
+        for place, product in enumerate(products):
+            started = time.process_time()
+            product()
+            each[place] = time.process_time() - started
+    return seconds.min(axis=0).tolist()
+
+
+def _product(dtype: str) -> Callable[[], float]:
     random = np.random.default_rng(0)
-    shapes = (512, 1024), (1024, 1024)
+    shapes = (256, 1024), (1024, 1024)
     left, right = (keras.ops.convert_to_tensor(random.random(shape, np.float32) - 0.5, dtype) for shape in shapes)
     # A number that needs the whole product; fetching it waits for backends that compute behind our back.
     greatest = compile_function(
         lambda left, right: keras.ops.max(keras.ops.cast(keras.ops.matmul(left, right), "float32"))
     )
-    seconds = []
-    for _ in range(5):
-        started = time.perf_counter()
-        float(greatest(left, right))
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
+    return lambda: float(greatest(left, right))
