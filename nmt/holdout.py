@@ -17,6 +17,8 @@ from nmt.corpus import CorpusError, Pair
 SHORT = 5
 """Words from which on one may differ between sentences that are near; of fewer it is too much."""
 
+FEWER = "keep fewer aside (--pairs; of a configuration corpus.held_out, or give corpus.validation)"
+
 _WORD = re.compile(r"\w(?:\S*\w)?")
 """What stands between spaces, without the punctuation around it."""
 
@@ -49,8 +51,8 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
             chosen[rank] = pair
     if not left_over:
         raise CorpusError(
-            f"{count} pairs cannot be kept aside: there are only {len(chosen)} different sources; keep fewer aside "
-            "(corpus.held_out of a configuration), or give corpus.validation"
+            f"{count} pairs cannot be kept aside and others left: there are only {len(chosen)} different sources; "
+            f"{FEWER}"
         )
     return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 
@@ -81,10 +83,7 @@ class WithoutHeldOut:
             else:
                 removed += 1
         if not kept:
-            raise CorpusError(
-                f"all {removed} training pairs have a side that is nearly one kept aside; keep fewer aside "
-                "(corpus.held_out of a configuration), or give corpus.validation"
-            )
+            raise CorpusError(f"all {removed} training pairs have a side that is nearly one kept aside; {FEWER}")
         self.kept, self.removed = kept, removed
 
 

@@ -85,9 +85,9 @@ class Progress(Ticker):
 
     def _line(self) -> str:
         if self.total is None:
-            return f"{self.count} lines, {self.speed}"
+            return f"{self._ready} lines, {self.speed}"
         left = self.seconds / self._ready * (self.total - self._ready)
-        return f"{self.count} of {self.total} lines, {self.speed}, {duration(left)} left"
+        return f"{self._ready} of {self.total} lines, {self.speed}, {duration(left)} left"
 
     @property
     def _ready(self) -> int:

@@ -52,6 +52,8 @@ class Place:
     step: int = 0
     best: float | None = None
     """Best value of the metric so far."""
+    best_loss: float | None = None
+    """The validation's loss that found it."""
     stale: int = 0
     """Validations since."""
     halvings: int = 0
@@ -293,11 +295,9 @@ class Trainer:
         self._require_finite(f"step {place.step}: the weights are numbers no more", *arrays.values())
         engine.assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
         measured = validate(self.translator, self.prepared)
-        better = place.best is None or (
-            measured["bleu"] > place.best if self.config.metric == "bleu" else measured["loss"] < place.best
-        )
+        better = self._better(measured)
         if better:
-            place.best, place.stale = measured[self.config.metric], 0
+            place.best, place.best_loss, place.stale = measured[self.config.metric], measured["loss"], 0
             save_arrays(self.prepared.run.best, arrays)
         else:
             place.stale += 1
@@ -307,6 +307,15 @@ class Trainer:
         place.losses, place.guided, place.batches = 0.0, 0.0, 0
         self._save()
         self._validating = time.perf_counter() - started
+
+    def _better(self, measured: dict[str, float]) -> bool:
+        """Whether these weights are the best so far. Where BLEU is the same to the hundredth, as before a model has
+        learned anything that BLEU sees, the loss decides."""
+        best, best_loss = self.place.best, self.place.best_loss
+        if best is None or self.config.metric == "loss":
+            return best is None or measured["loss"] < best
+        gained = round(measured["bleu"], 2) - round(best, 2)
+        return gained > 0 or (gained == 0 and best_loss is not None and measured["loss"] < best_loss)
 
     def _record(self, measured: dict[str, float], better: bool) -> None:
         """One validation into history.csv, TensorBoard and onto the terminal."""

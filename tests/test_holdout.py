@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -150,7 +152,10 @@ class TestCommand:
             (("--pairs", "2"), "no sentence pairs are given"),
             (("--pairs", "2", "--source", "s"), "source and target go together"),
             (("--pairs", "0", "--tsv", "t"), "0: expected 1 or more"),
-            (("--pairs", "3", "--tsv", "t"), "3 pairs cannot be kept aside: there are only 3 different sources"),
+            (
+                ("--pairs", "3", "--tsv", "t"),
+                "3 pairs cannot be kept aside and others left: .* only 3 different sources; keep fewer aside .--pairs",
+            ),
             (("--pairs", "2", "--tsv", "test.en"), "test.en: is named twice"),
             (("--pairs", "2", "--tsv", "t", "--target-column", "3"), "t, line 1: 2 columns, expected at least 3"),
             (("--pairs", "2", "--tsv", "-"), "standard input .-. can be read only once"),
@@ -166,3 +171,26 @@ class TestCommand:
         (line,) = capsys.readouterr().err.splitlines()
         assert re.search(message, line)
         assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+    def test_a_directory_that_cannot_be_written_into_is_named_as_it_was_given(self, capsys, tmp_path, monkeypatch):
+        (tmp_path / "t").write_text("a\tb\nc\td\n")
+        monkeypatch.setattr(Path, "open", _refused)
+        assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 2
+        assert f"error: {tmp_path}/test.en: Permission denied: choose" in capsys.readouterr().err
+
+    def test_a_termination_signal_leaves_nothing_half_written(self, tmp_path):
+        (tmp_path / "t").write_text("".join(f"{i}\t{i}\n" for i in range(300_000)))
+        flags = [f"--{part}-{side}={part}" for part in ("output", "rest") for side in ("source", "target")]
+        flags = [f"{flag}.{number}" for number, flag in enumerate(flags)]
+        command = [sys.executable, "-m", "nmt", "hold-out", "--tsv", "t", "--pairs", "9", *flags]
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not list(tmp_path.glob(".*.part")):
+            time.sleep(0.01)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (130, "nmt: interrupted\n")
+        assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise PermissionError(13, "Permission denied")

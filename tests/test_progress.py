@@ -64,9 +64,9 @@ def test_the_first_line_of_a_window_stands_for_all_of_it():
     for _ in progress.over(windows()):
         pass
     assert stream.getvalue().splitlines() == [
-        "nmt: 1 of 30 lines, 0.5 lines/s, 0:40 left",
-        "nmt: 11 of 30 lines, 0.5 lines/s, 0:20 left",
-        "nmt: 21 of 30 lines, 0.5 lines/s, 0:00 left",
+        "nmt: 10 of 30 lines, 0.5 lines/s, 0:40 left",
+        "nmt: 20 of 30 lines, 0.5 lines/s, 0:20 left",
+        "nmt: 30 of 30 lines, 0.5 lines/s, 0:00 left",
     ]
 
 

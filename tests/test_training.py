@@ -178,6 +178,17 @@ def test_metric_decides_which_weights_are_the_best(metric, best, corpus, tmp_pat
     assert result.best == {"bleu": 30.0, "loss": 1.0}[metric]
 
 
+def test_the_loss_decides_where_bleu_is_the_same(corpus, tmp_path, counting, monkeypatch, steps):
+    """BLEU 0 to the hundredth until something is learned: of the first three the second, by its loss."""
+    measure(monkeypatch, bleu=[0.001, 0.0, 0.004], loss=[5.0, 3.0, 4.0])
+    result = train(config(corpus, tmp_path))
+    assert weights_of(result.directory / "best.npz") == 2 * steps
+    measure(monkeypatch, bleu=[0.02, 0.02], loss=[9.0, 9.0])
+    result = train(config(corpus, tmp_path, passes=5))
+    assert weights_of(result.directory / "best.npz") == 4 * steps
+    assert (place(result)["best"], place(result)["stale"]) == (0.02, 1)
+
+
 def test_patience(corpus, tmp_path, counting, steps, monkeypatch, capsys):
     measure(monkeypatch, [10, 30, 20, 30, 40, 1, 1, 1, 1, 1])
     impatient = config(corpus, tmp_path, passes=10, patience=2)

@@ -130,7 +130,7 @@ def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, met
     printed = capsys.readouterr()
     head, own, *rows = printed.out.splitlines()
     assert head.split() == ["normalization", "length-penalty", {"bleu": "BLEU", "chrf": "chrF2"}[metric], "length"]
-    assert own.split() == ["wu", "0", "0.00", "0.250"]
+    assert own.split() == ["wu", "0", "0.00", "0.250", "as", "it", "is"]
     assert ["power", "0.6", "100.00", "1.000"] in [row.split() for row in rows]
     # ((5 + 5) / (5 + 2)) ** x is 3 / 2 for x = 1.137
     assert "the best is --normalization wu --length-penalty 1.2: " in printed.err

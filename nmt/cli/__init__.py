@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -23,9 +25,12 @@ BROKEN_PIPE = 128 + 13
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (default: the process's own) and returns its exit code.
 
-    0: done; 2: an error that the user can mend, one line on standard error; 130: interrupted; 141: nobody reads the
-    output any more. Whatever else goes wrong is a bug and keeps its traceback.
+    0: done; 2: an error that the user can mend, one line on standard error; 130: interrupted, by Ctrl-C or a
+    termination signal; 141: nobody reads the output any more. Whatever else goes wrong is a bug and keeps its
+    traceback.
     """
+    if threading.current_thread() is threading.main_thread():  # what was half-written goes, as after Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on how we compile
     warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # no path and no line of our code

@@ -98,7 +98,11 @@ def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
     _require_directory(place.parent)
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        file = temporary.open("w", encoding="utf-8")
+    except OSError as error:
+        raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
+    try:
+        with file:
             yield file
         temporary.replace(place)
     finally:
@@ -165,11 +169,13 @@ class Growing:
         try:
             with ExitStack() as files:
                 yield [files.enter_context(_opened_behind(part, self.done)) for part in self._parts]
-        except BaseException:
+        except BaseException as error:
             if left := self._whole_blocks():
                 print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
             else:
                 self._clear()
+                if isinstance(error, KeyboardInterrupt):
+                    print(f"nmt: nothing is kept: lines are kept {self._block} at a time", file=sys.stderr)
             raise
         for part, place in zip(self._parts, self._places, strict=True):
             part.replace(place)

@@ -61,11 +61,13 @@ def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig)
 
 
 def _print(found: Sequence[Trial]) -> None:
-    """A line for each penalty; words of a translation for one of the reference are the last number."""
+    """A line for each penalty, the search's own first; the last number is words of the translations for each of the
+    references."""
     print(f"{'normalization':<14}{'length-penalty':>14}{found[0].score.name:>8}{'length':>8}")
     for trial in found:
         kind, exponent = trial.penalty
-        print(f"{kind:<14}{exponent:>14g}{trial.score.value:>8.2f}{trial.words:>8.3f}")
+        own = "  as it is" * (trial is found[0])
+        print(f"{kind:<14}{exponent:>14g}{trial.score.value:>8.2f}{trial.words:>8.3f}{own}")
 
 
 def _say(chosen: Trial, own: Trial) -> None:

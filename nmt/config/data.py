@@ -13,7 +13,7 @@ class PairsConfig:
     """One set of sentence pairs: two line-parallel files, one TSV file, or a TensorFlow dataset. Empty: no pairs."""
 
     source: str = ""
-    """File of source sentences, one a line (.gz is read too; - is standard input)."""
+    """File of source sentences, one a line (.gz is read too)."""
     target: str = ""
     """File of target sentences, line by line those of the source."""
     tsv: str = ""

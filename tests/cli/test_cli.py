@@ -142,7 +142,7 @@ def test_bug_keeps_its_traceback(model, write):
 def test_interrupt(model, write, capsys, tmp_path):
     output = tmp_path / "out"
     assert main(["translate", "--model", model, "--input", write("in", "interrupt"), "--output", str(output)]) == 130
-    assert capsys.readouterr().err == "nmt: interrupted\n"
+    assert capsys.readouterr().err.splitlines()[-1] == "nmt: interrupted"
     assert not output.exists()
 
 

@@ -110,6 +110,13 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
 
 
+def test_an_interruption_within_the_first_window_keeps_nothing(model, write, tmp_path, capsys, windows_of_four):
+    files = ["--input", write("in", "one", "interrupt"), "--output", str(tmp_path / "out")]
+    assert main(["translate", "--model", model, *files]) == 130
+    assert "nmt: nothing is kept: lines are kept 4 at a time" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "run"]
+
+
 def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
     """What a killed process left behind its last whole window is cut off."""
     source, output = write("in", *LONG), tmp_path / "out"
