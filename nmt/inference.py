@@ -122,6 +122,8 @@ class Inference:
         """What searches with `config.short_list` choose from."""
         size = models[0].target_size
         self.joins = np.zeros(size, bool) if joins is None else np.asarray(joins, bool)
+        self.report: Callable[[int], None] = lambda sentences: None
+        """Told of so many more sentences whenever some have been searched for, by the thread that did it."""
         self._searches: dict[Kind, Callable[[Question], Any]] = {}
         self._score = compile_function(self._score_batch)
         self._score_seen = compile_function(self._score_seen_batch)
@@ -173,6 +175,7 @@ class Inference:
                     for slot in range(nbest)
                     if slot == 0 or arrays.log_probabilities[row, slot] > search.IMPOSSIBLE / 2
                 ]
+            self.report(len(rows))
 
         _each(find_batch, cut(lengths, order, _budget(lengths, slots, config.batch_tokens)))
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
 from typing import TextIO, TypeVar
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class Progress(Ticker):
         super().__init__(stream, clock)
         self.total, self.window = total, window
         self.count = 0
+        self._done, self._lock = 0, Lock()
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, counted as they are handed on."""
@@ -82,6 +84,12 @@ class Progress(Ticker):
             self.show(self._line)
         self.total = self.count
         self.clear()
+
+    def advance(self, lines: int) -> None:
+        """So many more lines are done, long before they are handed on. Any thread may say so."""
+        with self._lock:
+            self._done += lines
+            self.show(self._line)
 
     def _line(self) -> str:
         if self.total is None:
@@ -93,7 +101,8 @@ class Progress(Ticker):
     def _ready(self) -> int:
         """Lines that are done, whether handed on yet or not."""
         windows = -(-self.count // self.window) * self.window
-        return windows if self.total is None else min(windows, self.total)
+        ready = max(windows, self._done)
+        return ready if self.total is None else min(ready, self.total)
 
     @property
     def speed(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
@@ -160,6 +160,11 @@ class Translator:
         """
         found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking)
         return (translations[0] for translations in found)
+
+    def watch(self, report: Callable[[int], None]) -> None:
+        """`report` is told of so many more sentences whenever some are translated, long before they come out in their
+        order; by several threads."""
+        self._inference.report = report
 
     def translate_nbest(
         self,

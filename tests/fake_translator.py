@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from pathlib import Path
@@ -54,6 +54,9 @@ class Translator:
     def load(cls, *directories: str | Path, **how: Any) -> Translator:
         cls.loaded.append((directories, how))
         return cls()
+
+    def watch(self, report: Callable[[int], None]) -> None:
+        self.report = report
 
     def translate(
         self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = PLAIN

@@ -46,6 +46,18 @@ def test_short_task_is_silent():
     assert reports(io.StringIO(), total=5, seconds_a_line=1, lines=5) == ""
 
 
+def test_lines_that_are_done_before_they_are_handed_on():
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(30, stream, clock, window=30)
+    for lines in (8, 12):
+        clock.now += 10
+        progress.advance(lines)
+    assert stream.getvalue().splitlines() == [
+        "nmt: 8 of 30 lines, 0.8 lines/s, 0:28 left",
+        "nmt: 20 of 30 lines, 1.0 lines/s, 0:10 left",
+    ]
+
+
 def test_time_left_in_hours():
     assert "3:00:00 left" in reports(io.StringIO(), total=1081, seconds_a_line=10, lines=1)
 

@@ -81,6 +81,18 @@ def test_batch_mates_and_order_change_nothing(beam_size, translator):
         assert [same(a, b) for a, b in zip(together, ours, strict=True)] == [True] * len(SENTENCES)
 
 
+def test_what_is_translated_is_told_before_it_comes_out(translator):
+    """Batches of a sentence each; a blank one is not translated."""
+    told: list[int] = []
+    translator.watch(told.append)
+    try:
+        found = translator.translate([*SENTENCES, " "], replace(translator.config.search, batch_tokens=1))
+        next(found)
+        assert told == [1] * len(SENTENCES)
+    finally:
+        translator.watch(lambda sentences: None)
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_forced_alignment_of_a_translation_is_that_of_the_search(beam_size, translator):
     found = list(translator.translate(SENTENCES, replace(translator.config.search, beam_size=beam_size)))

@@ -199,7 +199,7 @@ def evaluate(arguments: Namespace) -> None:
         output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
         report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
-        progress = lines_of(len(sources))
+        progress = lines_of(len(sources), translator)
         hypotheses = [t.text for t in watched(translator.translate(sources, search), progress)]
         results = _score(hypotheses, references, arguments.tokenize)
         if gold is not None:

@@ -73,11 +73,15 @@ def load_run(*directories: str, **how: Any) -> Translator:
     return Translator.load(*directories, **how)
 
 
-def lines_of(total: int | None) -> Progress:
-    """Progress over lines that come out of a translator."""
+def lines_of(total: int | None, translator: Translator | None = None) -> Progress:
+    """Progress over lines that come out of a translator a window at a time; of one that is given, which translates
+    each once, also within a window."""
     from nmt.translator import WINDOW
 
-    return Progress(total, window=WINDOW)
+    progress = Progress(total, window=WINDOW)
+    if translator is not None:
+        translator.watch(progress.advance)
+    return progress
 
 
 def watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:

@@ -85,7 +85,7 @@ def _write(
     growing = Growing(outputs, arguments.resume, WINDOW * per_line)
     translator, search = load(arguments)
     done = growing.done // per_line
-    progress = lines_of(total - done)
+    progress = lines_of(total - done, translator)
     with growing.opened(identity(arguments, translator, search, inputs, ways)) as files:
         if done:
             say(f"going on behind line {done}")

@@ -56,7 +56,7 @@ def translate(arguments: Namespace) -> None:
         if arguments.input is None and sys.stdin.isatty():
             _interact(choose, outputs)
             return
-        progress = lines_of(None if total is None else total - done)
+        progress = lines_of(None if total is None else total - done, translator)
         _stream(choose, path, done, outputs, progress)
     place = "standard output" if arguments.output == "-" else arguments.output
     say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}), written to {place}")

@@ -50,7 +50,7 @@ def tune(arguments: Namespace) -> None:
 def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig) -> Lists:
     from nmt.tuning import Lists
 
-    progress = lines_of(len(sources))
+    progress = lines_of(len(sources), translator)
 
     def watched() -> Iterator[list[Translation]]:
         for found in progress.over(translator.translate_nbest(sources, search, search.beam_size)):
