@@ -46,7 +46,7 @@ MISTAKES = [
     ("train --name new --corpus.train.source nowhere --corpus.train.target two", "nowhere: No such file"),
     ("train --name new --corpus.train.source bad --corpus.train.target bad", "bad, line 3: not valid UTF-8"),
     ("train --name new --corpus.train.source two --corpus.train.target train.target", "two has 2 lines, train.target"),
-    ("train --name new --corpus.train.source two --corpus.train.target two", "2 different sources; lower corpus.h"),
+    ("train --name new --corpus.train.source two --corpus.train.target two", "2 different sources; keep fewer aside"),
     ("train --name new --model.units 7", "model: units is 7: expected an even number"),
     ("train --name new --training.schedule.learning_rate 0", "training.schedule: learning_rate is 0.0: expected more"),
 ]  # fmt: skip
