@@ -262,9 +262,9 @@ def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str
     """The search's numbers are those of the averages, piece by piece, in NumPy."""
     models = [make_model(seed=seed) for seed in (1, 2, 3)]
     both = Inference(*models, averaging=averaging)
-    found = both.translate(SOURCES, BEAM)
-    scored = both.score(SOURCES, [h.ids for h in found])
-    for source, one, two in zip(SOURCES, found, scored, strict=True):
+    found = both.translate(SOURCES[:3], BEAM)
+    scored = both.score(SOURCES[:3], [h.ids for h in found])
+    for source, one, two in zip(SOURCES[:3], found, scored, strict=True):
         target_in = np.array([[BOS, *one.ids]])
         each = [np.array(model(np.array([[*source, EOS]]), target_in)[0][0], float) for model in models]
         each = [logits - np.log(np.exp(logits).sum(-1, keepdims=True)) for logits in each]
