@@ -246,6 +246,10 @@ def _raw_lines(path: str) -> Iterator[bytes]:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        with open(path, "rb") as file:
+            compressed = file.read(2) == b"\x1f\x8b"
+        if not compressed:
+            raise CorpusError(f"{path}: is not compressed, whatever its name says: take .gz off its name") from None
         raise CorpusError(f"{path}: cut off or damaged after line {number} ({error}): fetch it again") from None
     except OSError as error:
         raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None

@@ -37,6 +37,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (PairsConfig, {"source": "a"}, "one of the two is missing"),
     (PairsConfig, {"target": "a"}, "one of the two is missing"),
     (PairsConfig, {"tsv": "a", "source_column": 0}, "source_column is 0: expected more than 0"),
+    (PairsConfig, {"tsv": "a", "source_column": 2}, "source_column and target_column are both 2: expected two"),
     (PairsConfig, {"tsv": "a", "target_column": -1}, "target_column is -1: expected more than 0"),
     (CorpusConfig, {"held_out": 0}, "held_out is 0: expected more than 0"),
     (CorpusConfig, {"max_pieces": 0}, "max_pieces is 0: expected more than 0"),
@@ -154,7 +155,7 @@ CONFIGS = st.builds(
     name=st.text("abc-é ", min_size=1),
     corpus=st.builds(
         CorpusConfig,
-        train=st.builds(PairsConfig, tsv=st.text(max_size=5), source_column=st.integers(1, 9)),
+        train=st.builds(PairsConfig, tsv=st.text(max_size=5), source_column=st.integers(3, 9)),
         on_long=st.sampled_from(["drop", "truncate"]),
     ),
     vocabulary=st.builds(VocabularyConfig, size=st.integers(8, 99_999), symbols=st.lists(st.text()).map(tuple)),

@@ -78,10 +78,16 @@ class TestReadLines:
         with pytest.raises(CorpusError, match=r"text.gz: cut off or damaged after line [1-9]\d+ "):
             list(read_lines(str(tmp_path / "text.gz")))
 
-    @pytest.mark.parametrize("content", [b"plain text", gzip.compress(b"text" * 99, mtime=0)[:12] + b"\xff" * 50])
-    def test_damaged_compressed_file(self, tmp_path, content):
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"plain text", "is not compressed, whatever its name says"),
+            (gzip.compress(b"text" * 99, mtime=0)[:12] + b"\xff" * 50, "cut off or damaged after line 0"),
+        ],
+    )
+    def test_damaged_compressed_file(self, tmp_path, content, message):
         (tmp_path / "text.gz").write_bytes(content)
-        with pytest.raises(CorpusError, match="text.gz: cut off or damaged after line 0"):
+        with pytest.raises(CorpusError, match=f"text.gz: {message}"):
             list(read_lines(str(tmp_path / "text.gz")))
 
 

@@ -172,6 +172,13 @@ class TestCommand:
         assert re.search(message, line)
         assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
+    def test_what_nobody_wants_may_all_go_to_a_device(self, tmp_path):
+        (tmp_path / "t").write_text("a\tb\nc\td\n")
+        outputs = f"--output-source {tmp_path}/s --output-target {tmp_path}/t2 --rest-source /dev/null"
+        command = f"hold-out --pairs 1 --tsv {tmp_path}/t {outputs} --rest-target /dev/null"
+        assert main(command.split()) == 0
+        assert (tmp_path / "s").read_text() in {"a\n", "c\n"}
+
     def test_a_directory_that_cannot_be_written_into_is_named_as_it_was_given(self, capsys, tmp_path, monkeypatch):
         (tmp_path / "t").write_text("a\tb\nc\td\n")
         monkeypatch.setattr(Path, "open", _refused)

@@ -54,6 +54,8 @@ def _same(path: str, other: str) -> bool:
     if "-" in (path, other):
         return False  # what is read from standard input does not come from where standard output goes
     one, two = Path(path), Path(other)
+    if one.is_char_device():
+        return False  # such as /dev/null, which keeps nothing
     return one.resolve() == two.resolve() or (one.exists() and two.exists() and one.samefile(two))
 
 

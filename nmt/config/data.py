@@ -41,6 +41,8 @@ class PairsConfig:
         require(sum(kinds) <= 1, "pairs are given in more than one way: keep source and target, or tsv, or tfds")
         require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
         require_positive(self, "source_column", "target_column")
+        same = bool(self.tsv) and self.source_column == self.target_column
+        require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
 
     def __bool__(self) -> bool:
         return bool(self.source or self.tsv or self.tfds)
