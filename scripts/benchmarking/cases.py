@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nmt import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
+from nmt import AttentionConfig, DropoutConfig, ModelConfig
+from nmt.configuration import load_config
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
@@ -20,12 +21,7 @@ SIZES = {
     "marian": ModelConfig(
         units=512, memory=1024, attention=AttentionConfig(units=512), tie="none", piece_in_query=False, dropout=DROPOUT
     ),
-    "transformer": ModelConfig(
-        architecture="transformer",
-        embedding=128,
-        transformer=TransformerConfig(encoder_layers=4, decoder_layers=4, heads=4, feed_forward=256),
-        dropout=DropoutConfig(embedding=0.2, residual=0.3, readout=0.1),
-    ),
+    "transformer": load_config(recipe="30k-transformer").model,
 }
 """Named sizes of our model; those of the peers have their layers' widths, `transformer` is recipe 30k-transformer's."""
 
