@@ -46,9 +46,12 @@ def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     return ops.reshape(rows, (-1, *between, rows.shape[-1]))
 
 
-def flat_product(values: Tensor, kernel: Tensor) -> Tensor:
-    """values [batch, ..., width] @ kernel [width, units] -> [batch, ..., units], as one product of matrices."""
-    return by_rows(lambda rows: ops.matmul(rows, kernel), values)
+def flat_product(values: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
+    """values [batch, ..., width] @ kernel [width, units] -> [batch, ..., units], as one product of matrices; with a
+    bias [units] TensorFlow adds it in the same operation."""
+    if bias is None:
+        return by_rows(lambda rows: ops.matmul(rows, kernel), values)
+    return by_rows(lambda rows: ops.add(ops.matmul(rows, kernel), bias), values)
 
 
 def inner_products(queries: Tensor, keys: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ class MultiHeadAttention(keras.layers.Layer):
     def affine(self, values: Tensor, name: str) -> Tensor:
         """values @ kernel + bias of that name, in the compute type."""
         kernel, bias = (ops.cast(getattr(self, f"{name}_{part}"), self.compute_dtype) for part in ("kernel", "bias"))
-        return flat_product(ops.cast(values, self.compute_dtype), kernel) + bias
+        return flat_product(ops.cast(values, self.compute_dtype), kernel, bias)
 
     def split(self, values: Tensor) -> Tensor:
         """[batch, positions, width] -> [batch, heads, positions, width / heads]."""

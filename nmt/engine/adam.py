@@ -22,30 +22,32 @@ class Adam(keras.optimizers.Adam):
     average; with a constant one it would be as old after few steps as after many, and a short run has few.
     """
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def _backend_update_step(self, grads: list[Any], trainable_variables: list[Any], learning_rate: Any) -> None:
         """Kingma and Ba (2015), algorithm 1, in the order of section 2's last lines.
 
         On TensorFlow by its own kernel, which goes through weight, moments and gradient once; as single operations, as
-        Keras writes it, they travel between memory and processor several times.
+        Keras writes it, they travel between memory and processor several times. What is the same for all weights is
+        computed once.
         """
         if keras.backend.backend() != "tensorflow":
-            super().update_step(gradient, variable, learning_rate)
+            super()._backend_update_step(grads, trainable_variables, learning_rate)
             return
         import tensorflow as tf
 
-        index = self._get_variable_index(variable)
-        moments = (moment[index].value for moment in (self._momentums, self._velocities))
         step = keras.ops.cast(self.iterations + 1, "float32")
-        tf.raw_ops.ResourceApplyAdam(
-            **{name: value.handle for name, value in zip(("var", "m", "v"), (variable, *moments), strict=True)},
-            beta1_power=self.beta_1**step,
-            beta2_power=self.beta_2**step,
-            lr=keras.ops.cast(learning_rate, "float32"),
-            beta1=self.beta_1,
-            beta2=self.beta_2,
-            epsilon=self.epsilon,
-            grad=tf.convert_to_tensor(gradient),
-        )
+        shared = {
+            "beta1_power": self.beta_1**step,
+            "beta2_power": self.beta_2**step,
+            "lr": keras.ops.cast(learning_rate, "float32"),
+            "beta1": tf.constant(self.beta_1),
+            "beta2": tf.constant(self.beta_2),
+            "epsilon": tf.constant(self.epsilon),
+        }
+        for gradient, variable in zip(grads, trainable_variables, strict=True):
+            place = self._get_variable_index(variable)
+            values = (variable.value, self._momentums[place].value, self._velocities[place].value)
+            handles = {name: value.handle for name, value in zip(("var", "m", "v"), values, strict=True)}
+            tf.raw_ops.ResourceApplyAdam(**handles, **shared, grad=tf.convert_to_tensor(gradient))
 
     def _clip_gradients(self, grads: list[Any]) -> list[Any]:
         """As Keras does; TensorFlow's own function does not write the squares into memory."""
