@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import platform
+from pathlib import Path
+
 import numpy as np
 import pytest
+from commands import forked
 
 from nmt.batching import Batch, EncodedCorpus, GuidedBatch, Plan
 from nmt.pipeline import pass_batches
@@ -69,3 +73,35 @@ def test_links_come_with_the_batches(tmp_path, monkeypatch: pytest.MonkeyPatch) 
         for left, right in zip(one, two, strict=True):
             np.testing.assert_array_equal(left, right)
     assert sum(float(np.sum(batch.links)) for batch in found) == 4
+
+
+FAULTS = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from nmt.batching import EncodedCorpus
+from nmt.pipeline import pass_batches
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        np.ones(250_000, np.float32)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+corpus = EncodedCorpus.write(Path(sys.argv[1]), [([[4, 5]] * 60, [[6]] * 60)], 9)
+plan = corpus.plan(batch_tokens=50, window=40, seed=2, shapes=0)
+faults()
+print(faults(), len(list(pass_batches(corpus, plan, 0, 0))), faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about the memory of glibc")
+def test_blocks_of_memory_are_used_again(tmp_path: Path) -> None:
+    """A hundred arrays of a megabyte, one after the other, are 25,000 pages if each is asked of the system; a process
+    that takes blocks which it had before touches none anew. Input must not change how memory is kept."""
+    (tmp_path / "faults.py").write_text(FAULTS)
+    result = forked(["faults.py", str(tmp_path)], tmp_path)
+    assert result.returncode == 0, result.stderr
+    before, batches, after = map(int, result.stdout.split())
+    assert batches > 2
+    assert before < 2500 > after
