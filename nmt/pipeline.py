@@ -41,8 +41,8 @@ def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) 
         batch = (tf.ensure_shape(array, [None] * rank) for array, rank in zip(arrays, ranks, strict=True))
         return tf.ensure_shape(more, []), kind(*batch)
 
-    # Not from_generator: where one is made, TensorFlow (2.21 with Python 3.11) tells the C library to get every block of
-    # 128 KiB or more from the system anew (mallopt), for good. A training step then spends a fifth of its time on that.
+    # Not from_generator: where one is made, TensorFlow (2.21 with Python 3.11) tells the C library to get every block
+    # of 128 KiB or more from the system anew (mallopt), for good; that took a fifth of a training step.
     data = tf.data.Dataset.range(sys.maxsize).map(gather, num_parallel_calls=1)
     data = data.take_while(lambda more, _: more).map(lambda _, batch: batch).prefetch(8)
     options = tf.data.Options()
