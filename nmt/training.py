@@ -91,7 +91,7 @@ def train(config: RunConfig) -> TrainingResult:
         NmtError: a corpus, vocabulary or run directory that does not fit, or a loss that is no number any more; the
             message says what to do.
     """
-    engine.share_processors()
+    engine.configure_runtime()
     engine.set_determinism(config.training.seed, config.training.deterministic)
     ticker = Ticker()
     prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)

@@ -15,7 +15,7 @@ from keras.ops import convert_to_numpy
 from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
 from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
-from nmt.engine import assign_arrays, decide_precision, share_processors
+from nmt.engine import assign_arrays, configure_runtime, decide_precision
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
@@ -89,7 +89,7 @@ class Translator:
         """The best weights of a run, or an ensemble of several runs.
 
         Where TensorFlow has not computed yet in this process, its threads are shared out, so that batches are
-        translated side by side (`engine.share_processors`).
+        translated side by side, and it keeps its memory (`engine.configure_runtime`).
 
         Args:
             directory: the run, whose configuration decides the search.
@@ -101,7 +101,7 @@ class Translator:
         Raises:
             RunError: a directory that is not a trained run, vocabularies that differ, or too few checkpoints.
         """
-        share_processors()
+        configure_runtime()
         runs = [Run.open(place) for place in (directory, *others)]
         for other in runs[1:]:
             if (other.source, other.target) != (runs[0].source, runs[0].target):

@@ -268,7 +268,7 @@ from nmt import engine
 if {begun}:
     keras.ops.ones(1)
 print(engine.batches_at_once())
-engine.share_processors()
+engine.configure_runtime()
 print(engine.batches_at_once())
 """
     environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_NUM_INTRAOP_THREADS": ""}
@@ -279,6 +279,26 @@ print(engine.batches_at_once())
     assert after <= engine.AT_ONCE
 
 
+@pytest.mark.parametrize("configured", [False, True])
+def test_tensorflow_keeps_its_memory_itself(configured: bool) -> None:
+    """Which shows where its own limit, set by the user, is obeyed. In a process of its own, as above."""
+    program = f"""
+import tensorflow as tf
+from nmt import engine
+if {configured}:
+    engine.configure_runtime()
+try:
+    tf.zeros([64, 2**20])
+    print("fits")
+except tf.errors.ResourceExhaustedError:
+    print("does not fit")
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPU_BFC_MEM_LIMIT_IN_MB": "100"}
+    environment.pop("TF_CPU_ALLOCATOR_USE_BFC", None)  # other tests have configured this process
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert ran.stdout.strip() == ("does not fit" if configured else "fits")
+
+
 def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     shared: list[int] = []
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
@@ -286,10 +306,10 @@ def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: 
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
     monkeypatch.setattr("nmt.engine.machine.processors", lambda: 4)
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
-    engine.share_processors()
+    engine.configure_runtime()
     assert (shared, engine.batches_at_once()) == ([], 1)
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
-    engine.share_processors()
+    engine.configure_runtime()
     assert (shared, engine.batches_at_once()) == ([1], 4)
 
 

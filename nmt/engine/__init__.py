@@ -12,7 +12,7 @@ from nmt.engine.backend import (
     set_determinism,
 )
 from nmt.engine.events import EventWriter
-from nmt.engine.machine import AT_ONCE, batches_at_once, peak_memory, processors, share_processors
+from nmt.engine.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
 from nmt.engine.precision import decide_precision
 from nmt.engine.step import TrainStep
 
@@ -28,12 +28,12 @@ __all__ = [
     "batch_shapes",
     "batches_at_once",
     "compile_function",
+    "configure_runtime",
     "decide_precision",
     "dynamic_shapes",
     "peak_memory",
     "processors",
     "rounds_products",
     "set_determinism",
-    "share_processors",
     "variables_to_arrays",
 ]

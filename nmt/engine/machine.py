@@ -16,16 +16,27 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def share_processors() -> None:
-    """Gives an operation a share of the processors, so that several batches can be at once (see `batches_at_once`): of
-    a model's many small operations, two threads on one make little more than one.
+MEMORY = {"TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(2**20)}
+"""What has TensorFlow keep the memory of its tensors itself, as it does on a GPU, instead of asking the C library for
+each one and giving it back; as much as the system has, for it would stop at 64 GiB."""
+
+
+def configure_runtime() -> None:
+    """Shares out TensorFlow's threads, and has it keep its memory, where processors alone compute.
+
+    An operation gets a share of the processors, so that several batches can be at once (see `batches_at_once`): of a
+    model's many small operations, two threads on one make little more than one.
 
     To be called before anything is computed. Later it is without effect, and so it is where it is not TensorFlow that
-    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS.
+    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS or the variables of `MEMORY`.
     """
-    if _tensorflow_without_gpu() and not os.environ.get("TF_NUM_INTRAOP_THREADS"):
-        import tensorflow as tf
+    if not _tensorflow_without_gpu():
+        return
+    import tensorflow as tf
 
+    for name, value in MEMORY.items():
+        os.environ.setdefault(name, value)
+    if not os.environ.get("TF_NUM_INTRAOP_THREADS"):
         with contextlib.suppress(RuntimeError):  # it has begun to compute
             tf.config.threading.set_intra_op_parallelism_threads(-(-processors() // AT_ONCE))
 

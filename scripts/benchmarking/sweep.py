@@ -44,7 +44,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     from nmt.losses import slices_for
     from nmt.model import Seq2Seq
 
-    engine.share_processors()  # as training does
+    engine.configure_runtime()  # as training does
     ids = np.random.default_rng(1).integers(4, point.vocabulary, (point.rows, point.length)).astype(np.int32)
     model = Seq2Seq(SIZES[size], point.vocabulary, point.vocabulary, seed=1, dtype=precision)
     model.build()

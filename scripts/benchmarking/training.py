@@ -43,8 +43,8 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
         corpus: directory of the encoded pairs.
         split: whether to take the update apart as well.
     """
-    if hasattr(engine, "share_processors"):  # with --before, nmt is another checkout's
-        engine.share_processors()
+    for name in {"configure_runtime", "share_processors"} & set(vars(engine)):  # with --before, another checkout's
+        getattr(engine, name)()
     keras.utils.set_random_seed(1)
     pairs = EncodedCorpus(corpus)
     kind = SentencePlan if case.sentences else Plan
