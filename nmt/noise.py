@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import keras
 from keras import ops
+
+from nmt.operations import random_bytes, with_gradient
 
 Tensor = Any
 
@@ -15,8 +16,7 @@ Tensor = Any
 class Dropout(keras.layers.Layer):
     """Sets values to zero at random in training and scales the others up to the same mean (Srivastava et al. 2014).
 
-    Drawing the mask is most of what dropout costs on a CPU, so one random number serves four values, a byte each: the
-    rate is rounded to a multiple of 1/256.
+    A random byte decides about each value: the rate is rounded to a multiple of 1/256.
 
     Args:
         rate: share of the values, from 0 up to, not including, 1.
@@ -34,12 +34,14 @@ class Dropout(keras.layers.Layer):
         """The values, [...], as they are where nothing is dropped."""
         if not training or not self.dropped:
             return values
-        shape = ops.shape(values)
-        count = math.prod(shape)
-        words = keras.random.randint(((count + 3) // 4, 1), -(2**31), 2**31 - 1, dtype="int32", seed=self.generator)
-        drawn = ops.reshape(ops.view(words, "uint8"), (-1,))[:count]
-        kept = ops.cast(ops.reshape(drawn, shape) >= self.dropped, values.dtype)
-        return values * (kept * (256 / (256 - self.dropped)))
+        kept = random_bytes(values, self.generator) >= self.dropped
+        factors = ops.cast(ops.where(kept, 256 / (256 - self.dropped), 0.0), values.dtype)
+
+        # No gradient by the factors; of a plain product TensorFlow would also ask how the shapes were made alike.
+        def forward(values: Tensor) -> tuple[Tensor, Any]:
+            return values * factors, lambda upstream: upstream * factors
+
+        return with_gradient(forward, values)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}

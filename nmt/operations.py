@@ -1,14 +1,15 @@
-"""Rows by their numbers, places in rows, steps of a loop, loops in turn: where a backend's own way pays."""
+"""Rows by their numbers, shapes, random bytes, gradients, loops in turn: where a backend's own way pays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
+Tensor = Any
 
 
 def take(values: Tensor, numbers: Tensor, axis: int = 0) -> Tensor:
@@ -60,6 +61,74 @@ def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
             places = tf.stack([tf.range(tf.shape(numbers)[0]), numbers], axis=1)
             return tf.tensor_scatter_nd_update(values, places, new)
     return ops.where(ops.arange(values.shape[1], dtype="int32") == numbers[:, None], new[:, None], values)
+
+
+def shaped_like(values: Tensor, pattern: Tensor) -> Tensor:
+    """The values in the shape of `pattern`, which has as many. Keras asks for each length by itself and puts them
+    together again: a dozen operations where TensorFlow needs two."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.reshape(values, tf.shape(pattern))
+    return ops.reshape(values, ops.shape(pattern))
+
+
+def with_gradient(forward: Callable[..., tuple[Tensor, Callable[..., Any]]], *values: Tensor) -> Tensor:
+    """What `forward` makes of the values, with the gradient that it gives beside. JAX finds the gradient itself: its
+    compiler makes as much of that, and it lets no such function read tensors that are not its arguments."""
+    if keras.backend.backend() == "tensorflow":
+        return ops.custom_gradient(forward)(*values)
+    return forward(*values)[0]
+
+
+def length(values: Tensor, axis: int) -> Tensor:
+    """How long an axis is; asked of that axis alone, where Keras asks of all."""
+    if values.shape[axis] is None and keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.shape(values)[axis]
+    return ops.shape(values)[axis]
+
+
+def plus(left: Tensor, right: Tensor) -> Tensor:
+    """The sum of two tensors of the same shape; TensorFlow's way back need not ask whether it is the same."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.add_n([left, right])
+    return left + right
+
+
+def matrix_products(left: Tensor, right: Tensor, turned: bool = False) -> Tensor:
+    """left @ right of many matrices, as many on both sides; TensorFlow's way back need not ask whether they are.
+
+    Args:
+        left: [..., rows, inner].
+        right: [..., inner, columns], or [..., columns, inner] to be turned.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.raw_ops.BatchMatMul(x=left, y=right, adj_x=False, adj_y=turned)
+    return ops.matmul(left, ops.swapaxes(right, -1, -2) if turned else right)
+
+
+def random_bytes(pattern: Tensor, generator: keras.random.SeedGenerator) -> Tensor:
+    """As many bytes as `pattern` has values, uint8 in its shape. One random number makes four of them, since drawing is
+    most of what dropout costs on a CPU."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        shape, size = tf.shape(pattern), tf.size(pattern)
+        words = tf.raw_ops.StatelessRandomUniformFullInt(shape=[(size + 3) // 4], seed=generator.next(), dtype=tf.int32)
+        drawn = tf.bitcast(words, tf.uint8)
+        if pattern.shape.rank and pattern.shape[-1] and pattern.shape[-1] % 4 == 0:  # nothing is left over
+            return tf.reshape(drawn, shape)
+        return tf.reshape(tf.reshape(drawn, [-1])[:size], shape)
+    shape = ops.shape(pattern)
+    count = math.prod(shape)
+    words = keras.random.randint(((count + 3) // 4, 1), -(2**31), 2**31 - 1, dtype="int32", seed=generator)
+    return ops.reshape(ops.reshape(ops.view(words, "uint8"), (-1,))[:count], shape)
 
 
 def room(longest: Tensor) -> Tensor:

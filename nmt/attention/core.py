@@ -8,6 +8,8 @@ from typing import Any
 
 from keras import ops
 
+from nmt.operations import matrix_products, shaped_like, with_gradient
+
 Tensor = Any
 """A tensor of whichever backend Keras runs on."""
 
@@ -27,11 +29,22 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
         float32 [..., positions]: exactly zero where masked; each row sums to one, or is all zero where nothing is
         unmasked.
     """
-    with warnings.catch_warnings():
-        # Of one position, which gets all of it: no mistake here.
-        warnings.filterwarnings("ignore", message="You are using a softmax over axis")
-        weights = ops.softmax(ops.where(mask, ops.cast(energies, "float32"), MASKED), axis=-1)
-    return ops.where(mask, weights, 0.0)
+
+    def forward(energies: Tensor) -> tuple[Tensor, Any]:
+        with warnings.catch_warnings():
+            # Of one position, which gets all of it: no mistake here.
+            warnings.filterwarnings("ignore", message="You are using a softmax over axis")
+            weights = ops.softmax(ops.where(mask, ops.cast(energies, "float32"), MASKED), axis=-1)
+        weights = ops.where(mask, weights, 0.0)
+
+        # Of each step by itself TensorFlow would ask how mask and energies were made alike.
+        def gradient(upstream: Tensor) -> Tensor:
+            share = upstream * weights
+            return ops.cast(share - weights * ops.sum(share, axis=-1, keepdims=True), energies.dtype)
+
+        return weights, gradient
+
+    return with_gradient(forward, energies)
 
 
 def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
@@ -42,6 +55,8 @@ def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     recurrence.
     """
     rows = function(ops.reshape(values, (-1, values.shape[-1])))
+    if rows.shape[-1] == values.shape[-1]:
+        return shaped_like(rows, values)
     between = values.shape[1:-1] if None not in values.shape[1:-1] else ops.shape(values)[1:-1]  # asked only if need be
     return ops.reshape(rows, (-1, *between, rows.shape[-1]))
 
@@ -59,7 +74,7 @@ def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
     if queries.shape[-2] == 1:
         # A step of a decoder: what is turned is kept for the way back, at every step, so it is the one query.
         return ops.swapaxes(ops.matmul(keys, ops.swapaxes(queries, -1, -2)), -1, -2)
-    return ops.matmul(queries, ops.swapaxes(keys, -1, -2))
+    return matrix_products(queries, keys, turned=True)
 
 
 def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
@@ -72,4 +87,4 @@ def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
     Returns:
         float32 [..., queries, width].
     """
-    return ops.cast(ops.matmul(ops.cast(weights, values.dtype), values), "float32")
+    return ops.cast(matrix_products(ops.cast(weights, values.dtype), values), "float32")

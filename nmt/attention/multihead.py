@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from nmt.attention.core import Tensor, context_vectors, flat_product, inner_products, masked_softmax
+from nmt.operations import length
 
 
 class KeysValues(NamedTuple):
@@ -58,7 +59,7 @@ class MultiHeadAttention(keras.layers.Layer):
         size = values.shape[-1] // self.heads
         if values.shape[1] == 1:  # a step of search: nothing changes its place
             return ops.reshape(values, (-1, self.heads, 1, size))
-        shape = (-1, ops.shape(values)[1], self.heads, size)
+        shape = (-1, length(values, 1), self.heads, size)
         return ops.transpose(ops.reshape(values, shape), (0, 2, 1, 3))
 
     def join(self, heads: Tensor) -> Tensor:
@@ -66,7 +67,7 @@ class MultiHeadAttention(keras.layers.Layer):
         width = heads.shape[-1] * self.heads
         if heads.shape[2] == 1:
             return ops.reshape(heads, (-1, 1, width))
-        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, ops.shape(heads)[2], width))
+        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, length(heads, 2), width))
 
     def memorize(self, memory: Tensor) -> KeysValues:
         """Keys and values of a memory, [batch, positions, width]; computed once for all queries."""
