@@ -37,7 +37,7 @@ def operations(run: Callable[[], Any], updates: int) -> list[Operation]:
             events = [(e.offset_ps, e.duration_ps, plane.event_metadata[e.metadata_id].name) for e in line.events]
             for name, own in own_times(events):
                 node, colon, kind = name.rpartition(":")
-                if colon and node:  # an operation of the graph; the rest is the executor and its threads
+                if colon and node and not node.endswith(":"):  # of the graph; not the executor's Class::Run
                     spent[kind] += own
                     calls[kind] += 1
     return [Operation(kind, own / 1e9 / updates, calls[kind] / updates) for kind, own in spent.most_common()]
