@@ -77,10 +77,10 @@ class LayerNormalization(keras.layers.LayerNormalization):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
 
-    def call(self, values: Tensor) -> Tensor:
+    def call(self, values: Tensor, training: bool = False) -> Tensor:
         """values [..., width] -> the same shape, in the compute type."""
-        scale, shift = (ops.cast(weight, "float32") for weight in (self.gamma, self.beta))
-        return with_gradient(self._forward, values, scale, shift)
+        given = values, *(ops.cast(weight, "float32") for weight in (self.gamma, self.beta))
+        return with_gradient(self._forward, *given) if training else self._forward(*given)[0]
 
     def _forward(self, values: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Any]:
         wide = ops.cast(values, "float32")

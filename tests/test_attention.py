@@ -272,6 +272,29 @@ def test_a_shift_of_all_energies_changes_nothing(energies: np.ndarray, mask: np.
     np.testing.assert_allclose(shifted, masked_softmax(energies, mask), atol=2e-5)
 
 
+def test_the_gradient_of_the_masked_softmax_is_that_of_the_plain_formula() -> None:
+    """Also where nothing may be attended to, and where one mask is for several rows."""
+    random = np.random.default_rng(3)
+    energies, upstream = random.normal(size=(2, 4, 3, 5, 7)).astype(np.float32)[:, :, 0]
+    mask = random.random((4, 1, 7)) < 0.6
+    mask[2] = False
+
+    def plain(values: tf.Tensor) -> tf.Tensor:
+        grown = tf.where(mask, tf.exp(values), 0.0)
+        return grown / tf.maximum(tf.reduce_sum(grown, axis=-1, keepdims=True), 1e-30)
+
+    found = []
+    for function in (lambda values: masked_softmax(values, mask), plain):
+        values = tf.constant(energies)
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            loss = tf.reduce_sum(upstream * function(values))
+        found.append((loss, tape.gradient(loss, values)))
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-5)
+    assert np.abs(found[0][1]).max() > 0.01
+
+
 def test_the_softmax_is_exact_on_hand_made_energies() -> None:
     energies, mask = np.log([[1.0, 2.0, 100.0, 5.0]]), np.array([[True, True, False, True]])
     np.testing.assert_allclose(masked_softmax(energies, mask), [[1 / 8, 2 / 8, 0, 5 / 8]], rtol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from nmt.noise import Dropout, _uniform, gumbel
@@ -44,6 +45,16 @@ def test_masks_are_drawn_anew_and_are_the_seed_s():
     np.testing.assert_array_equal(dropped(again, values), first)
     np.testing.assert_array_equal(dropped(again, values), second)
     assert (dropped(Dropout(0.5, seed=2), values) != first).any()
+
+
+def test_what_is_dropped_gets_no_gradient_and_the_others_are_scaled():
+    layer, values = Dropout(0.25, seed=1), tf.random.stateless_normal((30, 20), [1, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        found = layer(values, training=True)
+    by_values = tape.gradient(found, values).numpy()
+    np.testing.assert_allclose(by_values, np.where(found == 0, 0, 4 / 3), rtol=1e-6)
+    np.testing.assert_allclose(found, values * by_values, rtol=1e-6)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.999])

@@ -8,11 +8,12 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from nmt.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
 from nmt.config import ConfigError, ModelConfig, TransformerConfig
 from nmt.tokenizer import PAD
-from nmt.transformer import Positions, TransformerDecoder, TransformerEncoder
+from nmt.transformer import LayerNormalization, Positions, TransformerDecoder, TransformerEncoder
 
 BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
 RANDOM = np.random.default_rng(3)
@@ -108,6 +109,32 @@ def test_learned_positions_behind_the_last_share_its_embedding() -> None:
 
 def test_a_step_sees_itself_and_those_before_it() -> None:
     np.testing.assert_array_equal(causal_mask(3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (3, 5, 6)])
+def test_layer_normalisation_and_its_gradient_are_those_of_the_plain_formula(
+    shape: tuple[int, ...], scramble: Callable[..., None]
+) -> None:
+    """Keras's own layer with the same weights, whose gradient TensorFlow finds."""
+    layer, plain = LayerNormalization(), keras.layers.LayerNormalization()
+    for one in (layer, plain):
+        one.build(shape)
+    scramble(layer)
+    plain.set_weights(layer.get_weights())
+    random = np.random.default_rng(4)
+    values, upstream = (tf.constant(random.normal(1, 2, shape), tf.float32) for _ in range(2))
+    found = []
+    for call in (plain, layer, lambda values: layer(values, training=True)):
+        weights = [values, *(tf.constant(weight) for weight in layer.get_weights())]
+        pairs = zip(layer.weights + plain.weights, weights[1:] * 2, strict=True)
+        with keras.StatelessScope(list(pairs)), tf.GradientTape() as tape:
+            tape.watch(weights)
+            made = call(values)
+            loss = tf.reduce_sum(upstream * made)
+        found.append([made, *tape.gradient(loss, weights)])
+    for ours in found[1:]:
+        for one, expected in zip(ours, found[0], strict=True):
+            np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_the_encoder_layer_is_the_papers_with_normalisation_first(scramble: Callable[..., None]) -> None:

@@ -55,10 +55,12 @@ def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     recurrence.
     """
     rows = function(ops.reshape(values, (-1, values.shape[-1])))
+    between = values.shape[1:-1]
+    if None not in between:
+        return ops.reshape(rows, (-1, *between, rows.shape[-1]))
     if rows.shape[-1] == values.shape[-1]:
         return shaped_like(rows, values)
-    between = values.shape[1:-1] if None not in values.shape[1:-1] else ops.shape(values)[1:-1]  # asked only if need be
-    return ops.reshape(rows, (-1, *between, rows.shape[-1]))
+    return ops.reshape(rows, (-1, *ops.shape(values)[1:-1], rows.shape[-1]))
 
 
 def flat_product(values: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
