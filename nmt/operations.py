@@ -12,6 +12,13 @@ from keras import ops
 Tensor = Any
 
 
+def _tensorflow(*values: Tensor) -> bool:
+    """Whether TensorFlow's own operations can take these: it is the backend, and none is a placeholder, of which Keras
+    makes functional models and which Keras's operations alone take."""
+    placeholders = any(isinstance(value, keras.KerasTensor) for value in values)
+    return keras.backend.backend() == "tensorflow" and not placeholders
+
+
 def take(values: Tensor, numbers: Tensor, axis: int = 0) -> Tensor:
     """What `keras.ops.take` gives for numbers that are not negative: looking for those makes five operations of one.
 
@@ -19,7 +26,7 @@ def take(values: Tensor, numbers: Tensor, axis: int = 0) -> Tensor:
         values: [..., n, ...], n at `axis`.
         numbers: integer of any shape, from 0 and under n.
     """
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(values, numbers):
         import tensorflow as tf
 
         return tf.gather(values, numbers, axis=axis)
@@ -36,7 +43,7 @@ def take_within(values: Tensor, numbers: Tensor) -> Tensor:
     Returns:
         [batch, any, ...].
     """
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(values, numbers):
         import tensorflow as tf
 
         return tf.gather(values, numbers, batch_dims=1)
@@ -53,7 +60,7 @@ def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
         numbers: which of each row, int32 [batch], from 0 and under n.
         new: what stands there then, [batch], of the type of `values`.
     """
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(values, numbers, new):
         import tensorflow as tf
 
         # On a GPU it knows no such operation for half precision, and would send all values to the processor and back.
@@ -66,24 +73,24 @@ def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
 def shaped_like(values: Tensor, pattern: Tensor) -> Tensor:
     """The values in the shape of `pattern`, which has as many. Keras asks for each length by itself and puts them
     together again: a dozen operations where TensorFlow needs two."""
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(values, pattern):
         import tensorflow as tf
 
         return tf.reshape(values, tf.shape(pattern))
-    return ops.reshape(values, ops.shape(pattern))
+    return ops.reshape(values, (-1, *ops.shape(pattern)[1:]))
 
 
 def with_gradient(forward: Callable[..., tuple[Tensor, Callable[..., Any]]], *values: Tensor) -> Tensor:
     """What `forward` makes of the values, with the gradient that it gives beside. JAX finds the gradient itself: its
     compiler makes as much of that, and it lets no such function read tensors that are not its arguments."""
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(*values):
         return ops.custom_gradient(forward)(*values)
     return forward(*values)[0]
 
 
 def length(values: Tensor, axis: int) -> Tensor:
     """How long an axis is; asked of that axis alone, where Keras asks of all."""
-    if values.shape[axis] is None and keras.backend.backend() == "tensorflow":
+    if values.shape[axis] is None and _tensorflow(values):
         import tensorflow as tf
 
         return tf.shape(values)[axis]
@@ -92,7 +99,7 @@ def length(values: Tensor, axis: int) -> Tensor:
 
 def plus(left: Tensor, right: Tensor) -> Tensor:
     """The sum of two tensors of the same shape; TensorFlow's way back need not ask whether it is the same."""
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(left, right):
         import tensorflow as tf
 
         return tf.add_n([left, right])
@@ -106,7 +113,7 @@ def matrix_products(left: Tensor, right: Tensor, turned: bool = False) -> Tensor
         left: [..., rows, inner].
         right: [..., inner, columns], or [..., columns, inner] to be turned.
     """
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(left, right):
         import tensorflow as tf
 
         return tf.raw_ops.BatchMatMul(x=left, y=right, adj_x=False, adj_y=turned)
@@ -116,7 +123,7 @@ def matrix_products(left: Tensor, right: Tensor, turned: bool = False) -> Tensor
 def random_bytes(pattern: Tensor, generator: keras.random.SeedGenerator) -> Tensor:
     """As many bytes as `pattern` has values, uint8 in its shape. One random number makes four of them, since drawing is
     most of what dropout costs on a CPU."""
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(pattern):
         import tensorflow as tf
 
         shape, size = tf.shape(pattern), tf.size(pattern)
@@ -145,7 +152,7 @@ def put_behind(past: Tensor, new: Tensor, time: Tensor) -> Tensor:
         new: the next one, [batch, heads, 1, width].
         time: its number from 0, int32 [batch].
     """
-    if keras.backend.backend() == "tensorflow":
+    if _tensorflow(past, new, time):
         return ops.concatenate([past, new], axis=2)
     places = ops.arange(ops.shape(past)[2], dtype="int32")
     return ops.where((places == time[:, None])[:, None, :, None], new, past)

@@ -1,15 +1,27 @@
-"""Rows by their numbers, against NumPy's indexing; loops whose rounds wait for each other."""
+"""Rows by their numbers, shapes and products, against NumPy; loops whose rounds wait for each other."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
 
-from nmt.operations import loop_in_turn, put_within, take, take_within
+from nmt.operations import (
+    length,
+    loop_in_turn,
+    matrix_products,
+    plus,
+    put_within,
+    random_bytes,
+    shaped_like,
+    take,
+    take_within,
+    with_gradient,
+)
 
 RANDOM = np.random.default_rng(3)
 
@@ -59,3 +71,40 @@ def test_a_loop_in_turn_is_a_loop(backend: str, monkeypatch: pytest.MonkeyPatch)
     assert [int(value) for value in program()] == [5, 10]
     (loop,) = (node for node in program.graph.as_graph_def().node if "While" in node.op)
     assert (loop.attr["parallel_iterations"].i == 1) == (backend == "tensorflow")
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_shapes_sums_and_products(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    left, right = (RANDOM.normal(size=shape).astype(np.float32) for shape in ((2, 5, 3, 4), (2, 5, 4, 6)))
+    turned = right.swapaxes(2, 3)
+    np.testing.assert_allclose(matrix_products(left, right), left @ right, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(matrix_products(left, turned, turned=True), left @ right, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(plus(left, 2 * left), left + 2 * left)
+    np.testing.assert_array_equal(shaped_like(left.reshape(-1, 4), left), left)
+    assert [int(length(left, axis)) for axis in (0, 2, -1)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 7), (2, 3, 8)])
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_bytes_are_even_and_drawn_anew(backend: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = keras.random.SeedGenerator(5)
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    drawn = np.stack([random_bytes(tf.zeros(shape), generator) for _ in range(600)])
+    assert (drawn.dtype, drawn.shape) == (np.uint8, (600, *shape))
+    assert drawn.mean(axis=0) == pytest.approx(127.5, abs=15)  # five deviations
+    assert drawn.std(axis=0) == pytest.approx(73.9, abs=10)
+
+
+def test_functional_models_are_made_of_them_too() -> None:
+    """Their placeholders are Keras's, which TensorFlow's operations refuse."""
+    given = keras.Input((3, 4))
+
+    def twice(values: Any) -> Any:
+        return with_gradient(lambda values: (2 * values, lambda upstream: 2 * upstream), values)
+
+    made = [matrix_products(given, given, turned=True), plus(given, shaped_like(given, given)), twice(given)]
+    values = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    found = keras.Function([given], made)([values])
+    for one, expected in zip(found, (values @ values.swapaxes(1, 2), 2 * values, 2 * values), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-5, atol=1e-5)
