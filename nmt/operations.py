@@ -80,7 +80,7 @@ def shaped_like(values: Tensor, pattern: Tensor) -> Tensor:
     return ops.reshape(values, (-1, *ops.shape(pattern)[1:]))
 
 
-def with_gradient(forward: Callable[..., tuple[Tensor, Callable[..., Any]]], *values: Tensor) -> Tensor:
+def with_gradient(forward: Callable[..., tuple[Any, Callable[..., Any]]], *values: Tensor) -> Any:
     """What `forward` makes of the values, with the gradient that it gives beside. JAX finds the gradient itself: its
     compiler makes as much of that, and it lets no such function read tensors that are not its arguments."""
     if _tensorflow(*values):

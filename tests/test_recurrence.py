@@ -1,4 +1,4 @@
-"""Kernels of a recurrence, and what attention computes twice: the gradients are those that a plain scan gives."""
+"""Cells, kernels of a recurrence, what attention computes twice: the gradients are those that a plain scan gives."""
 
 from __future__ import annotations
 
@@ -38,6 +38,38 @@ def gradients(model: Any) -> tuple[float, list[np.ndarray]]:
 
     loss, found = compute()
     return float(loss), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in found]
+
+
+RANDOM = np.random.default_rng(8)
+BATCH, UNITS = 3, 4
+CELLS: dict[str, tuple[Callable, list[tuple[int, ...]]]] = {
+    "gru": (recurrence.gru, [(BATCH, 3 * UNITS), (BATCH, 3 * UNITS), (UNITS,), (BATCH, UNITS)]),
+    "gru, a bias for each row": (
+        recurrence.gru,
+        [(BATCH, 3 * UNITS), (BATCH, 3 * UNITS), (BATCH, UNITS), (BATCH, UNITS)],
+    ),
+    "lstm": (recurrence.lstm, [(BATCH, 4 * UNITS), (BATCH, UNITS)]),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_gradients_of_a_cell_are_those_that_tensorflow_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, shapes = CELLS[name]
+    given = [tf.constant(RANDOM.normal(size=shape), tf.float32) for shape in shapes]
+    upstream = RANDOM.normal(size=(2, BATCH, UNITS))
+
+    def compute() -> list[np.ndarray]:
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            made = tf.nest.flatten(cell(*given))
+            loss = tf.add_n([tf.reduce_sum(by * one) for by, one in zip(upstream, made, strict=False)])
+        return [np.asarray(value) for value in (*made, *tape.gradient(loss, given))]
+
+    found = compute()
+    monkeypatch.setattr(recurrence, "with_gradient", lambda forward, *values: forward(*values)[0])
+    for one, expected in zip(found, compute(), strict=True):
+        assert np.abs(expected).max() > 0
+        np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("changes", KINDS)
