@@ -152,7 +152,7 @@ def put_behind(past: Tensor, new: Tensor, time: Tensor) -> Tensor:
         new: the next one, [batch, heads, 1, width].
         time: its number from 0, int32 [batch].
     """
-    if _tensorflow(past, new, time):
+    if keras.backend.backend() == "tensorflow":
         return ops.concatenate([past, new], axis=2)
     places = ops.arange(ops.shape(past)[2], dtype="int32")
     return ops.where((places == time[:, None])[:, None, :, None], new, past)

@@ -16,7 +16,7 @@ def gru(inputs: Tensor, recurrent: Tensor, bias: Tensor, hidden: Tensor) -> Tens
     """The state after a step of a GRU (Cho et al. 2014), its reset gate applied after the recurrent product, as cuDNN
     does, so that the state is multiplied once.
 
-    Here and in `lstm` the gradient is written out: TensorFlow's is two or three times as many operations, at each step.
+    Here and in `lstm` the gradient is written out: TensorFlow's asks at each step how shapes were made alike.
 
     Args:
         inputs, recurrent: shares of input and state in update gate, reset gate and candidate, [batch, 3 units].

@@ -259,6 +259,10 @@ def test_one_trace_serves_all_shapes() -> None:
     assert len(traces) == 1
 
 
+WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+"""In the environment: as if there were none."""
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_batches_go_side_by_side_where_operations_take_a_thread_each(begun: bool) -> None:
     """In a process of its own, since threads are TensorFlow's for good once it has computed."""
@@ -271,7 +275,7 @@ print(engine.batches_at_once())
 engine.configure_runtime()
 print(engine.batches_at_once())
 """
-    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_NUM_INTRAOP_THREADS": ""}
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", **WITHOUT_GPU, "TF_NUM_INTRAOP_THREADS": ""}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     before, after = map(int, ran.stdout.split())
     assert before == 1
@@ -293,7 +297,7 @@ try:
 except tf.errors.ResourceExhaustedError:
     print("does not fit")
 """
-    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPU_BFC_MEM_LIMIT_IN_MB": "100"}
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", **WITHOUT_GPU, "TF_CPU_BFC_MEM_LIMIT_IN_MB": "100"}
     environment.pop("TF_CPU_ALLOCATOR_USE_BFC", None)  # other tests have configured this process
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert ran.stdout.strip() == ("does not fit" if configured else "fits")
