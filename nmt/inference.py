@@ -18,7 +18,7 @@ from keras import ops
 from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds_products
+from nmt.engine import batches_at_once, compile_function, dynamic_shapes, read_once, rounds_products
 from nmt.erasure import Way
 from nmt.losses import token_losses
 from nmt.model import Output, Seq2Seq
@@ -194,24 +194,21 @@ class Inference:
         if kind not in self._searches:
 
             def run(question: Question) -> search.Found:
-                longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
-                starts = [model.start(question.source, longest) for model in self.models]
-                step, fixed = self._step, tuple(encoded for _, encoded in starts)
-                if kind.config.short_list:
-                    step, fixed = self._short_step(question.lists.pieces), (*fixed, question.lists.allowed)
-                found = search.search(
-                    step,
-                    tuple(state for state, _ in starts),
-                    question.limits,
-                    longest,
-                    positions,
-                    self._how(kind, question),
-                    fixed=fixed,
-                )
+                with read_once(chain.from_iterable(model.trainable_variables for model in self.models)):
+                    found = self._searched(kind, question)
                 return search.Found(*(values[:, : kind.nbest] for values in found))
 
             self._searches[kind] = compile_function(run)
         return self._searches[kind]
+
+    def _searched(self, kind: Kind, question: Question) -> search.Found:
+        longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
+        starts = [model.start(question.source, longest) for model in self.models]
+        step, fixed = self._step, tuple(encoded for _, encoded in starts)
+        if kind.config.short_list:
+            step, fixed = self._short_step(question.lists.pieces), (*fixed, question.lists.allowed)
+        states, how = tuple(state for state, _ in starts), self._how(kind, question)
+        return search.search(step, states, question.limits, longest, positions, how, fixed=fixed)
 
     def _step(self, tokens: Any, states: Any, *encoded: Any) -> tuple[search.Distribution, Any, Any]:
         """One step of all models: log-probabilities of the next piece, states, attention.

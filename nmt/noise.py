@@ -35,7 +35,8 @@ class Dropout(keras.layers.Layer):
         if not training or not self.dropped:
             return values
         kept = random_bytes(values, self.generator) >= self.dropped
-        factors = ops.cast(ops.where(kept, 256 / (256 - self.dropped), 0.0), values.dtype)
+        zero, scale = (ops.cast(factor, values.dtype) for factor in (0.0, 256 / (256 - self.dropped)))
+        factors = ops.where(kept, scale, zero)
 
         # No gradient by the factors; of a plain product TensorFlow would also ask how the shapes were made alike.
         def forward(values: Tensor) -> tuple[Tensor, Any]:

@@ -16,7 +16,7 @@ from nmt.attention import KeysValues, MultiHeadAttention, Tensor, by_rows, causa
 from nmt.config import TransformerConfig
 from nmt.encoder import Encoded
 from nmt.noise import Dropout
-from nmt.operations import plus, put_behind, room, with_gradient
+from nmt.operations import length, plus, put_behind, room, with_gradient
 
 
 class TransformerSource(NamedTuple):
@@ -74,8 +74,12 @@ class LayerNormalization(keras.layers.LayerNormalization):
     """Over the last axis, in float32 (Ba et al. 2016, eq. 4). The gradient is written out: TensorFlow's asks at each of
     its steps how shapes were made alike, and is three times as many operations."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
+    def __init__(self, dtype: Any = None, **kwargs: Any) -> None:
+        # Scale and shift are kept in the type that they are used in, so that no step of a search converts them.
+        policy = keras.dtype_policies.get(dtype)
+        if policy.compute_dtype in ("float16", "bfloat16"):
+            policy = f"mixed_{policy.compute_dtype}"
+        super().__init__(autocast=False, dtype=policy, **kwargs)
 
     def call(self, values: Tensor, training: bool = False) -> Tensor:
         """values [..., width] -> the same shape, in the compute type."""
@@ -152,9 +156,11 @@ class EncoderLayer(Sublayers):
         super().__init__(config, ("self_attention", "feed_forward"), dropout, seed, **kwargs)
 
     def call(self, values: Tensor, mask: Tensor, training: bool) -> Tensor:
-        """values [batch, positions, width], mask [batch, positions] -> as the values."""
-        attention, read = self.attentions["self_attention"], self.normalized(values, "self_attention")
-        change, _ = attention(read, attention.memorize(read), mask[:, None, None])
+        """values [batch, positions, width], mask broadcastable to [batch, heads, positions, positions] -> as the
+        values."""
+        attention = self.attentions["self_attention"]
+        queries, memory = attention.read(self.normalized(values, "self_attention"))
+        change, _ = attention.attend(queries, memory, mask)
         return self.feed_forward(self.added(values, change, training), training)
 
 
@@ -169,14 +175,14 @@ class DecoderLayer(Sublayers):
         return self.attentions["attention"].memorize(memory)
 
     def remember(self, values: Tensor) -> tuple[Tensor, KeysValues]:
-        """What self-attention reads of target steps, [batch, steps, width], and their keys and values."""
-        read = self.normalized(values, "self_attention")
-        return read, self.attentions["self_attention"].memorize(read)
+        """The queries of target steps, [batch, steps, width], to themselves and those before, and their keys and
+        values."""
+        return self.attentions["self_attention"].read(self.normalized(values, "self_attention"))
 
     def call(
         self,
         values: Tensor,
-        read: Tensor,
+        queries: Tensor,
         past: KeysValues,
         past_mask: Tensor,
         source: KeysValues,
@@ -186,19 +192,19 @@ class DecoderLayer(Sublayers):
         """
         Args:
             values: steps, [batch, steps, width].
-            read: of `remember` of these steps.
+            queries: of `remember` of these steps.
             past: of `remember` of all steps that may be seen.
             past_mask: boolean, which step sees which, broadcastable to [batch, heads, steps, all steps].
             source: `memorize` of the source.
-            mask: boolean [batch, positions].
+            mask: of the source, boolean, broadcastable to [batch, heads, steps, positions].
 
         Returns:
             As the values, and attention to the source, float32 [batch, heads, steps, positions].
         """
-        change, _ = self.attentions["self_attention"](read, past, past_mask)
+        change, _ = self.attentions["self_attention"].attend(queries, past, past_mask)
         values = self.added(values, change, training)
         read = self.normalized(values, "attention")
-        change, weights = self.attentions["attention"](read, source, mask[:, None, None])
+        change, weights = self.attentions["attention"](read, source, mask)
         values = self.added(values, change, training)
         return self.feed_forward(values, training), weights
 
@@ -260,8 +266,9 @@ class TransformerEncoder(Stack):
         places = ops.arange(ops.shape(values)[1], dtype="int32")
         mask = places[None, :] < ops.cast(lengths, "int32")[:, None]
         values = self.positions(values, places)
+        real = mask[:, None, None]
         for layer in self.layers:
-            values = layer(values, mask, training=training)
+            values = layer(values, real, training=training)
         memory = self.norm(values)
         shares = ops.cast(mask, "float32") / ops.maximum(ops.cast(lengths, "float32"), 1.0)[:, None]
         return Encoded(memory, ops.squeeze(context_vectors(shares[:, None], memory), axis=1))
@@ -314,11 +321,13 @@ class TransformerDecoder(Stack):
             source: encoded source sentence.
         """
         values, past, weights = self.positions(embedded, state.time)[:, None], [], []
+        real = source.mask[:, None, None]
         for layer, before, memory in zip(self.layers, state.layers, source.layers, strict=True):
-            read, new = layer.remember(values)
+            queries, new = layer.remember(values)
             past.append(KeysValues(*(put_behind(old, one, state.time) for old, one in zip(before, new, strict=True))))
-            seen = _until(state.time, ops.shape(past[-1].keys)[2])
-            values, paid = layer(values, read, past[-1], seen, memory, source.mask, training=False)
+            if len(past) == 1:  # all layers have as many steps
+                seen = _until(state.time, length(past[0].keys, 2))
+            values, paid = layer(values, queries, past[-1], seen, memory, real, training=False)
             weights.append(paid)
         attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)
         return TransformerState(self.norm(values)[:, 0], attention, state.time + 1, tuple(past))
@@ -343,9 +352,9 @@ class TransformerDecoder(Stack):
         source = self.source(memory, final, mask)
         steps = ops.shape(embedded)[1]
         values, weights = self.positions(embedded, ops.arange(steps, dtype="int32")), []
+        seen, real = causal_mask(steps), mask[:, None, None]
         for layer, heard in zip(self.layers, source.layers, strict=True):
-            seen = (*layer.remember(values), causal_mask(steps))
-            values, paid = layer(values, *seen, heard, mask, training=training)
+            values, paid = layer(values, *layer.remember(values), seen, heard, real, training=training)
             weights.append(paid)
         return self.norm(values), ops.mean(weights[self.aligned], axis=1)
 

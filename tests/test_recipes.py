@@ -27,6 +27,8 @@ def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs,
     chosen, reason = recipes.choose(corpus(tmp_path, pairs))
     assert chosen == name
     assert f"recipe {name}: there are {pairs:,} pairs" in reason
+    others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
+    assert [other for other in recipes.OTHERS if other in reason] == others  # what else there is for as many
 
 
 def test_pairs_that_are_kept_aside_do_not_count(tmp_path):

@@ -75,6 +75,16 @@ def test_one_head_with_projections_that_change_nothing_is_the_scaled_dot_score()
     np.testing.assert_allclose(many[:, 0, 0], weights, atol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, STEPS])  # one is a step of search, where nothing changes its place
+def test_a_sequence_that_attends_to_itself_is_projected_at_once(steps: int, make_heads: Callable) -> None:
+    layer, values = make_heads(2), QUERIES[:, :steps]
+    own = np.tril(np.ones((steps, steps), bool))
+    for found, expected in zip(
+        layer.attend(*layer.read(values), own), layer(values, layer.memorize(values), own), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_heads_have_to_divide_the_width() -> None:
     with pytest.raises(ValueError, match="3 heads do not divide a width of 8"):
         MultiHeadAttention(3).build((None, None, 8), (None, None, 8))

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from nmt.attention.core import Tensor, context_vectors, flat_product, inner_products, masked_softmax
-from nmt.operations import length
+from nmt.attention.core import Tensor, flat_product, masked_softmax
+from nmt.operations import length, matrix_products
 
 
 class KeysValues(NamedTuple):
@@ -49,18 +49,25 @@ class MultiHeadAttention(keras.layers.Layer):
             setattr(self, f"{name}_bias", bias)
         self.built = True
 
-    def affine(self, values: Tensor, name: str) -> Tensor:
-        """values @ kernel + bias of that name, in the compute type."""
-        kernel, bias = (ops.cast(getattr(self, f"{name}_{part}"), self.compute_dtype) for part in ("kernel", "bias"))
-        return flat_product(ops.cast(values, self.compute_dtype), kernel, bias)
+    def kernel_and_bias(self, *names: str) -> tuple[Tensor, Tensor]:
+        """Kernel and bias of these projections side by side, in the compute type."""
+        kernel, bias = (
+            [ops.cast(getattr(self, f"{name}_{part}"), self.compute_dtype) for name in names]
+            for part in ("kernel", "bias")
+        )
+        return (kernel[0], bias[0]) if len(names) == 1 else (ops.concatenate(kernel, axis=1), ops.concatenate(bias))
 
-    def split(self, values: Tensor) -> Tensor:
-        """[batch, positions, width] -> [batch, heads, positions, width / heads]."""
-        size = values.shape[-1] // self.heads
+    def projected(self, values: Tensor, *names: str) -> list[Tensor]:
+        """What these projections make of the same values, [batch, positions, width], as one product: for each name
+        [batch, heads, positions, width / heads], in the compute type."""
+        kernel, bias = self.kernel_and_bias(*names)
+        rows = ops.reshape(ops.cast(values, self.compute_dtype), (-1, values.shape[-1]))
+        product = ops.add(ops.matmul(rows, kernel), bias)
+        count, size = len(names), self.output_bias.shape[0] // self.heads
         if values.shape[1] == 1:  # a step of search: nothing changes its place
-            return ops.reshape(values, (-1, self.heads, 1, size))
-        shape = (-1, length(values, 1), self.heads, size)
-        return ops.transpose(ops.reshape(values, shape), (0, 2, 1, 3))
+            return ops.unstack(ops.reshape(product, (-1, count, self.heads, 1, size)), count, axis=1)
+        parts = ops.reshape(product, (-1, length(values, 1), count, self.heads, size))
+        return ops.unstack(ops.transpose(parts, (2, 0, 3, 1, 4)), count)
 
     def join(self, heads: Tensor) -> Tensor:
         """[batch, heads, positions, width / heads] -> [batch, positions, width]."""
@@ -71,7 +78,13 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def memorize(self, memory: Tensor) -> KeysValues:
         """Keys and values of a memory, [batch, positions, width]; computed once for all queries."""
-        return KeysValues(self.split(self.affine(memory, "key")), self.split(self.affine(memory, "value")))
+        return KeysValues(*self.projected(memory, "key", "value"))
+
+    def read(self, values: Tensor) -> tuple[Tensor, KeysValues]:
+        """Of a sequence that attends to itself, [batch, positions, width]: its queries, [batch, heads, positions,
+        width / heads], and its keys and values."""
+        queries, *memory = self.projected(values, "query", "key", "value")
+        return queries, KeysValues(*memory)
 
     def call(self, query: Tensor, memory: KeysValues, mask: Tensor) -> tuple[Tensor, Tensor]:
         """
@@ -83,10 +96,17 @@ class MultiHeadAttention(keras.layers.Layer):
         Returns:
             [batch, queries, width] in the compute type, and weights, float32 [batch, heads, queries, positions].
         """
-        queries = self.split(self.affine(query, "query"))
-        energies = ops.cast(inner_products(queries, memory.keys), "float32") / float(queries.shape[-1]) ** 0.5
+        (queries,) = self.projected(query, "query")
+        return self.attend(queries, memory, mask)
+
+    def attend(self, queries: Tensor, memory: KeysValues, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What `call` gives, of queries in heads, as `read` makes them."""
+        energies = (
+            ops.cast(matrix_products(queries, memory.keys, turned=True), "float32") / float(queries.shape[-1]) ** 0.5
+        )
         weights = masked_softmax(energies, mask)
-        return self.affine(self.join(context_vectors(weights, memory.values)), "output"), weights
+        contexts = self.join(matrix_products(ops.cast(weights, self.compute_dtype), memory.values))
+        return flat_product(contexts, *self.kernel_and_bias("output")), weights
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "heads": self.heads}

@@ -8,6 +8,7 @@ from nmt.engine.backend import (
     batch_shapes,
     compile_function,
     dynamic_shapes,
+    read_once,
     rounds_products,
     set_determinism,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "dynamic_shapes",
     "peak_memory",
     "processors",
+    "read_once",
     "rounds_products",
     "set_determinism",
     "variables_to_arrays",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
@@ -46,6 +46,16 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(*arguments)
 
     return call
+
+
+def read_once(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
+    """A scope in which each of these variables is a tensor that was read before it. TensorFlow would read it at each
+    step of a loop, and make what is made of it alone, its cast above all, for each of several that use it."""
+    if keras.backend.backend() != "tensorflow":
+        return keras.StatelessScope()
+    import tensorflow as tf
+
+    return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])
 
 
 def dynamic_shapes() -> bool:

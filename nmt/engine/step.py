@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from nmt.batching import Batch, GuidedBatch
+from nmt.engine.backend import read_once
 from nmt.engine.machine import batches_at_once
 from nmt.losses import count_tokens
 from nmt.model import Seq2Seq
@@ -101,9 +102,8 @@ class TrainStep:
         import tensorflow as tf
 
         model, variables = self.model, self.model.trainable_variables
-        # Each weight is read once: what is made of it alone, its cast above all, is then made once for all parts.
-        weights = [tf.identity(variable.value) for variable in variables]
-        with keras.StatelessScope(list(zip(variables, weights, strict=True))) as scope, tf.GradientTape() as tape:
+        with read_once(variables) as scope, tf.GradientTape() as tape:
+            weights = [scope.get_current_value(variable) for variable in variables]
             tape.watch(weights)
             # Independent of each other up to the sum, so TensorFlow computes them at once.
             found = [losses(part, inputs) for part in _parts(inputs, batches_at_once())]

@@ -14,6 +14,9 @@ PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
 OTHERS = ("30k-transformer",)
 """Recipes that are chosen by name alone."""
 
+BESIDE = {"30k": "30k-transformer translates better, and its attention says less clearly which word comes from which"}
+"""What "auto" tells with a recipe that it chose."""
+
 NAMES = (*PAIRS, *OTHERS)
 """All of them."""
 
@@ -30,7 +33,8 @@ def path(name: str) -> Path:
 
 
 def choose(corpus: CorpusConfig) -> tuple[str, str]:
-    """The recipe for as many training pairs as the corpus has, by the nearest in ratio, and why it is that.
+    """The recipe for as many training pairs as the corpus has, by the nearest in ratio, and why it is that, with what
+    else there is for as many, in one line.
 
     Raises:
         CorpusError: the pairs cannot be read.
@@ -39,4 +43,5 @@ def choose(corpus: CorpusConfig) -> tuple[str, str]:
     if not corpus.validation and pairs > corpus.held_out:
         pairs -= corpus.held_out
     name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
-    return name, f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
+    reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
+    return name, "; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])
