@@ -1,8 +1,9 @@
-"""TensorFlow's start-up messages are kept away, and nothing else is; matplotlib is not loaded for nothing."""
+"""TensorFlow's start-up messages are kept away, and nothing else is; matplotlib and JAX are not loaded for nothing."""
 
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from types import SimpleNamespace
@@ -46,11 +47,35 @@ def test_what_was_said_before_an_error_shows(capfd):
     assert capfd.readouterr().err == "cannot open libtensorflow.so\n"
 
 
-def test_matplotlib_cannot_be_imported_meanwhile(monkeypatch):
-    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+@pytest.mark.parametrize("name", ["matplotlib", "jax"])
+def test_what_nothing_uses_cannot_be_imported_meanwhile(name, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+    monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ModuleNotFoundError), quiet_start():
-        import matplotlib  # noqa: F401
-    assert "matplotlib" not in sys.modules
+        importlib.import_module(name)
+    assert name not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("named", "written", "hidden"),
+    [
+        ("", "", True),
+        ("", '{"backend": "tensorflow"}', True),
+        ("", '{"backend": "jax"}', False),
+        ("jax", '{"backend": "tensorflow"}', False),
+        ("tensorflow", '{"backend": "jax"}', True),
+        ("", "[]", True),
+        ("", "not JSON", True),
+    ],
+)
+def test_jax_is_there_where_keras_will_run_on_it(named, written, hidden, monkeypatch, tmp_path):
+    monkeypatch.setenv("KERAS_BACKEND", named)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    if written:
+        (tmp_path / "keras.json").write_text(written, encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    with quiet_start():
+        assert ("jax" in sys.modules) == hidden
 
 
 def test_garbage_is_collected_afterwards_as_before(monkeypatch):

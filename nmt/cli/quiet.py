@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 import tempfile
@@ -17,23 +18,35 @@ def quiet_start() -> Iterator[None]:
     """For the imports of a command, and nothing else: quiet, and as short as can be.
 
     Keras imports matplotlib where it is installed, for galleries of images that nothing here draws: whoever draws
-    imports it afterwards. And what an import makes stays, so that there is no garbage to look for meanwhile.
+    imports it afterwards. TensorFlow imports JAX where it is installed, for a converter that nothing here calls. And
+    what an import makes stays, so that there is no garbage to look for meanwhile.
     """
-    with _without("matplotlib"), _uncollected(), _quiet():
+    unused = ["matplotlib", "jax"] if _keras_backend() == "tensorflow" else ["matplotlib"]
+    with _without(*unused), _uncollected(), _quiet():
         yield
+
+
+def _keras_backend() -> str:
+    """What Keras will run on, by its own rule: it cannot be asked before it is imported."""
+    if named := os.environ.get("KERAS_BACKEND"):
+        return named
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        return str(json.loads((home / "keras.json").read_text(encoding="utf-8"))["backend"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return "tensorflow"
 
 
 @contextmanager
-def _without(name: str) -> Iterator[None]:
-    """A module that is not loaded yet cannot be imported meanwhile."""
+def _without(*names: str) -> Iterator[None]:
+    """Modules that are not loaded yet cannot be imported meanwhile."""
     modules: dict[str, Any] = sys.modules
-    hidden = name not in modules
-    if hidden:
-        modules[name] = None
+    hidden = [name for name in names if name not in modules]
+    modules.update(dict.fromkeys(hidden))
     try:
         yield
     finally:
-        if hidden:
+        for name in hidden:
             del modules[name]
 
 

@@ -2,9 +2,10 @@
 
     python worker.py JOB
 
-JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, and `warm` and `alone`
-(how many of them are translated one by one: untimed, timed) before all are translated at once. The last line that comes
-out is JSON: seconds of each stage and the translations.
+JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, and `warm` and `alone`,
+how many of them are translated one by one, untimed and timed, before all are translated at once. Untimed are as many at
+once too, for a system may compile one program for a sentence and another for several. The last line that comes out is
+JSON: seconds of each stage and the translations.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def main() -> None:
     for sentence in sentences[: job["warm"]]:
         system.translate([sentence])
     alone = [timed(lambda sentence=sentence: system.translate([sentence]))[1] for sentence in sentences[: job["alone"]]]
+    system.translate(sentences[: job["warm"]])
     found, batch = timed(lambda: system.translate(sentences))
     measured = {"loaded_s": loaded, "first_s": first, "alone_s": alone, "batch_s": batch, "found": found}
     print(json.dumps(measured))
