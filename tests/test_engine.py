@@ -263,6 +263,22 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """In the environment: as if there were none."""
 
 
+def test_weights_are_read_once_a_call_and_not_in_a_loop() -> None:
+    weight = keras.Variable(2.0)
+
+    def powers(start: Any) -> Any:
+        with engine.read_once([weight]):
+            return keras.ops.while_loop(lambda n, _: n < 3, lambda n, value: (n + 1, value * weight), (0, start))[1]
+
+    traced = tf.function(powers).get_concrete_function(tf.TensorSpec([], tf.float32))
+    assert traced(tf.constant(1.0)) == 8
+    weight.assign(3.0)
+    assert traced(tf.constant(1.0)) == 27
+    loop = [node.op for body in traced.graph.as_graph_def().library.function for node in body.node_def]
+    assert "Mul" in loop
+    assert "ReadVariableOp" not in loop
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_batches_go_side_by_side_where_operations_take_a_thread_each(begun: bool) -> None:
     """In a process of its own, since threads are TensorFlow's for good once it has computed."""
