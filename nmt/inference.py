@@ -125,8 +125,8 @@ class Inference:
         self.report: Callable[[int], None] = lambda sentences: None
         """Told of so many more sentences whenever some have been searched for, by the thread that did it."""
         self._searches: dict[Kind, Callable[[Question], Any]] = {}
-        self._score = compile_function(self._score_batch)
-        self._score_seen = compile_function(self._score_seen_batch)
+        self._score = self._compiled(self._score_batch)
+        self._score_seen = self._compiled(self._score_seen_batch)
 
     def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Hypothesis]:
         """The best hypothesis of each source sentence (pieces without end of sentence), in order."""
@@ -190,15 +190,18 @@ class Inference:
         # Blocks enough for all that a choice among them looks at.
         return self.short_list.of(packed, rows, count, needed, search.BLOCK * (slots + FEW))
 
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as one program, which reads the models' weights once and not in its loops."""
+
+        def run(*arguments: Any) -> Any:
+            with read_once(chain.from_iterable(model.trainable_variables for model in self.models)):
+                return function(*arguments)
+
+        return compile_function(run)
+
     def _search(self, kind: Kind) -> Callable[[Question], Any]:
         if kind not in self._searches:
-
-            def run(question: Question) -> search.Found:
-                with read_once(chain.from_iterable(model.trainable_variables for model in self.models)):
-                    found = self._searched(kind, question)
-                return search.Found(*(values[:, : kind.nbest] for values in found))
-
-            self._searches[kind] = compile_function(run)
+            self._searches[kind] = self._compiled(partial(self._searched, kind))
         return self._searches[kind]
 
     def _searched(self, kind: Kind, question: Question) -> search.Found:
@@ -208,7 +211,8 @@ class Inference:
         if kind.config.short_list:
             step, fixed = self._short_step(question.lists.pieces), (*fixed, question.lists.allowed)
         states, how = tuple(state for state, _ in starts), self._how(kind, question)
-        return search.search(step, states, question.limits, longest, positions, how, fixed=fixed)
+        found = search.search(step, states, question.limits, longest, positions, how, fixed=fixed)
+        return search.Found(*(values[:, : kind.nbest] for values in found))
 
     def _step(self, tokens: Any, states: Any, *encoded: Any) -> tuple[search.Distribution, Any, Any]:
         """One step of all models: log-probabilities of the next piece, states, attention.

@@ -259,24 +259,28 @@ def test_one_trace_serves_all_shapes() -> None:
     assert len(traces) == 1
 
 
-WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
-"""In the environment: as if there were none."""
-
-
 def test_weights_are_read_once_a_call_and_not_in_a_loop() -> None:
-    weight = keras.Variable(2.0)
+    weight, bodies = keras.Variable(2.0), []
+
+    def multiply(n: Any, value: Any) -> Any:
+        bodies.append(tf.compat.v1.get_default_graph())
+        return n + 1, value * weight
 
     def powers(start: Any) -> Any:
         with engine.read_once([weight]):
-            return keras.ops.while_loop(lambda n, _: n < 3, lambda n, value: (n + 1, value * weight), (0, start))[1]
+            return keras.ops.while_loop(lambda n, _: n < 3, multiply, (0, start))[1]
 
     traced = tf.function(powers).get_concrete_function(tf.TensorSpec([], tf.float32))
     assert traced(tf.constant(1.0)) == 8
     weight.assign(3.0)
     assert traced(tf.constant(1.0)) == 27
-    loop = [node.op for body in traced.graph.as_graph_def().library.function for node in body.node_def]
+    loop = {operation.type for operation in bodies[0].get_operations()}
     assert "Mul" in loop
     assert "ReadVariableOp" not in loop
+
+
+WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+"""In the environment: as if there were none."""
 
 
 @pytest.mark.parametrize("begun", [False, True])

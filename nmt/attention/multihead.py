@@ -101,10 +101,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def attend(self, queries: Tensor, memory: KeysValues, mask: Tensor) -> tuple[Tensor, Tensor]:
         """What `call` gives, of queries in heads, as `read` makes them."""
-        energies = (
-            ops.cast(matrix_products(queries, memory.keys, turned=True), "float32") / float(queries.shape[-1]) ** 0.5
-        )
-        weights = masked_softmax(energies, mask)
+        products = ops.cast(matrix_products(queries, memory.keys, turned=True), "float32")
+        weights = masked_softmax(products / float(queries.shape[-1]) ** 0.5, mask)
         contexts = self.join(matrix_products(ops.cast(weights, self.compute_dtype), memory.values))
         return flat_product(contexts, *self.kernel_and_bias("output")), weights
 
