@@ -9,6 +9,7 @@ from keras import ops
 
 from nmt.attention import Tensor
 from nmt.noise import Dropout
+from nmt.operations import take_within
 from nmt.recurrence import LoopKernel, before, lstm
 
 
@@ -37,10 +38,10 @@ def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """
     positions = ops.arange(ops.shape(values)[1], dtype="int32")[None, :]
     lengths = lengths[:, None]
-    indices = ops.where(positions < lengths, lengths - 1 - positions, positions)[:, :, None]
+    turned = ops.where(positions < lengths, lengths - 1 - positions, positions)
 
     def reverse(values: Tensor) -> Tensor:
-        return ops.take_along_axis(values, indices, axis=1)
+        return take_within(values, turned)
 
     # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
     return ops.custom_gradient(lambda values: (reverse(values), reverse))(values)
@@ -74,11 +75,8 @@ class BidirectionalLSTM(keras.layers.Layer):
         """values [batch, positions, width], lengths [batch] -> `Encoded`; padded positions hold no meaning."""
         forward = self._run(self.forward, values)
         backward = self._run(self.backward, reverse_by_length(values, lengths))
-        last = ops.maximum(lengths, 1)[:, None, None] - 1
-        final = ops.concatenate(
-            [ops.squeeze(ops.take_along_axis(outputs, last, axis=1), axis=1) for outputs in (forward, backward)],
-            axis=-1,
-        )
+        last = ops.maximum(lengths, 1)[:, None] - 1
+        final = ops.concatenate([take_within(outputs, last)[:, 0] for outputs in (forward, backward)], axis=-1)
         outputs = ops.concatenate([forward, reverse_by_length(backward, lengths)], axis=-1)
         return Encoded(ops.cast(outputs, self.compute_dtype), final)
 

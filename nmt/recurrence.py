@@ -95,11 +95,23 @@ class LoopKernel:
         self.kernel = ops.convert_to_tensor(kernel)
         self.apart = keras.backend.backend() == "tensorflow"
         self.constant = ops.cast(ops.stop_gradient(self.kernel) if self.apart else self.kernel, dtype)
+        # Of float32 oneDNN would turn the kernel anew in each step of the way back, half as long again as the product.
+        self.turned = ops.transpose(self.constant) if self.apart and dtype == "float32" else None
         self.inputs: Tensor | None = None
 
     def product(self, values: Tensor) -> Tensor:
         """values [batch, inputs] @ kernel, float32 [batch, outputs]."""
-        return ops.cast(ops.matmul(ops.cast(values, self.constant.dtype), self.constant), "float32")
+        if self.turned is None:
+            return self._product(values, self.constant)
+
+        def forward(values: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+            return self._product(values, self.constant), lambda upstream: self._product(upstream, self.turned)
+
+        return with_gradient(forward, values)
+
+    @staticmethod
+    def _product(values: Tensor, kernel: Tensor) -> Tensor:
+        return ops.cast(ops.matmul(ops.cast(values, kernel.dtype), kernel), "float32")
 
     def give_gradient(
         self, shares: Tensor, of_outputs: Callable[[Tensor], Tensor] = lambda gradient: gradient

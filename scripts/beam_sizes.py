@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarking.machine import describe
 from benchmarking.report import headline, in_range
 
+from nmt.cli.quiet import quiet_start
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
 
@@ -135,8 +136,9 @@ def parse() -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace) -> list[Point]:
     """All beam sizes of all precisions, in turns."""
-    from nmt import Translator
-    from nmt.evaluation import bleu
+    with quiet_start():
+        from nmt import Translator
+        from nmt.evaluation import bleu
 
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:

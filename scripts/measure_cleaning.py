@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 from corrupt import SHORTEST, phrase
 
 from nmt.cleaning import NAMES, Rules, judge
+from nmt.cli.quiet import quiet_start
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
 
@@ -181,9 +182,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise NmtError(f"--kinds '{OTHER}' needs --other, the same sentences in a third language")
     translator = None
     if arguments.model:
-        import nmt
+        with quiet_start():
+            from nmt import Translator
 
-        translator = nmt.Translator.load(arguments.model)
+        translator = Translator.load(arguments.model)
     arguments.output.mkdir(parents=True, exist_ok=True)
     trials, by_rule = [], []
     for seed in arguments.seeds:

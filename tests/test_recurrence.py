@@ -81,7 +81,7 @@ def test_gradients_are_those_of_a_plain_scan(
 
     def plain(self: Any, kernel: Any, dtype: str) -> None:
         plain_kernel(self, kernel, dtype)
-        self.apart, self.constant = False, tf.cast(self.kernel, dtype)
+        self.apart, self.constant, self.turned = False, tf.cast(self.kernel, dtype), None
 
     monkeypatch.setattr(recurrence.LoopKernel, "__init__", plain)
     expected_loss, expected = gradients(make_model(**changes))
