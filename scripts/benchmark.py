@@ -129,8 +129,11 @@ def run_startup(arguments: argparse.Namespace, output: Path) -> None:
 
 def encode(arguments: argparse.Namespace, output: Path) -> Path:
     """Encodes the pairs with our own vocabulary; returns the directory of the encoded corpus."""
-    import nmt
-    from nmt.preparation import prepare
+    from nmt.cli.quiet import quiet_start  # not above: another checkout, which is measured too, may have none
+
+    with quiet_start():
+        import nmt
+        from nmt.preparation import prepare
 
     config = nmt.RunConfig(
         name=f"corpus-{arguments.vocabulary}",

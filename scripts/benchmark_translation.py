@@ -24,6 +24,8 @@ from benchmarking import machine, peers, translating, translation_report
 from benchmarking.cases import SIZES
 from benchmarking.translating import System
 
+from nmt.cli.quiet import quiet_start
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 PEERS = {"joeynmt": "joey", "marian": "marian"}
@@ -109,7 +111,8 @@ def read(path: Path) -> list[str]:
 
 def train(arguments: argparse.Namespace) -> None:
     """Ours at each peer's sizes, then the peer on the same pieces, as many passes each (rounded up to `EVERY`)."""
-    import nmt
+    with quiet_start():
+        import nmt.training  # TensorFlow starts here
 
     text = arguments.models / "text"
     updates = -(-len(read(arguments.source)) // (BATCH * EVERY)) * EVERY  # JoeyNMT validates where it logs
