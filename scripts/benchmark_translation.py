@@ -8,6 +8,10 @@
 Each measurement is a process of its own, and all systems take turns, so that what else goes on on the machine falls on
 all alike. Of each system, with beam search and greedily: the whole command, process start to end, on all sentences and
 (beam search) on one; and, inside of a process, loading, the first sentence, some one at a time, more at once.
+
+    python scripts/benchmark_translation.py --lines 10000 1000000 --test test.en --model saved_models/mine
+
+measures `nmt translate` instead, greedily, on files of so many lines, the sentences over and over: time and memory.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ import argparse
 import json
 import os
 import sys
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
-from benchmarking import machine, peers, translating, translation_report
+from benchmarking import machine, peers, report, translating, translation_report
 from benchmarking.cases import SIZES
 from benchmarking.translating import System
 
@@ -46,6 +50,9 @@ def main() -> None:
         return
     output = arguments.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
+    if arguments.lines:
+        measure_lines(arguments, output)
+        return
     sentences, references = (read(path)[: arguments.limit] for path in (arguments.test, arguments.reference))
     found: dict[str, Any] = {
         "machine": about(arguments),
@@ -98,8 +105,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--source", type=Path, default=data / "train.en", help="sentences to train on")
     parser.add_argument("--target", type=Path, default=data / "train.de", help="their translations")
     parser.add_argument("--passes", type=int, default=3, help="of the training")
+    parser.add_argument(
+        "--lines", nargs="+", type=int, metavar="N", help="instead: --model alone, on files of so many lines"
+    )
+    parser.add_argument("--model", type=Path, help="run directory, with --lines")
     arguments = parser.parse_args()
-    if not (arguments.joeynmt or arguments.marian):
+    if bool(arguments.lines) != bool(arguments.model):
+        parser.error("--lines and --model go together")
+    if not (arguments.joeynmt or arguments.marian or arguments.lines):
         parser.error("no peer to measure against: give --joeynmt, --marian or both")
     arguments.models = arguments.models.resolve()
     return arguments
@@ -171,6 +184,26 @@ def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -
                     flush=True,
                 )
     return results
+
+
+def measure_lines(arguments: argparse.Namespace, output: Path) -> None:
+    """Prints a table of whole commands of ours by how many lines their file has, and writes it into lines.md."""
+    sentences, text = read(arguments.test)[: arguments.limit], output / "lines.txt"
+    about = report.headline(machine.describe())
+    table = [about, "| lines | seconds | lines a second | peak memory |", "| ---: | ---: | ---: | ---: |"]
+    for count in arguments.lines:
+        with open(text, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in islice(cycle(sentences), count))
+        system = System("nmt", "nmt", sys.executable, arguments.model.resolve(), output, arguments.precision[-1])
+        found = translating.run_command(system, 1, text)
+        if len(found["lines"]) != count:
+            raise SystemExit(f"{count} lines went in and {len(found['lines'])} came out: see {output}/output.txt")
+        speed, memory = count / found["seconds"], found["peak_mib"]
+        table.append(f"| {count:,} | {found['seconds']:.0f} | {speed:,.0f} | {memory:,.0f} MiB |")
+        print(table[-1], file=sys.stderr, flush=True)
+    (output / "lines.md").write_text("\n".join(table) + "\n", encoding="utf-8")
+    print("\n".join(table))
+    print(f"table: {output}/lines.md", file=sys.stderr)
 
 
 def systems(arguments: argparse.Namespace, output: Path) -> list[System]:

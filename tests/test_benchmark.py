@@ -14,6 +14,7 @@ import yaml
 REPOSITORY = Path(__file__).parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
+import benchmark_translation  # noqa: E402
 from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
 
 from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig  # noqa: E402
@@ -203,6 +204,41 @@ def test_a_translator_that_fails_stops_the_benchmark(tmp_path):
     with pytest.raises(SystemExit, match=rf"ended with 2: see {tmp_path}/nmt.log"):
         translating.run_command(system, 2, Path(__file__))
     assert "no such run directory" in (tmp_path / "nmt.log").read_text()
+
+
+@pytest.fixture
+def lines_measured(tmp_path, monkeypatch):
+    """Runs the benchmark of three sentences on files of four lines and eight; a command gives so many lines less."""
+    (tmp_path / "test").write_text("a\nb\nc\n")
+    given = ["--test", tmp_path / "test", "--model", tmp_path / "run", "--output", tmp_path / "found"]
+    monkeypatch.setattr(sys, "argv", ["benchmark_translation.py", "--lines", "4", "8", *map(str, given)])
+
+    def measure(lost: int = 0) -> list[str]:
+        seen = []
+
+        def run_command(system, beam, text):
+            assert (system.model, beam) == (tmp_path / "run", 1)
+            seen.append(text.read_text())
+            lines = seen[-1].splitlines()
+            return {"seconds": 2.0, "peak_mib": 700.0 + len(lines), "lines": lines[lost:]}
+
+        monkeypatch.setattr(translating, "run_command", run_command)
+        benchmark_translation.main()
+        return seen
+
+    return measure
+
+
+def test_memory_is_measured_by_the_lines_of_a_file(lines_measured, tmp_path, capsys):
+    assert lines_measured() == ["a\nb\nc\na\n", "a\nb\nc\na\nb\nc\na\nb\n"]
+    table = (tmp_path / "found" / "lines.md").read_text()
+    assert "| 4 | 2 | 2 | 704 MiB |\n| 8 | 2 | 4 | 708 MiB |\n" in table
+    assert capsys.readouterr().out == table
+
+
+def test_lines_that_are_lost_stop_the_benchmark(lines_measured):
+    with pytest.raises(SystemExit, match="4 lines went in and 3 came out"):
+        lines_measured(lost=1)
 
 
 def test_translation_tables_by_hand(vocabulary, tmp_path):
