@@ -95,7 +95,7 @@ class LoopKernel:
         self.kernel = ops.convert_to_tensor(kernel)
         self.apart = keras.backend.backend() == "tensorflow"
         self.constant = ops.cast(ops.stop_gradient(self.kernel) if self.apart else self.kernel, dtype)
-        # Of float32 oneDNN would turn the kernel anew in each step of the way back, half as long again as the product.
+        # oneDNN would turn a float32 kernel anew in each step of the way back, which takes half as long as the product.
         self.turned = ops.transpose(self.constant) if self.apart and dtype == "float32" else None
         self.inputs: Tensor | None = None
 

@@ -106,7 +106,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--target", type=Path, default=data / "train.de", help="their translations")
     parser.add_argument("--passes", type=int, default=3, help="of the training")
     parser.add_argument(
-        "--lines", nargs="+", type=int, metavar="N", help="instead: --model alone, on files of so many lines"
+        "--lines",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="instead: --model alone, on files of so many lines, in the last --precision",
     )
     parser.add_argument("--model", type=Path, help="run directory, with --lines")
     arguments = parser.parse_args()
