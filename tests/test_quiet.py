@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import pwd
 import sys
 from types import SimpleNamespace
 
@@ -108,3 +109,16 @@ def test_gpu_that_is_not_found_is_said(gpus, said, monkeypatch, capfd, tmp_path)
         pass
     assert capfd.readouterr().err.startswith(said)
     assert bool(said) == (gpus == [])
+
+
+def test_a_user_without_a_home_can_start(monkeypatch):
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.delenv("KERAS_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+
+    def unknown(number):
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with quiet_start():
+        pass

@@ -30,9 +30,11 @@ def _keras_backend() -> str:
     """What Keras will run on, by its own rule: it cannot be asked before it is imported."""
     if named := os.environ.get("KERAS_BACKEND"):
         return named
-    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    home = os.path.expanduser("~")  # Path.home() raises where a user has none
+    usual = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
+    settings = Path(os.environ.get("KERAS_HOME", usual), "keras.json")
     try:
-        return str(json.loads((home / "keras.json").read_text(encoding="utf-8"))["backend"])
+        return str(json.loads(settings.read_text(encoding="utf-8"))["backend"])
     except (OSError, ValueError, LookupError, TypeError):
         return "tensorflow"
 
