@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import keras
@@ -13,6 +12,7 @@ from keras import ops
 from nmt.attention import Attention, Tensor
 from nmt.config import AttentionConfig
 from nmt.noise import Dropout, gumbel
+from nmt.operations import scan
 from nmt.recurrence import LoopKernel, before, gru, lstm
 
 
@@ -298,17 +298,14 @@ class RecurrentDecoder(keras.layers.Layer):
                 kernels["projection"] = LoopKernel(self.attention.score.projection, self.compute_dtype)
         loop = loop._replace(kernels=kernels)
         shares = self._shares(ops.transpose(embedded, (1, 0, 2)), loop)
-        edges = list(accumulate(share.shape[-1] for share in shares if share is not None))[:-1]
+        given = [share for share in shares if share is not None]
 
-        def body(state: DecoderState, joined: Tensor) -> tuple[DecoderState, DecoderState]:
-            parts = iter(ops.split(joined, edges, axis=-1) if edges else [joined])
+        def step(state: DecoderState, given: list[Tensor]) -> DecoderState:
+            parts = iter(given)
             piece = PieceShare(*(share if share is None else next(parts) for share in shares))
-            state = self.step(state, piece, source, loop)
-            return state, state
+            return self.step(state, piece, source, loop)
 
-        # Side by side: Keras scans several tensors on TensorFlow only where their length is known.
-        joined = ops.concatenate([share for share in shares if share is not None], axis=-1)
-        _, states = ops.scan(body, start, joined)
+        states = scan(step, start, given)
         self._told(loop, start, states)
         states = keras.tree.map_structure(lambda values: ops.swapaxes(values, 0, 1), states)
         return self.readout(states, embedded), states.weights
@@ -319,23 +316,21 @@ class RecurrentDecoder(keras.layers.Layer):
         gates, kernels = share.gates, loop.kernels
         if "memory" in kernels:
             zeros = ops.zeros((*ops.shape(gates)[:2], kernels["memory"].kernel.shape[-1]))
-            share = share._replace(context=kernels["memory"].give_gradient(zeros))
+            share = share._replace(context=kernels["memory"].give_gradient(zeros)[0])
         if "projection" in kernels:
             query = share.query
             if query is None:
                 query = ops.zeros((*ops.shape(gates)[:2], kernels["projection"].kernel.shape[-1]))
-            share = share._replace(query=kernels["projection"].give_gradient(query))
+            share = share._replace(query=kernels["projection"].give_gradient(query)[0])
         if "context_kernel" in kernels:
-            gates = kernels["context_kernel"].give_gradient(gates)
+            gates = kernels["context_kernel"].give_gradient(gates)[0]
         if self.cell == "lstm":
-            return share._replace(gates=kernels["state_kernel"].give_gradient(gates))
+            return share._replace(gates=kernels["state_kernel"].give_gradient(gates)[0])
         # In a GRU the candidate's product is not added to the gates but to the bias, inside of the reset gate.
         bias = ops.broadcast_to(self.state_bias, (*ops.shape(gates)[:2], units))
-        both = kernels["state_kernel"].give_gradient(
-            ops.concatenate([gates, bias], axis=-1),
-            lambda gradient: ops.concatenate([gradient[..., : 2 * units], gradient[..., 3 * units :]], axis=-1),
+        gates, bias = kernels["state_kernel"].give_gradient(
+            gates, bias, of_outputs=lambda gates, bias: ops.concatenate([gates[..., : 2 * units], bias], axis=-1)
         )
-        gates, bias = ops.split(both, [3 * units], axis=-1)
         return share._replace(gates=gates, bias=bias)
 
     def _told(self, loop: Loop, start: DecoderState, states: DecoderState) -> None:

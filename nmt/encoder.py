@@ -9,8 +9,8 @@ from keras import ops
 
 from nmt.attention import Tensor
 from nmt.noise import Dropout
-from nmt.operations import take_within
-from nmt.recurrence import LoopKernel, before, lstm
+from nmt.operations import take, take_within
+from nmt.recurrence import lstm_states
 
 
 class Encoded(NamedTuple):
@@ -73,32 +73,26 @@ class BidirectionalLSTM(keras.layers.Layer):
 
     def call(self, values: Tensor, lengths: Tensor) -> Encoded:
         """values [batch, positions, width], lengths [batch] -> `Encoded`; padded positions hold no meaning."""
-        forward = self._run(self.forward, values)
-        backward = self._run(self.backward, reverse_by_length(values, lengths))
-        last = ops.maximum(lengths, 1)[:, None] - 1
-        final = ops.concatenate([take_within(outputs, last)[:, 0] for outputs in (forward, backward)], axis=-1)
+        last = ops.maximum(lengths, 1) - 1
+        forward, forward_last = self._run(self.forward, values, last)
+        backward, backward_last = self._run(self.backward, reverse_by_length(values, lengths), last)
         outputs = ops.concatenate([forward, reverse_by_length(backward, lengths)], axis=-1)
-        return Encoded(ops.cast(outputs, self.compute_dtype), final)
+        return Encoded(outputs, ops.concatenate([forward_last, backward_last], axis=-1))
 
-    def _run(self, layer: keras.layers.LSTM, values: Tensor) -> Tensor:
-        """One direction over [batch, positions, width] -> its states, float32 [batch, positions, units / 2]."""
+    def _run(self, layer: keras.layers.LSTM, values: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
+        """One direction over [batch, positions, width]: states in the compute type, [batch, positions, units / 2], and
+        those at the places `last`, float32 [batch, units / 2]."""
         gpu = any(device.startswith("gpu") for device in keras.distribution.list_devices())
-        return layer(values) if gpu else self._scan(layer.cell, values)
+        states = ops.transpose(layer(values), (1, 0, 2)) if gpu else self._scan(layer.cell, values)
+        batch = ops.shape(states)[1]
+        at_last = take(ops.reshape(states, (-1, states.shape[-1])), last * batch + ops.arange(batch, dtype="int32"))
+        return ops.transpose(ops.cast(states, self.compute_dtype), (1, 0, 2)), at_last
 
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
-        """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates)."""
-        inputs = self._product(values, cell.kernel) + ops.cast(cell.bias, "float32")
-        recurrent = LoopKernel(cell.recurrent_kernel, self.compute_dtype)
-        inputs = recurrent.give_gradient(ops.transpose(inputs, (1, 0, 2)))
-        zeros = ops.zeros((ops.shape(values)[0], cell.units))
-
-        def step(state: _Cell, inputs: Tensor) -> tuple[_Cell, _Cell]:
-            state = _Cell(*lstm(inputs + recurrent.product(state.hidden), state.carry))
-            return state, state
-
-        _, states = ops.scan(step, _Cell(zeros, zeros), inputs)
-        recurrent.saw(before(states.hidden, zeros))
-        return ops.transpose(states.hidden, (1, 0, 2))
+        """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates), float32
+        [positions, batch, units / 2]."""
+        inputs = self._product(ops.transpose(values, (1, 0, 2)), cell.kernel) + ops.cast(cell.bias, "float32")
+        return lstm_states(inputs, cell.recurrent_kernel, self.compute_dtype)
 
     def _product(self, values: Tensor, kernel: Tensor) -> Tensor:
         product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))

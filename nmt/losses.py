@@ -19,6 +19,9 @@ them, for each of the parts of a batch that are computed at once."""
 LOGITS_IN_ONE = 2**25
 """Most logits of a batch that is not taken in slices, all its parts together."""
 
+COLUMNS = 32
+"""Of zeros, and the output layer's bias among them."""
+
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
 
@@ -140,15 +143,19 @@ def _loss_and_gradients(
 ) -> tuple[Tensor, Gradients]:
     """The sum of the losses and its gradients, slice after slice."""
     cast = ops.cast(kernel, readout.dtype)
+    # The bias as one more column: as a sum it would go over all logits once more. 32, because processors that multiply
+    # bfloat16 take so many at once.
+    column = ops.pad(ops.cast(bias, readout.dtype)[:, None], ((0, 0), (0, COLUMNS - 1)))
+    wide = ops.concatenate([cast, column], axis=1)
     if slices == 1:
-        return _slice(readout, cast, bias, targets, smoothing)
+        return _slice(readout, cast, wide, bias, targets, smoothing)
     tokens, rows = ops.shape(readout)[0], -(-ops.shape(readout)[0] // slices)
     missing = rows * slices - tokens  # of the last slice
     readouts = ops.reshape(ops.pad(readout, ((0, missing), (0, 0))), (slices, rows, readout.shape[-1]))
     targets = ops.reshape(ops.pad(targets, ((0, missing),), constant_values=PAD), (slices, rows))
 
     def body(index: Tensor, loss: Tensor, *gradients: Tensor) -> tuple[Tensor, ...]:
-        part, gradients_of = _slice(readouts[index], cast, bias, targets[index], smoothing)
+        part, gradients_of = _slice(readouts[index], cast, wide, bias, targets[index], smoothing)
         (by_readout, by_kernel, by_bias), found = gradients, gradients_of(ops.ones(()))
         by_readout = ops.slice_update(by_readout, (index, 0, 0), found.readout[None])
         return index + 1, loss + part, by_readout, by_kernel + found.kernel, by_bias + found.bias
@@ -161,7 +168,7 @@ def _loss_and_gradients(
 
 
 def _slice(
-    readout: Tensor, kernel: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    readout: Tensor, kernel: Tensor, wide: Tensor, bias: Tensor, targets: Tensor, smoothing: float
 ) -> tuple[Tensor, Gradients]:
     """Loss and gradients of [rows, width] read-outs.
 
@@ -171,8 +178,7 @@ def _slice(
     products count, so padding is taken out of the factors, and `upstream` goes in with it.
     """
     dtype, pieces = readout.dtype, kernel.shape[0]
-    # Of three dimensions, because TensorFlow would fuse a matrix's product and sum, and be slower at it.
-    logits = (ops.matmul(readout, ops.transpose(kernel))[None] + ops.cast(bias, dtype))[0]
+    logits = ops.matmul(ops.pad(readout, ((0, 0), (0, COLUMNS)), constant_values=1), ops.transpose(wide))
     probabilities = ops.softmax(logits, axis=-1)
     real = ops.cast(targets != PAD, "float32")
     # As products, here and below: TensorFlow sums columns slowly.

@@ -84,7 +84,10 @@ def with_gradient(forward: Callable[..., tuple[Any, Callable[..., Any]]], *value
     """What `forward` makes of the values, with the gradient that it gives beside. JAX finds the gradient itself: its
     compiler makes as much of that, and it lets no such function read tensors that are not its arguments."""
     if _tensorflow(*values):
-        return ops.custom_gradient(forward)(*values)
+        import tensorflow as tf
+
+        # Variables would have to be told apart from the arguments that they are.
+        return tf.custom_gradient(forward)(*map(tf.convert_to_tensor, values))
     return forward(*values)[0]
 
 
@@ -156,6 +159,62 @@ def put_behind(past: Tensor, new: Tensor, time: Tensor) -> Tensor:
         return ops.concatenate([past, new], axis=2)
     places = ops.arange(ops.shape(past)[2], dtype="int32")
     return ops.where((places == time[:, None])[:, None, :, None], new, past)
+
+
+def scan(
+    step: Callable[[Any, Any], Any],
+    start: Any,
+    inputs: Any,
+    kept: Callable[[Any], Any] = lambda state: state,
+    reverse: bool = False,
+) -> Any:
+    """A recurrence: state_t = step(state_{t-1}, inputs_t).
+
+    On TensorFlow a loop of its own: Keras's wants all inputs in one tensor where their number is not known, and keeps
+    the state in arrays of one place, which the way back reads, writes and fills with zeros at each step.
+
+    Args:
+        step: makes a state, of the structure, shapes and types of `start`.
+        start: state before the first step, a structure of tensors.
+        inputs: a structure of tensors [steps, ...].
+        kept: picks of a state what is wanted.
+        reverse: from the last inputs to the first; what is returned stands in the order of the inputs.
+
+    Returns:
+        What was kept of the states after each step, [steps, ...].
+    """
+    if _tensorflow(*keras.tree.flatten(inputs)):
+        return _scan_in_tensorflow(step, start, inputs, kept, reverse)
+
+    def body(state: Any, inputs: Any) -> tuple[Any, Any]:
+        state = step(state, inputs)
+        return state, state
+
+    return kept(ops.scan(body, start, inputs, reverse=reverse)[1])
+
+
+def _scan_in_tensorflow(step: Callable, start: Any, inputs: Any, kept: Callable, reverse: bool) -> Any:
+    import tensorflow as tf
+
+    flat = keras.tree.flatten(inputs)
+    steps = tf.shape(flat[0])[0]
+
+    def array(values: Tensor, shape: Any) -> Any:
+        return tf.TensorArray(values.dtype, steps, element_shape=shape)
+
+    def body(index: Tensor, state: Any, written: list[Any]) -> tuple[Any, ...]:
+        place = steps - 1 - index if reverse else index
+        state = step(state, keras.tree.pack_sequence_as(inputs, [values.read(place) for values in read]))
+        for values, first in zip(keras.tree.flatten(state), keras.tree.flatten(start), strict=True):
+            values.set_shape(first.shape)  # a length that is known before the loop is known in it
+        new = keras.tree.flatten(kept(state))
+        return index + 1, state, [array.write(place, values) for array, values in zip(written, new, strict=True)]
+
+    read = [array(values, values.shape[1:]).unstack(values) for values in flat]
+    written = [array(values, values.shape) for values in keras.tree.flatten(kept(start))]
+    first = tf.constant(0), start, written
+    *_, written = tf.while_loop(lambda index, *_: index < steps, body, first, parallel_iterations=1)
+    return keras.tree.pack_sequence_as(kept(start), [array.stack() for array in written])
 
 
 def loop_in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.operations import with_gradient
+from nmt.operations import scan, with_gradient
 
 
 def gru(inputs: Tensor, recurrent: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
@@ -75,6 +75,81 @@ def lstm(gates: Tensor, carry: Tensor) -> tuple[Tensor, Tensor]:
     return with_gradient(forward, gates, carry)
 
 
+class _Memory(NamedTuple):
+    """State of an LSTM and the gates that made it, each float32 [batch, units]."""
+
+    hidden: Tensor
+    carry: Tensor
+    into: Tensor
+    keep: Tensor
+    new: Tensor
+    out: Tensor
+
+
+class _Back(NamedTuple):
+    """Gradients by a step's gates and by the carry before it, float32."""
+
+    gates: Tensor
+    carry: Tensor
+
+
+def lstm_states(shares: Tensor, kernel: Tensor, dtype: str) -> Tensor:
+    """All states of an LSTM from zeros on.
+
+    Its way back is written out (Werbos 1990): what does not go from step to step, the slopes of the gates and the
+    kernel's gradient, is computed for all steps at once, so that a step is a product and five small operations.
+
+    Args:
+        shares: of the inputs in input gate, forget gate, candidate and output gate, float32 [steps, batch, 4 units].
+        kernel: that multiplies states, [units, 4 units].
+        dtype: that products are formed in.
+
+    Returns:
+        float32 [steps, batch, units].
+    """
+
+    def forward(shares: Tensor, kernel: Tensor) -> tuple[Tensor, Any]:
+        multiplied = LoopKernel(kernel, dtype)
+        zeros = ops.zeros((ops.shape(shares)[1], kernel.shape[0]))
+
+        def step(state: _Memory, share: Tensor) -> _Memory:
+            into, keep, new, out = ops.split(share + multiplied.product(state.hidden), 4, axis=-1)
+            into, keep, new, out = ops.sigmoid(into), ops.sigmoid(keep), ops.tanh(new), ops.sigmoid(out)
+            carry = keep * state.carry + into * new
+            return _Memory(out * ops.tanh(carry), carry, into, keep, new, out)
+
+        states = scan(step, _Memory(*[zeros] * 6), shares)
+
+        def gradient(upstream: Tensor) -> tuple[Tensor, Tensor]:
+            hidden, carry, into, keep, new, out = states
+            shown = ops.tanh(carry)
+            slope = out * (1 - shown * shown)
+            slopes = ops.concatenate(
+                [
+                    new * into * (1 - into),
+                    before(carry, zeros) * keep * (1 - keep),
+                    into * (1 - new * new),
+                    shown * out * (1 - out),
+                ],
+                axis=-1,
+            )
+
+            def back(later: _Back, given: tuple[Tensor, ...]) -> _Back:
+                upstream, slopes, slope, keep = given
+                by_hidden = upstream + multiplied.product_back(later.gates)
+                by_carry = later.carry + by_hidden * slope
+                by_gates = ops.concatenate([by_carry, by_carry, by_carry, by_hidden], axis=-1) * slopes
+                return _Back(by_gates, by_carry * keep)
+
+            end = _Back(ops.zeros_like(shares[0]), zeros)
+            by_gates = scan(back, end, (upstream, slopes, slope, keep), kept=lambda back: back.gates, reverse=True)
+            return by_gates, multiplied.outer(before(hidden, zeros), by_gates)
+
+        return states.hidden, gradient
+
+    return with_gradient(forward, shares, kernel)
+
+
 class LoopKernel:
     """A kernel as the body of a scan uses it.
 
@@ -101,47 +176,49 @@ class LoopKernel:
 
     def product(self, values: Tensor) -> Tensor:
         """values [batch, inputs] @ kernel, float32 [batch, outputs]."""
-        if self.turned is None:
-            return self._product(values, self.constant)
+        return with_gradient(lambda values: (self._product(values, self.constant), self.product_back), values)
 
-        def forward(values: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-            return self._product(values, self.constant), lambda upstream: self._product(upstream, self.turned)
-
-        return with_gradient(forward, values)
+    def product_back(self, values: Tensor) -> Tensor:
+        """values [batch, outputs] @ kernel^T, float32 [batch, inputs]."""
+        return self._product(values, ops.transpose(self.constant) if self.turned is None else self.turned)
 
     @staticmethod
     def _product(values: Tensor, kernel: Tensor) -> Tensor:
         return ops.cast(ops.matmul(ops.cast(values, kernel.dtype), kernel), "float32")
 
+    def outer(self, inputs: Tensor, outputs: Tensor) -> Tensor:
+        """Sum over steps of inputs^T outputs, [steps, batch, ...] each, shaped as the kernel and of its type."""
+        inputs, outputs = (ops.cast(values, self.constant.dtype) for values in (inputs, outputs))
+        if len(self.kernel.shape) == 3:
+            products = ops.matmul(ops.transpose(inputs, (1, 2, 0)), ops.transpose(outputs, (1, 0, 2)))
+        else:
+            rows, columns = (ops.reshape(values, (-1, values.shape[-1])) for values in (inputs, outputs))
+            products = ops.matmul(ops.transpose(rows), columns)
+        return ops.cast(products, self.kernel.dtype)
+
     def give_gradient(
-        self, shares: Tensor, of_outputs: Callable[[Tensor], Tensor] = lambda gradient: gradient
-    ) -> Tensor:
-        """The shares [steps, batch, width] as they are; their gradient gives the kernel its own.
+        self, *shares: Tensor, of_outputs: Callable[..., Tensor] = lambda gradient: gradient
+    ) -> tuple[Tensor, ...]:
+        """The shares [steps, batch, width] as they are; their gradients give the kernel its own.
 
         Args:
             shares: what products with the kernel are added to.
-            of_outputs: takes the gradient by the outputs [..., outputs] from that by the shares [..., width].
+            of_outputs: takes the gradient by the outputs [..., outputs] from those by the shares [..., width].
         """
         if not self.apart:
             return shares
 
-        def forward(shares: Tensor, kernel: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
-            def gradient(upstream: Tensor) -> tuple[Tensor, Tensor]:
+        def forward(*values: Tensor) -> tuple[tuple[Tensor, ...], Callable[..., tuple[Tensor, ...]]]:
+            *shares, _ = values
+
+            def gradient(*upstream: Tensor) -> tuple[Tensor, ...]:
                 # Called on the way back, when the inputs of all steps are known.
-                by_outputs = ops.cast(of_outputs(upstream), self.constant.dtype)
-                by_kernel = self._outer(ops.cast(self.inputs, self.constant.dtype), by_outputs)
-                return upstream, ops.cast(by_kernel, kernel.dtype)
+                by_outputs = of_outputs(*(ops.cast(values, self.constant.dtype) for values in upstream))
+                return *upstream, self.outer(self.inputs, by_outputs)
 
-            return shares, gradient
+            return tuple(shares), gradient
 
-        return ops.custom_gradient(forward)(shares, self.kernel)
-
-    def _outer(self, inputs: Tensor, outputs: Tensor) -> Tensor:
-        """Sum over steps of inputs^T outputs, [steps, batch, ...] each, shaped as the kernel."""
-        if len(self.kernel.shape) == 3:
-            return ops.matmul(ops.transpose(inputs, (1, 2, 0)), ops.transpose(outputs, (1, 0, 2)))
-        rows, columns = (ops.reshape(values, (-1, values.shape[-1])) for values in (inputs, outputs))
-        return ops.matmul(ops.transpose(rows), columns)
+        return with_gradient(forward, *shares, self.kernel)
 
     def saw(self, inputs: Tensor) -> None:
         """Tells what it multiplied, [steps, batch, inputs], after the scan."""

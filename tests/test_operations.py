@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -17,6 +17,7 @@ from nmt.operations import (
     plus,
     put_within,
     random_bytes,
+    scan,
     shaped_like,
     take,
     take_within,
@@ -56,6 +57,46 @@ def test_a_number_of_each_row_replaced(backend: str, dtype: str, monkeypatch: py
     expected[np.arange(4), numbers] = new
     found = put_within(ops.cast(values, dtype), numbers, ops.cast(new, dtype))
     np.testing.assert_array_equal(ops.convert_to_numpy(ops.cast(found, "float32")), expected)
+
+
+class Sums(NamedTuple):
+    total: Any
+    last: Any
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """total_t = factor total_{t-1} + a_t b_t, of sequences whose length is not known where TensorFlow loops itself."""
+    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    first, second = RANDOM.normal(size=(2, 4, 3)).astype(np.float32)
+    known = tf.TensorSpec([4 if backend == "jax" else None, 3])
+
+    @tf.function(input_signature=[known, known, tf.TensorSpec([])], autograph=False)
+    def run(first: Any, second: Any, factor: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([first, factor])
+
+            def step(sums: Sums, given: list[Any]) -> Sums:
+                return Sums(factor * sums.total + given[0] * given[1], given[0])
+
+            zeros = ops.zeros((3,))
+            totals = scan(step, Sums(zeros, zeros), [first, second], lambda sums: sums.total, reverse)
+            whole = tf.reduce_sum(totals)
+        return totals, *tape.gradient(whole, [first, factor])
+
+    totals, by_first, by_factor = run(first, second, 0.5)
+    places = range(4)[::-1] if reverse else range(4)
+    expected, derivative, total, by_total = np.zeros((4, 3)), 0.0, np.zeros(3), np.zeros(3)
+    for place in places:
+        total, by_total = 0.5 * total + first[place] * second[place], total + 0.5 * by_total
+        expected[place] = total
+        derivative += by_total.sum()
+    following = [4 - place if not reverse else place + 1 for place in range(4)]  # steps that it still counts in
+    weights = np.array([sum(0.5**n for n in range(count)) for count in following])
+    np.testing.assert_allclose(totals, expected, rtol=1e-5)
+    np.testing.assert_allclose(by_first, weights[:, None] * second, rtol=1e-5)
+    np.testing.assert_allclose(by_factor, derivative, rtol=1e-5)
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
