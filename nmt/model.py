@@ -157,10 +157,14 @@ class Seq2Seq(keras.Model):
         sums = ops.sum(products, axis=-1)
         return sums - ops.cast(ops.cast(sums, self.compute_dtype), "float32")
 
+    @property
+    def output_variable(self) -> keras.Variable:
+        """Kernel of the output layer, [target vocabulary, readout]; where tied, the target embedding."""
+        return self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
+
     def output_weights(self) -> Tensor:
-        """Kernel of the output layer, [target vocabulary, readout]."""
-        kernel = self.output_kernel if self.config.tie == "none" else self.target_embedding.embeddings
-        return ops.convert_to_tensor(kernel)
+        """The value of `output_variable`."""
+        return ops.convert_to_tensor(self.output_variable)
 
     def encode(self, source: Tensor, training: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Source ids [batch, positions], end of sentence included, padded with 0 -> memory, final states, mask."""
@@ -190,11 +194,21 @@ class Seq2Seq(keras.Model):
         return self.readout_dropout(readout, training=training), weights
 
     def total_loss(
-        self, source: Tensor, target_in: Tensor, target_out: Tensor, smoothing: float, slices: int = 1
+        self,
+        source: Tensor,
+        target_in: Tensor,
+        target_out: Tensor,
+        smoothing: float,
+        slices: int = 1,
+        kernel: Tensor | None = None,
     ) -> Tensor:
-        """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`."""
+        """Training's loss: the sum of `token_losses` of the logits, with dropout, by way of `losses.output_loss`.
+
+        Args:
+            kernel: of the output layer, where it is to have a gradient apart from the embedding that it may be.
+        """
         readout, _ = self.read(source, target_in, training=True)
-        return self._output_loss(readout, target_out, smoothing, slices)
+        return self._output_loss(readout, target_out, smoothing, slices, kernel)
 
     def guided_loss(
         self,
@@ -204,6 +218,7 @@ class Seq2Seq(keras.Model):
         links: Tensor,
         smoothing: float,
         slices: int = 1,
+        kernel: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """`total_loss`, and the sum of `losses.guided_losses` of the attention paid on the way.
 
@@ -213,14 +228,16 @@ class Seq2Seq(keras.Model):
             links: float32 [batch, steps, positions], see `batching.GuidedBatch`.
         """
         readout, weights = self.read(source, target_in, training=True)
-        return self._output_loss(readout, target_out, smoothing, slices), ops.sum(guided_losses(weights, links))
+        total = self._output_loss(readout, target_out, smoothing, slices, kernel)
+        return total, ops.sum(guided_losses(weights, links))
 
-    def _output_loss(self, readout: Tensor, target_out: Tensor, smoothing: float, slices: int) -> Tensor:
+    def _output_loss(
+        self, readout: Tensor, target_out: Tensor, smoothing: float, slices: int, kernel: Tensor | None
+    ) -> Tensor:
         flat = ops.reshape(readout, (-1, self.config.readout_width))
         targets = ops.reshape(target_out, (-1,))
-        return output_loss(
-            flat, self.output_weights(), ops.convert_to_tensor(self.output_bias), targets, smoothing, slices
-        )
+        kernel = self.output_weights() if kernel is None else kernel
+        return output_loss(flat, kernel, ops.convert_to_tensor(self.output_bias), targets, smoothing, slices)
 
     def start(self, source: Tensor, longest: Tensor = 0) -> tuple[Any, Any]:
         """Encodes source ids [batch, positions]: the decoder's first state and what each step reads.

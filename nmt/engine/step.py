@@ -41,6 +41,16 @@ def _longest(ids: Any) -> Any:
     return keras.ops.max(keras.ops.sum(keras.ops.cast(ids != PAD, "int32"), axis=1), initial=1)
 
 
+def _sum(gradient: Any, other: Any) -> Any:
+    """The sum of a dense gradient and another one. Where that is one of rows, only these are gone over: TensorFlow
+    would make a whole table of each lookup's."""
+    import tensorflow as tf
+
+    if isinstance(other, tf.IndexedSlices):
+        return tf.tensor_scatter_nd_add(gradient, other.indices[:, None], other.values)
+    return gradient + other
+
+
 class TrainStep:
     """One optimizer step on a batch, compiled: model.loss, its gradient, and the update.
 
@@ -82,16 +92,18 @@ class TrainStep:
         """The step as one program; `losses` gives what is minimised, and what is told."""
         return self._tensorflow(losses, guided) if keras.backend.backend() == "tensorflow" else self._jax(losses)
 
-    def _loss(self, part: Inputs, whole: Inputs) -> tuple[Any, tuple[Any, ...]]:
-        """The share of a part of a batch in the mean loss of its tokens."""
+    def _loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
+        """The share of a part of a batch in the mean loss of its tokens; `kernel` as in `Seq2Seq.total_loss`."""
         source, target_in, target_out = part
-        total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices)
+        total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices, kernel)
         loss = total / count_tokens(whole[2])
         return loss, (loss,)
 
-    def _guided_loss(self, part: Inputs, whole: Inputs) -> tuple[Any, tuple[Any, ...]]:
+    def _guided_loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
         source, target_in, target_out, links, weight = part
-        total, guided = self.model.guided_loss(source, target_in, target_out, links, self.smoothing, self.slices)
+        total, guided = self.model.guided_loss(
+            source, target_in, target_out, links, self.smoothing, self.slices, kernel
+        )
         # Rows sum to one or to zero: the sum of all is the number of linked steps.
         attention = guided / keras.ops.maximum(keras.ops.sum(whole[3]), 1.0)
         translation = total / count_tokens(whole[2])
@@ -104,16 +116,20 @@ class TrainStep:
         model, variables = self.model, self.model.trainable_variables
         with read_once(variables) as scope, tf.GradientTape() as tape:
             weights = [scope.get_current_value(variable) for variable in variables]
-            tape.watch(weights)
+            kernel = tf.identity(model.output_weights())  # apart from the embedding that it may be
+            tape.watch([*weights, kernel])
             # Independent of each other up to the sum, so TensorFlow computes them at once.
-            found = [losses(part, inputs) for part in _parts(inputs, batches_at_once())]
+            found = [losses(part, inputs, kernel) for part in _parts(inputs, batches_at_once())]
             loss, told = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
             scaled = self.optimizer.scale_loss(loss)
         for variable in model.non_trainable_variables:  # the state of what was drawn
             if (value := scope.get_current_value(variable)) is not None:
                 variable.assign(value)
+        by = [*weights, kernel]
+        *found, by_kernel = tape.gradient(scaled, by, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        (place,) = (place for place, variable in enumerate(variables) if variable is model.output_variable)
+        found[place] = _sum(by_kernel, found[place])
         # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-        found = tape.gradient(scaled, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return told, [tf.convert_to_tensor(gradient) for gradient in found]
 
     def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
