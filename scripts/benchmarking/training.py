@@ -121,16 +121,16 @@ def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: P
     """Milliseconds of an update by part: each part is what an update costs more than one without it."""
     batches = _typical(pairs, plan, 12)
 
-    def encode(source: Any, target_in: Any, target_out: Any, kernel: Any = None) -> Any:
+    def encode(source: Any, target_in: Any, target_out: Any, *_: Any) -> Any:
         memory, final, _ = model.encode(source, training=True)
         return keras.ops.sum(keras.ops.cast(memory, "float32")) + keras.ops.sum(final)
 
-    def read(source: Any, target_in: Any, target_out: Any, kernel: Any = None) -> Any:
+    def read(source: Any, target_in: Any, target_out: Any, *_: Any) -> Any:
         readout, _ = model.read(source, target_in, training=True)
         return keras.ops.sum(keras.ops.cast(readout, "float32"))
 
-    def whole(source: Any, target_in: Any, target_out: Any, kernel: Any = None) -> Any:
-        return model.total_loss(source, target_in, target_out, SMOOTHING, step.slices, kernel)
+    def whole(source: Any, target_in: Any, target_out: Any, *kernel: Any) -> Any:
+        return model.total_loss(source, target_in, target_out, SMOOTHING, step.slices, *kernel)
 
     spent = [_per_call(_with_gradient(step, function), batches) for function in (encode, read, whole)]
     spent.append(_per_call(lambda *batch: step(Batch(*batch)), batches))
@@ -152,8 +152,8 @@ def _with_gradient(step: engine.TrainStep, function: Callable[..., Any]) -> Call
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        def losses(part: Any, whole: Any, kernel: Any) -> Any:
-            value = function(*part, kernel)
+        def losses(part: Any, whole: Any, *kernel: Any) -> Any:  # which an older version does not give
+            value = function(*part, *kernel)
             return value, value
 
         ids = tf.TensorSpec([None, None], tf.int32)
