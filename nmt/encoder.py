@@ -22,13 +22,6 @@ class Encoded(NamedTuple):
     """Forward state at the last word and backward state at the first, float32 [batch, units]."""
 
 
-class _Cell(NamedTuple):
-    """State of an LSTM, each float32 [batch, units]."""
-
-    hidden: Tensor
-    carry: Tensor
-
-
 def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """Reverses the first `lengths[b]` positions of each row and leaves the padding where it is.
 
