@@ -143,6 +143,23 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
+@pytest.mark.parametrize("tie", ["none", "target", "all"])
+def test_a_tied_embedding_has_the_gradients_of_all_its_uses(make_model: Callable, tie: str) -> None:
+    """Those of its rows, which are told apart from the output layer's, and of that; a batch in parts."""
+    model = make_model(tie=tie)
+    step = TrainStep(model, built(keras.optimizers.SGD(0.1), model), 0.1)
+
+    @tf.function(autograph=False)
+    def both(*batch: tf.Tensor) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        with tf.GradientTape() as tape:
+            mean = model.total_loss(*batch, 0.1) / tf.reduce_sum(tf.cast(batch[2] != PAD, tf.float32))
+        plain = tape.gradient(mean, [variable.value for variable in model.trainable_variables])
+        return step.gradients(step._loss, batch)[1], [tf.convert_to_tensor(gradient) for gradient in plain]
+
+    for found, expected in zip(*both(*BATCH), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_without_averages_the_weights_are_what_is_saved(make_model: Callable) -> None:
     model = make_model()
     found = averaged_arrays(model, built(keras.optimizers.SGD(0.1), model))
