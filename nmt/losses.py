@@ -20,7 +20,7 @@ LOGITS_IN_ONE = 2**25
 """Most logits of a batch that is not taken in slices, all its parts together."""
 
 COLUMNS = 32
-"""Of zeros, and the output layer's bias among them."""
+"""That stand beside the output layer's kernel: its bias, and zeros."""
 
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""

@@ -46,35 +46,6 @@ def gru(inputs: Tensor, recurrent: Tensor, bias: Tensor, hidden: Tensor) -> Tens
     return with_gradient(forward, inputs, recurrent, ops.cast(bias, "float32"), hidden)
 
 
-def lstm(gates: Tensor, carry: Tensor) -> tuple[Tensor, Tensor]:
-    """State and carry after a step of an LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
-
-    Args:
-        gates: input, forget, candidate and output, [batch, 4 units].
-        carry: before, [batch, units].
-    """
-
-    def forward(gates: Tensor, carry: Tensor) -> tuple[tuple[Tensor, Tensor], Any]:
-        into, keep, new, out = ops.split(gates, 4, axis=-1)
-        into, keep, new, out = ops.sigmoid(into), ops.sigmoid(keep), ops.tanh(new), ops.sigmoid(out)
-        carried = keep * carry + into * new
-        shown = ops.tanh(carried)
-
-        def gradient(by_hidden: Tensor, by_carried: Tensor) -> tuple[Tensor, Tensor]:
-            by_carried = by_carried + by_hidden * out * (1 - shown * shown)
-            by_gates = [
-                by_carried * new * into * (1 - into),
-                by_carried * carry * keep * (1 - keep),
-                by_carried * into * (1 - new * new),
-                by_hidden * shown * out * (1 - out),
-            ]
-            return ops.concatenate(by_gates, axis=-1), by_carried * keep
-
-        return (out * shown, carried), gradient
-
-    return with_gradient(forward, gates, carry)
-
-
 class _Memory(NamedTuple):
     """State of an LSTM and the gates that made it, each float32 [batch, units]."""
 
@@ -86,11 +57,62 @@ class _Memory(NamedTuple):
     out: Tensor
 
 
+class _Slopes(NamedTuple):
+    """What an LSTM's step has by which gradients go back through it, of one step or of all."""
+
+    gates: Tensor
+    """By the four gates: the gradient by the carry goes into three of them, that by the state into the last."""
+    carry: Tensor
+    """Of the state by the carry."""
+    keep: Tensor
+    """Of the carry by the one before."""
+
+
 class _Back(NamedTuple):
     """Gradients by a step's gates and by the carry before it, float32."""
 
     gates: Tensor
     carry: Tensor
+
+
+def _lstm_step(gates: Tensor, carry: Tensor) -> _Memory:
+    into, keep, new, out = ops.split(gates, 4, axis=-1)
+    into, keep, new, out = ops.sigmoid(into), ops.sigmoid(keep), ops.tanh(new), ops.sigmoid(out)
+    carry = keep * carry + into * new
+    return _Memory(out * ops.tanh(carry), carry, into, keep, new, out)
+
+
+def _lstm_slopes(memory: _Memory, carry: Tensor) -> _Slopes:
+    """From what a step made, and the carry before it."""
+    _, carried, into, keep, new, out = memory
+    shown = ops.tanh(carried)
+    gates = [new * into * (1 - into), carry * keep * (1 - keep), into * (1 - new * new), shown * out * (1 - out)]
+    return _Slopes(ops.concatenate(gates, axis=-1), out * (1 - shown * shown), keep)
+
+
+def _lstm_back(by_hidden: Tensor, by_carry: Tensor, slopes: _Slopes) -> _Back:
+    by_carry = by_carry + by_hidden * slopes.carry
+    by_gates = ops.concatenate([by_carry, by_carry, by_carry, by_hidden], axis=-1) * slopes.gates
+    return _Back(by_gates, by_carry * slopes.keep)
+
+
+def lstm(gates: Tensor, carry: Tensor) -> tuple[Tensor, Tensor]:
+    """State and carry after a step of an LSTM (Hochreiter and Schmidhuber 1997, with forget gates).
+
+    Args:
+        gates: input, forget, candidate and output, [batch, 4 units].
+        carry: before, [batch, units].
+    """
+
+    def forward(gates: Tensor, carry: Tensor) -> tuple[tuple[Tensor, Tensor], Any]:
+        memory = _lstm_step(gates, carry)
+
+        def gradient(by_hidden: Tensor, by_carry: Tensor) -> tuple[Tensor, ...]:
+            return tuple(_lstm_back(by_hidden, by_carry, _lstm_slopes(memory, carry)))
+
+        return (memory.hidden, memory.carry), gradient
+
+    return with_gradient(forward, gates, carry)
 
 
 def lstm_states(shares: Tensor, kernel: Tensor, dtype: str) -> Tensor:
@@ -113,37 +135,19 @@ def lstm_states(shares: Tensor, kernel: Tensor, dtype: str) -> Tensor:
         zeros = ops.zeros((ops.shape(shares)[1], kernel.shape[0]))
 
         def step(state: _Memory, share: Tensor) -> _Memory:
-            into, keep, new, out = ops.split(share + multiplied.product(state.hidden), 4, axis=-1)
-            into, keep, new, out = ops.sigmoid(into), ops.sigmoid(keep), ops.tanh(new), ops.sigmoid(out)
-            carry = keep * state.carry + into * new
-            return _Memory(out * ops.tanh(carry), carry, into, keep, new, out)
+            return _lstm_step(share + multiplied.product(state.hidden), state.carry)
 
         states = scan(step, _Memory(*[zeros] * 6), shares)
 
         def gradient(upstream: Tensor) -> tuple[Tensor, Tensor]:
-            hidden, carry, into, keep, new, out = states
-            shown = ops.tanh(carry)
-            slope = out * (1 - shown * shown)
-            slopes = ops.concatenate(
-                [
-                    new * into * (1 - into),
-                    before(carry, zeros) * keep * (1 - keep),
-                    into * (1 - new * new),
-                    shown * out * (1 - out),
-                ],
-                axis=-1,
-            )
+            def back(later: _Back, given: tuple[Tensor, _Slopes]) -> _Back:
+                by_hidden, slopes = given
+                return _lstm_back(by_hidden + multiplied.product_back(later.gates), later.carry, slopes)
 
-            def back(later: _Back, given: tuple[Tensor, ...]) -> _Back:
-                upstream, slopes, slope, keep = given
-                by_hidden = upstream + multiplied.product_back(later.gates)
-                by_carry = later.carry + by_hidden * slope
-                by_gates = ops.concatenate([by_carry, by_carry, by_carry, by_hidden], axis=-1) * slopes
-                return _Back(by_gates, by_carry * keep)
-
+            given = upstream, _lstm_slopes(states, before(states.carry, zeros))
             end = _Back(ops.zeros_like(shares[0]), zeros)
-            by_gates = scan(back, end, (upstream, slopes, slope, keep), kept=lambda back: back.gates, reverse=True)
-            return by_gates, multiplied.outer(before(hidden, zeros), by_gates)
+            by_gates = scan(back, end, given, kept=lambda back: back.gates, reverse=True)
+            return by_gates, multiplied.outer(before(states.hidden, zeros), by_gates)
 
         return states.hidden, gradient
 
