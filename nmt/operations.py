@@ -197,24 +197,59 @@ def _scan_in_tensorflow(step: Callable, start: Any, inputs: Any, kept: Callable,
     import tensorflow as tf
 
     flat = keras.tree.flatten(inputs)
+    fixed = [tf.stop_gradient(values) for values in flat]  # their gradients come by way of what was read
     steps = tf.shape(flat[0])[0]
 
     def array(values: Tensor, shape: Any) -> Any:
         return tf.TensorArray(values.dtype, steps, element_shape=shape)
 
-    def body(index: Tensor, state: Any, written: list[Any]) -> tuple[Any, ...]:
+    def body(index: Tensor, state: Any, read: list[Tensor], written: list[Any]) -> tuple[Any, ...]:
         place = steps - 1 - index if reverse else index
-        state = step(state, keras.tree.pack_sequence_as(inputs, [values.read(place) for values in read]))
+        given = [_row(values, place, reads) for values, reads in zip(fixed, read, strict=True)]
+        state = step(state, keras.tree.pack_sequence_as(inputs, [row for row, _ in given]))
         for values, first in zip(keras.tree.flatten(state), keras.tree.flatten(start), strict=True):
             values.set_shape(first.shape)  # a length that is known before the loop is known in it
         new = keras.tree.flatten(kept(state))
-        return index + 1, state, [array.write(place, values) for array, values in zip(written, new, strict=True)]
+        written = [array.write(place, row) for array, row in zip(written, new, strict=True)]
+        return index + 1, state, [reads for _, reads in given], written
 
-    read = [array(values, values.shape[1:]).unstack(values) for values in flat]
     written = [array(values, values.shape) for values in keras.tree.flatten(kept(start))]
-    first = tf.constant(0), start, written
+    first = tf.constant(0), start, [_reads(values) for values in flat], written
     *_, written = tf.while_loop(lambda index, *_: index < steps, body, first, parallel_iterations=1)
     return keras.tree.pack_sequence_as(kept(start), [array.stack() for array in written])
+
+
+def _reads(values: Tensor) -> Tensor:
+    """An empty list that stands for `values` [steps, ...] in a loop of TensorFlow's which reads each row once: its
+    gradient is the list of the rows' gradients. Left to TensorFlow, the loop would copy each row into a list before
+    it, fill such a list with zeros on the way back, and add each gradient to it."""
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def begin(values: Tensor) -> tuple[Tensor, Any]:
+        shape = tf.constant([-1 if length is None else length for length in values.shape[1:]], tf.int32)
+        reads = tf.raw_ops.TensorListReserve(
+            element_shape=shape, num_elements=tf.shape(values)[0], element_dtype=values.dtype
+        )
+        return reads, lambda by_reads: tf.raw_ops.TensorListStack(
+            input_handle=by_reads, element_shape=shape, element_dtype=values.dtype
+        )
+
+    return begin(values)
+
+
+def _row(values: Tensor, place: Tensor, reads: Tensor) -> tuple[Tensor, Tensor]:
+    """The row of `values` at `place`, and `reads` as the next step is to find it."""
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def read(reads: Tensor) -> tuple[tuple[Tensor, Tensor], Any]:
+        def gradient(by_row: Tensor, by_reads: Tensor) -> Tensor:
+            return tf.raw_ops.TensorListSetItem(input_handle=by_reads, index=place, item=by_row)
+
+        return (values[place], tf.identity(reads)), gradient
+
+    return read(reads)
 
 
 def loop_in_turn(condition: Callable[..., Tensor], body: Callable[..., Any], start: tuple[Tensor, ...]) -> Any:
