@@ -340,6 +340,29 @@ except tf.errors.ResourceExhaustedError:
     assert ran.stdout.strip() == ("does not fit" if configured else "fits")
 
 
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_program_of_a_shape_is_written_once(configured: bool) -> None:
+    """Of more shapes than oneDNN would keep, in the order in which it forgets them; it tells what it finds again."""
+    program = f"""
+import tensorflow as tf
+from nmt import engine
+if {configured}:
+    engine.configure_runtime()
+rows, kernel = tf.ones([1100, 8], "bfloat16"), tf.ones([8, 8], "bfloat16")
+for _ in range(2):
+    print("begin", flush=True)
+    for count in range(1, 1101):
+        tf.matmul(rows[:count], kernel)
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", **WITHOUT_GPU, "ONEDNN_VERBOSE": "profile_create"}
+    environment.pop("ONEDNN_PRIMITIVE_CACHE_CAPACITY", None)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    _, first, second = ran.stdout.split("begin")
+    if "cache_miss" not in first:
+        pytest.skip("oneDNN does not multiply bfloat16 for this TensorFlow")
+    assert ("cache_miss" in second) != configured
+
+
 def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     shared: list[int] = []
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)

@@ -20,21 +20,26 @@ MEMORY = {"TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(
 """What has TensorFlow keep the memory of its tensors itself, as it does on a GPU, instead of asking the C library for
 each one and giving it back; as much as the system has, for it would stop at 64 GiB."""
 
+PROGRAMS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(2**13)}
+"""How many programs oneDNN keeps, which multiplies for TensorFlow: it writes one for each operation and each shape of
+what goes in. Of the 1,024 that it would keep, training with batches of many lengths finds hardly one again."""
+
 
 def configure_runtime() -> None:
-    """Shares out TensorFlow's threads, and has it keep its memory, where processors alone compute.
+    """Shares out TensorFlow's threads, and has it keep its memory and its programs, where processors alone compute.
 
     An operation gets a share of the processors, so that several batches can be at once (see `batches_at_once`): of a
     model's many small operations, two threads on one make little more than one.
 
     To be called before anything is computed. Later it is without effect, and so it is where it is not TensorFlow that
-    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS or the variables of `MEMORY`.
+    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS, or variables of `MEMORY` and
+    `PROGRAMS`.
     """
     if not _tensorflow_without_gpu():
         return
     import tensorflow as tf
 
-    for name, value in MEMORY.items():
+    for name, value in (MEMORY | PROGRAMS).items():
         os.environ.setdefault(name, value)
     if not os.environ.get("TF_NUM_INTRAOP_THREADS"):
         with contextlib.suppress(RuntimeError):  # it has begun to compute
