@@ -75,7 +75,7 @@ def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch:
     @tf.function(input_signature=[known, known, tf.TensorSpec([])], autograph=False)
     def run(first: Any, second: Any, factor: Any) -> Any:
         with tf.GradientTape() as tape:
-            tape.watch([first, factor])
+            tape.watch([first, second, factor])
 
             def step(sums: Sums, given: list[Any]) -> Sums:
                 return Sums(factor * sums.total + given[0] * given[1], given[0])
@@ -83,9 +83,9 @@ def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch:
             zeros = ops.zeros((3,))
             totals = scan(step, Sums(zeros, zeros), [first, second], lambda sums: sums.total, reverse)
             whole = tf.reduce_sum(totals)
-        return totals, *tape.gradient(whole, [first, factor])
+        return totals, *tape.gradient(whole, [first, second, factor])
 
-    totals, by_first, by_factor = run(first, second, 0.5)
+    totals, by_first, by_second, by_factor = run(first, second, 0.5)
     places = range(4)[::-1] if reverse else range(4)
     expected, derivative, total, by_total = np.zeros((4, 3)), 0.0, np.zeros(3), np.zeros(3)
     for place in places:
@@ -96,6 +96,7 @@ def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch:
     weights = np.array([sum(0.5**n for n in range(count)) for count in following])
     np.testing.assert_allclose(totals, expected, rtol=1e-5)
     np.testing.assert_allclose(by_first, weights[:, None] * second, rtol=1e-5)
+    np.testing.assert_allclose(by_second, weights[:, None] * first, rtol=1e-5)
     np.testing.assert_allclose(by_factor, derivative, rtol=1e-5)
 
 
