@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.operations import loop_in_turn, put_within
+from nmt.operations import add_to_rows, loop_in_turn, take
 from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**23
@@ -19,8 +19,9 @@ them, for each of the parts of a batch that are computed at once."""
 LOGITS_IN_ONE = 2**25
 """Most logits of a batch that is not taken in slices, all its parts together."""
 
-COLUMNS = 32
-"""That stand beside the output layer's kernel: its bias, and zeros."""
+COLUMNS = {"float32": 8}
+"""That stand beside the output layer's kernel, its bias and zeros, by the type that is multiplied; else 32, for
+processors that multiply bfloat16 take so many at once."""
 
 TINY = 1e-20
 """Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
@@ -143,10 +144,10 @@ def _loss_and_gradients(
 ) -> tuple[Tensor, Gradients]:
     """The sum of the losses and its gradients, slice after slice."""
     cast = ops.cast(kernel, readout.dtype)
-    # The bias as one more column: as a sum it would go over all logits once more. 32, because processors that multiply
-    # bfloat16 take so many at once.
-    column = ops.pad(ops.cast(bias, readout.dtype)[:, None], ((0, 0), (0, COLUMNS - 1)))
-    wide = ops.concatenate([cast, column], axis=1)
+    # The bias as one more column: as a sum it would go over all logits once more.
+    columns = COLUMNS.get(keras.backend.standardize_dtype(readout.dtype), 32)
+    bias_column = ops.pad(ops.cast(bias, readout.dtype)[:, None], ((0, 0), (0, columns - 1)))
+    wide = ops.concatenate([cast, bias_column], axis=1)
     if slices == 1:
         return _slice(readout, cast, wide, bias, targets, smoothing)
     tokens, rows = ops.shape(readout)[0], -(-ops.shape(readout)[0] // slices)
@@ -173,30 +174,37 @@ def _slice(
     """Loss and gradients of [rows, width] read-outs.
 
     The gradient by the logits is softmax - smoothed target. Going over [rows, vocabulary] is what costs time, so the
-    softmax alone does, in the type that is multiplied: its sums are in float32 inside. The right piece's part of the
-    target changes one number a row, the even part is left to the products as the mean of the kernel. All rows of the
-    products count, so padding is taken out of the factors, and `upstream` goes in with it.
+    softmax alone does, in the type that is multiplied: its sums are in float32 inside. The right pieces' part of the
+    target goes into the gradients as rows of the kernel and of the read-outs. Its even part is one row more: the
+    softmax of zeros is even, and as a factor of it stands the sum of all others. All rows of the products count, so
+    padding is taken out of the factors, and `upstream` goes in with it.
     """
-    dtype, pieces = readout.dtype, kernel.shape[0]
-    logits = ops.matmul(ops.pad(readout, ((0, 0), (0, COLUMNS)), constant_values=1), ops.transpose(wide))
+    dtype, (pieces, width) = readout.dtype, kernel.shape
+    ones = ops.pad(readout, ((0, 0), (0, wide.shape[1] - width)), constant_values=1)
+    logits = ops.matmul(ops.pad(ones, ((0, 1), (0, 0))), ops.transpose(wide))
     probabilities = ops.softmax(logits, axis=-1)
     real = ops.cast(targets != PAD, "float32")
-    # As products, here and below: TensorFlow sums columns slowly.
+    # As a product: TensorFlow sums columns slowly.
     mean = ops.cast(ops.matmul(ops.ones((1, pieces), dtype), kernel)[0], "float32") / pieces
     mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
-    losses = ops.where(targets != PAD, _losses(logits, probabilities, targets, smoothing, mean_logit), 0.0)
+    losses = _losses(logits[:-1], probabilities[:-1], targets, smoothing, mean_logit)
 
     def gradients(upstream: Tensor) -> _Gradients:
-        right = ops.cast(ops.take_along_axis(probabilities, targets[:, None], axis=-1)[:, 0], "float32")
-        by_logits = put_within(probabilities, targets, ops.cast(right - (1 - smoothing), dtype))
-        share = real * upstream
-        read = ops.cast(readout, "float32") * share[:, None]
-        by_readout = ops.cast(ops.matmul(by_logits, kernel), "float32") - smoothing * mean
-        by_kernel = ops.cast(ops.matmul(ops.transpose(by_logits), ops.cast(read, dtype)), "float32")
-        by_bias = ops.cast(ops.matmul(ops.cast(share, dtype)[None], by_logits)[0], "float32")
-        even = smoothing / pieces
+        share = (real * upstream)[:, None]
+        read = ops.cast(readout, "float32") * share
+
+        def and_even(factors: Tensor) -> Tensor:
+            return ops.cast(ops.concatenate([factors, -smoothing * ops.sum(factors, axis=0, keepdims=True)]), dtype)
+
+        by_readout = ops.cast(ops.matmul(probabilities, kernel), "float32")
+        right = (1 - smoothing) * ops.cast(take(kernel, targets), "float32")
+        by_readout = (by_readout[:-1] - right - smoothing * by_readout[-1]) * share
+        by_kernel = ops.cast(ops.matmul(ops.transpose(probabilities), and_even(read)), "float32")
+        by_bias = ops.cast(ops.matmul(ops.transpose(and_even(share)), probabilities), "float32")
         return _Gradients(
-            by_readout * share[:, None], by_kernel - even * ops.sum(read, axis=0), by_bias - even * ops.sum(share)
+            by_readout,
+            add_to_rows(by_kernel, targets, (smoothing - 1) * read),
+            add_to_rows(by_bias[0][:, None], targets, (smoothing - 1) * share)[:, 0],
         )
 
-    return ops.sum(losses), gradients
+    return ops.sum(ops.where(targets != PAD, losses, 0.0)), gradients

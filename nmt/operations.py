@@ -52,22 +52,19 @@ def take_within(values: Tensor, numbers: Tensor) -> Tensor:
     return ops.take(ops.reshape(values, (-1, *shape[2:])), rows, axis=0)
 
 
-def put_within(values: Tensor, numbers: Tensor, new: Tensor) -> Tensor:
-    """`values` with one number of each row replaced.
+def add_to_rows(values: Tensor, numbers: Tensor, rows: Tensor) -> Tensor:
+    """`values` with rows added to some of theirs, those of the same number all.
 
     Args:
-        values: [batch, n].
-        numbers: which of each row, int32 [batch], from 0 and under n.
-        new: what stands there then, [batch], of the type of `values`.
+        values: [n, width].
+        numbers: int32 [any], from 0 and under n.
+        rows: [any, width].
     """
-    if _tensorflow(values, numbers, new):
+    if _tensorflow(values, numbers, rows):
         import tensorflow as tf
 
-        # On a GPU it knows no such operation for half precision, and would send all values to the processor and back.
-        if not tf.config.list_physical_devices("GPU"):
-            places = tf.stack([tf.range(tf.shape(numbers)[0]), numbers], axis=1)
-            return tf.tensor_scatter_nd_update(values, places, new)
-    return ops.where(ops.arange(values.shape[1], dtype="int32") == numbers[:, None], new[:, None], values)
+        return tf.tensor_scatter_nd_add(values, numbers[:, None], rows)
+    return values + ops.segment_sum(rows, numbers, num_segments=values.shape[0])
 
 
 def shaped_like(values: Tensor, pattern: Tensor) -> Tensor:

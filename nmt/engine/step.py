@@ -14,6 +14,7 @@ from nmt.engine.backend import read_once
 from nmt.engine.machine import batches_at_once
 from nmt.losses import count_tokens
 from nmt.model import Seq2Seq
+from nmt.operations import add_to_rows
 from nmt.tokenizer import PAD
 
 Inputs = Sequence[Any]
@@ -47,7 +48,7 @@ def _sum(gradient: Any, other: Any) -> Any:
     import tensorflow as tf
 
     if isinstance(other, tf.IndexedSlices):
-        return tf.tensor_scatter_nd_add(gradient, other.indices[:, None], other.values)
+        return add_to_rows(gradient, other.indices, other.values)
     return gradient + other
 
 
