@@ -50,12 +50,18 @@ class Adam(keras.optimizers.Adam):
             tf.raw_ops.ResourceApplyAdam(**handles, **shared, grad=tf.convert_to_tensor(gradient))
 
     def _clip_gradients(self, grads: list[Any]) -> list[Any]:
-        """As Keras does; TensorFlow's own function does not write the squares into memory."""
+        """As Keras does, going over what is not to be clipped once: TensorFlow's norm does not write the squares into
+        memory, and a scale of one is not multiplied with."""
         if keras.backend.backend() != "tensorflow" or not self.global_clipnorm:
             return super()._clip_gradients(grads)
         import tensorflow as tf
 
-        return tf.clip_by_global_norm(grads, self.global_clipnorm)[0]
+        norm = tf.linalg.global_norm(grads)
+
+        def clipped() -> list[Any]:
+            return tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=norm)[0]
+
+        return tf.cond(norm > self.global_clipnorm, clipped, lambda: grads)
 
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
         if not self.use_ema:
