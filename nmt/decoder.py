@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Attention, Tensor
+from nmt.attention import Attention, Tensor, product_in
 from nmt.config import AttentionConfig
 from nmt.noise import Dropout, gumbel
 from nmt.operations import scan
@@ -166,11 +166,6 @@ class RecurrentDecoder(keras.layers.Layer):
         """Width of what the recurrence reads besides state and piece; 0: nothing."""
         raise NotImplementedError
 
-    def product(self, values: Tensor, kernel: Tensor) -> Tensor:
-        """values @ kernel, multiplied in the compute type, in float32 afterwards."""
-        product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
-        return ops.cast(product, "float32")
-
     def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> Source:
         """What a step reads of the encoder, computed once a sentence."""
         keys = ops.cast(final, "float32") if self.attention is None else self.attention.keys(memory)
@@ -199,8 +194,10 @@ class RecurrentDecoder(keras.layers.Layer):
 
     def piece_share(self, embedded: Tensor) -> PieceShare:
         """Embedding of the previous piece, [..., embedding] -> its share of a step."""
-        gates = self.product(embedded, self.embedding_kernel) + self.gate_bias
-        return PieceShare(gates, self.product(embedded, self.query_kernel) if self.piece_in_query else None)
+        gates = product_in(self.compute_dtype, embedded, self.embedding_kernel, self.gate_bias)
+        if not self.piece_in_query:
+            return PieceShare(gates)
+        return PieceShare(gates, product_in(self.compute_dtype, embedded, self.query_kernel))
 
     def step(self, state: DecoderState, piece: PieceShare, source: Source, loop: Loop = NO_LOOP) -> DecoderState:
         """One step of the recurrence, the same in training and in search.
@@ -225,11 +222,13 @@ class RecurrentDecoder(keras.layers.Layer):
         noise = None
         if loop.numbers is not None:
             noise = gumbel(loop.numbers, state.time, 1, ops.shape(source.mask)[1])[:, 0]
-        read = source.memory, source.keys, source.mask
-        projection = loop.kernels.get("projection")
+        projection, memory = (loop.kernels.get(name) for name in ("projection", "memory"))
         projected = None if projection is None else projection.product(hidden)
-        context, weights = self.attention(hidden, *read, piece.query, state.time, noise, projected, state.covered)
-        return (context if piece.context is None else context + piece.context), weights
+        moment = piece.query, state.time, noise, projected, state.covered
+        if memory is None:
+            return self.attention(hidden, source.memory, source.keys, source.mask, *moment)
+        weights = self.attention.weigh(hidden, source.keys, source.mask, *moment)
+        return memory.product(weights) + piece.context, weights
 
     def _covered(self, state: DecoderState, weights: Tensor) -> Tensor | tuple[()]:
         """Coverage after a step that paid these weights."""
@@ -238,7 +237,9 @@ class RecurrentDecoder(keras.layers.Layer):
     def _multiplied(self, values: Tensor, name: str, loop: Loop) -> Tensor:
         """values @ the kernel of that name, float32."""
         kernel = loop.kernels.get(name)
-        return self.product(values, getattr(self, name)) if kernel is None else kernel.product(values)
+        if kernel is None:
+            return product_in(self.compute_dtype, values, getattr(self, name))
+        return kernel.product(values)
 
     def advance(
         self, state: DecoderState, gates: Tensor, piece: PieceShare, loop: Loop
@@ -293,7 +294,6 @@ class RecurrentDecoder(keras.layers.Layer):
         kernels = {name: LoopKernel(getattr(self, name), self.compute_dtype) for name in names}
         if self.attention is not None:
             kernels["memory"] = LoopKernel(source.memory, source.memory.dtype)
-            source = source._replace(memory=kernels["memory"].constant)
             if self.attention.score.projection is not None:
                 kernels["projection"] = LoopKernel(self.attention.score.projection, self.compute_dtype)
         loop = loop._replace(kernels=kernels)

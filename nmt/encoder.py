@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
+from nmt.attention import Tensor, product_in
 from nmt.noise import Dropout
 from nmt.operations import take, take_within
 from nmt.recurrence import lstm_states
@@ -84,12 +84,8 @@ class BidirectionalLSTM(keras.layers.Layer):
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
         """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates), float32
         [positions, batch, units / 2]."""
-        inputs = self._product(ops.transpose(values, (1, 0, 2)), cell.kernel) + ops.cast(cell.bias, "float32")
+        inputs = product_in(self.compute_dtype, ops.transpose(values, (1, 0, 2)), cell.kernel, cell.bias)
         return lstm_states(inputs, cell.recurrent_kernel, self.compute_dtype)
-
-    def _product(self, values: Tensor, kernel: Tensor) -> Tensor:
-        product = ops.matmul(ops.cast(values, self.compute_dtype), ops.cast(kernel, self.compute_dtype))
-        return ops.cast(product, "float32")
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

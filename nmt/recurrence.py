@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from nmt.attention import Tensor
-from nmt.operations import scan, with_gradient
+from nmt.operations import matrix_products, scan, with_gradient
 
 
 def gru(inputs: Tensor, recurrent: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ def lstm_states(shares: Tensor, kernel: Tensor, dtype: str) -> Tensor:
             given = upstream, _lstm_slopes(states, before(states.carry, zeros))
             end = _Back(ops.zeros_like(shares[0]), zeros)
             by_gates = scan(back, end, given, kept=lambda back: back.gates, reverse=True)
-            return by_gates, multiplied.outer(before(states.hidden, zeros), by_gates)
+            return by_gates, multiplied.outer(states.hidden[:-1], by_gates[1:])  # the first step has seen zeros
 
         return states.hidden, gradient
 
@@ -175,7 +175,7 @@ class LoopKernel:
         self.apart = keras.backend.backend() == "tensorflow"
         self.constant = ops.cast(ops.stop_gradient(self.kernel) if self.apart else self.kernel, dtype)
         # oneDNN would turn a float32 kernel anew in each step of the way back, which takes half as long as the product.
-        self.turned = ops.transpose(self.constant) if self.apart and dtype == "float32" else None
+        self.turned = ops.swapaxes(self.constant, -1, -2) if self.apart and dtype == "float32" else None
         self.inputs: Tensor | None = None
 
     def product(self, values: Tensor) -> Tensor:
@@ -184,11 +184,16 @@ class LoopKernel:
 
     def product_back(self, values: Tensor) -> Tensor:
         """values [batch, outputs] @ kernel^T, float32 [batch, inputs]."""
-        return self._product(values, ops.transpose(self.constant) if self.turned is None else self.turned)
+        if self.turned is not None:
+            return self._product(values, self.turned)
+        return self._product(values, self.constant, turned=True)
 
     @staticmethod
-    def _product(values: Tensor, kernel: Tensor) -> Tensor:
-        return ops.cast(ops.matmul(ops.cast(values, kernel.dtype), kernel), "float32")
+    def _product(values: Tensor, kernel: Tensor, turned: bool = False) -> Tensor:
+        values = ops.cast(values, kernel.dtype)
+        if len(kernel.shape) == 3:
+            return ops.cast(ops.squeeze(matrix_products(values[:, None], kernel, turned), axis=1), "float32")
+        return ops.cast(ops.matmul(values, ops.transpose(kernel) if turned else kernel), "float32")
 
     def outer(self, inputs: Tensor, outputs: Tensor) -> Tensor:
         """Sum over steps of inputs^T outputs, [steps, batch, ...] each, shaped as the kernel and of its type."""

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax
+from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
 from nmt.attention.windows import HardWindow, Moment
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig
@@ -239,6 +239,16 @@ def test_hard_attentions_gradient_is_that_of_the_softmax_of_the_same_draw() -> N
 def test_the_sum_over_positions_is_the_memory_under_the_weights() -> None:
     memory = np.array([[[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]]], np.float32)
     np.testing.assert_allclose(context_vectors(np.array([[[0.5, 0.25, 0.25]]], np.float32), memory), [[[2.0, 20.0]]])
+
+
+def test_a_bias_keeps_its_digits_where_products_do_not() -> None:
+    """In bfloat16, whose numbers between 1 and 2 are 1/128 apart, 1 + 1/1,024 is 1; in float32 it is itself."""
+    values, kernel, bias = np.full((1, 2, 1), 1 + 1 / 1024, np.float32), np.array([[1.0, 2.0]]), np.full(2, 1 / 1024)
+    made = product_in("bfloat16", *(tf.constant(given, tf.float32) for given in (values, kernel, bias)))
+    assert made.dtype == tf.float32
+    np.testing.assert_array_equal(made, [[[1 + 1 / 1024, 2 + 1 / 1024]] * 2])
+    exact = product_in("float32", *(tf.constant(given, tf.float32) for given in (values, kernel, bias)))
+    np.testing.assert_array_equal(exact, [[[1 + 2 / 1024, 2 + 3 / 1024]] * 2])
 
 
 def test_one_position_gets_all_attention_without_a_warning() -> None:

@@ -72,6 +72,32 @@ def test_the_gradients_of_a_cell_are_those_that_tensorflow_finds(name: str, monk
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_states_of_an_lstm_and_their_gradients_are_those_of_step_after_step(steps: int) -> None:
+    shares = tf.constant(RANDOM.normal(size=(steps, BATCH, 4 * UNITS)), tf.float32)
+    kernel = tf.constant(RANDOM.normal(size=(UNITS, 4 * UNITS)), tf.float32)
+    upstream = tf.constant(RANDOM.normal(size=(steps, BATCH, UNITS)), tf.float32)
+
+    def one_by_one(shares: Any, kernel: Any) -> Any:
+        hidden, carry, states = tf.zeros((BATCH, UNITS)), tf.zeros((BATCH, UNITS)), []
+        for share in tf.unstack(shares):
+            hidden, carry = recurrence.lstm(share + hidden @ kernel, carry)
+            states.append(hidden)
+        return tf.stack(states)
+
+    def compute(states_of: Callable) -> list[np.ndarray]:
+        with tf.GradientTape() as tape:
+            tape.watch([shares, kernel])
+            states = states_of(shares, kernel)
+            loss = tf.reduce_sum(upstream * states)
+        by = tape.gradient(loss, [shares, kernel], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return [np.asarray(value) for value in (states, *by)]
+
+    found = compute(lambda shares, kernel: recurrence.lstm_states(shares, kernel, "float32"))
+    for one, expected in zip(found, compute(one_by_one), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("changes", KINDS)
 def test_gradients_are_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch

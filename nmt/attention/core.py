@@ -71,6 +71,18 @@ def flat_product(values: Tensor, kernel: Tensor, bias: Tensor | None = None) -> 
     return by_rows(lambda rows: ops.add(ops.matmul(rows, kernel), bias), values)
 
 
+def product_in(dtype: str, values: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`flat_product`, multiplied in `dtype`, and the bias added in float32, which the result is in too. Where that is
+    one type TensorFlow adds it in the same operation, and where not, its gradient is still that of a bias, which takes
+    half the time of other sums."""
+
+    def product(rows: Tensor) -> Tensor:
+        made = ops.cast(ops.matmul(rows, ops.cast(kernel, dtype)), "float32")
+        return made if bias is None else ops.add(made, ops.cast(bias, "float32"))
+
+    return by_rows(product, ops.cast(values, dtype))
+
+
 def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
     """Of every query with every key, [..., queries, width] and [..., positions, width] -> [..., queries, positions]."""
     if queries.shape[-2] == 1:

@@ -63,9 +63,23 @@ class Attention(keras.layers.Layer):
         return self.score.keys(memory)
 
     def call(
+        self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, *moment: Any, **more: Any
+    ) -> tuple[Tensor, Tensor]:
+        """One step of attention.
+
+        Args:
+            query, keys, mask, moment, more: of `weigh`.
+            memory: [batch, positions, width].
+
+        Returns:
+            Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
+        """
+        weights = self.weigh(query, keys, mask, *moment, **more)
+        return ops.squeeze(context_vectors(ops.expand_dims(weights, 1), memory), axis=1), weights
+
+    def weigh(
         self,
         query: Tensor,
-        memory: Tensor,
         keys: Tensor,
         mask: Tensor,
         offset: Tensor | None = None,
@@ -73,12 +87,11 @@ class Attention(keras.layers.Layer):
         noise: Tensor | None = None,
         projected: Tensor | None = None,
         covered: Tensor | tuple[()] = (),
-    ) -> tuple[Tensor, Tensor]:
-        """One step of attention.
+    ) -> Tensor:
+        """The attention weights of one step, float32 [batch, positions].
 
         Args:
             query: decoder state, float32 [batch, state].
-            memory: [batch, positions, width].
             keys: `keys(memory)`.
             mask: boolean [batch, positions], true at real positions.
             offset: added to the projected query, [batch, `width`]; None: nothing.
@@ -86,9 +99,6 @@ class Attention(keras.layers.Layer):
             noise: Gumbel noise, float32 [batch, positions], for windows that draw, in training.
             projected: the score's projection of the query, [batch, `width`], where it is formed elsewhere.
             covered: with coverage, sums of the weights before this step, float32 [batch, positions].
-
-        Returns:
-            Context vector, float32 [batch, width], and attention weights, float32 [batch, positions].
         """
         # Expanded, not indexed with None: the gradient of that is a copy.
         queries = ops.expand_dims(query, 1)
@@ -98,8 +108,7 @@ class Attention(keras.layers.Layer):
         if self.coverage:
             keys = keys + ops.cast(ops.expand_dims(covered, 2) * self.coverage_kernel, keys.dtype)
         moment = Moment(queries, time, None if noise is None else noise[:, None])
-        weights = self.window(self.score.compare(projected, keys), mask[:, None], moment)
-        return ops.squeeze(context_vectors(weights, memory), axis=1), ops.squeeze(weights, axis=1)
+        return ops.squeeze(self.window(self.score.compare(projected, keys), mask[:, None], moment), axis=1)
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"units": self.score.units, "positions": self.score.positions, "reach": self.window.reach}

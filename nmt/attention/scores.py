@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import keras
 from keras import ops
 
-from nmt.attention.core import MASKED, Tensor, flat_product, inner_products
+from nmt.attention.core import MASKED, Tensor, flat_product, inner_products, product_in
 
 SCORES: dict[str, type[Score]] = {}
 """Every registered score by its name in the configuration."""
@@ -115,7 +115,7 @@ class Additive(Score):
         super().build(query_shape, memory_shape)
 
     def keys(self, memory: Tensor) -> Tensor:
-        return ops.cast(self.product(memory, self.key_kernel), "float32") + self.key_bias
+        return product_in(self.compute_dtype, memory, self.key_kernel, self.key_bias)
 
     def compare(self, projected: Tensor, keys: Tensor) -> Tensor:
         energies = keras.remat(self._energies) if self.recompute else self._energies
