@@ -98,6 +98,16 @@ def test_the_states_of_an_lstm_and_their_gradients_are_those_of_step_after_step(
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("shape", [(3, recurrence.ALIASED), (2 * recurrence.ALIASED, 3), (4, recurrence.ALIASED + 16)])
+def test_a_kernel_that_lies_badly_multiplies_as_it_is(shape: tuple[int, int], dtype: str) -> None:
+    values, back = RANDOM.integers(-2, 3, (2, shape[0])), RANDOM.integers(-2, 3, (2, shape[1]))
+    kernel = RANDOM.integers(-2, 3, shape)
+    multiplied = recurrence.LoopKernel(tf.constant(kernel, tf.float32), dtype)
+    np.testing.assert_array_equal(multiplied.product(tf.constant(values, tf.float32)), values @ kernel)
+    np.testing.assert_array_equal(multiplied.product_back(tf.constant(back, tf.float32)), back @ kernel.T)
+
+
 @pytest.mark.parametrize("changes", KINDS)
 def test_gradients_are_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
@@ -107,7 +117,8 @@ def test_gradients_are_those_of_a_plain_scan(
 
     def plain(self: Any, kernel: Any, dtype: str) -> None:
         plain_kernel(self, kernel, dtype)
-        self.apart, self.constant, self.turned = False, tf.cast(self.kernel, dtype), None
+        self.apart, self.turned = False, None
+        self.constant = self.there = tf.cast(self.kernel, dtype)
 
     def plain_scan(step: Callable, start: Any, inputs: Any, kept: Callable = lambda state: state) -> Any:
         def body(state: Any, inputs: Any) -> tuple[Any, Any]:
