@@ -53,18 +53,21 @@ def take_within(values: Tensor, numbers: Tensor) -> Tensor:
 
 
 def add_to_rows(values: Tensor, numbers: Tensor, rows: Tensor) -> Tensor:
-    """`values` with rows added to some of theirs, those of the same number all.
+    """`values` with rows added to some of theirs, those of the same number all. Nobody may read `values` afterwards.
 
     Args:
         values: [n, width].
         numbers: int32 [any], from 0 and under n.
         rows: [any, width].
     """
-    if _tensorflow(values, numbers, rows):
-        import tensorflow as tf
+    if not _tensorflow(values, numbers, rows):
+        return values + ops.segment_sum(rows, numbers, num_segments=values.shape[0])
+    import tensorflow as tf
 
+    if tf.executing_eagerly() or tf.config.list_physical_devices("GPU"):  # where those of the same number may be lost
         return tf.tensor_scatter_nd_add(values, numbers[:, None], rows)
-    return values + ops.segment_sum(rows, numbers, num_segments=values.shape[0])
+    # In place: the other operation copies all values first.
+    return tf.raw_ops.InplaceAdd(x=values, i=numbers, v=rows)
 
 
 def shaped_like(values: Tensor, pattern: Tensor) -> Tensor:

@@ -12,8 +12,8 @@ from nmt.attention import Tensor
 from nmt.operations import matrix_products, scan, with_gradient
 
 ALIASED = 1024
-"""Columns of a float32 kernel, or a multiple, whose rows begin 4,096 bytes apart: a processor's first cache has few places
-for all of these, and a product of few rows with it takes a fifth longer."""
+"""Columns of a float32 kernel, or a multiple, whose rows begin 4,096 bytes apart: a processor's first cache has few
+places for all of these, and a product of few rows with it takes a fifth longer."""
 
 SPARE = 16
 """Columns more, of zeros, with which it does not."""

@@ -47,14 +47,20 @@ def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytes
     np.testing.assert_allclose(ops.convert_to_numpy(take_within(values, numbers)), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
-def test_rows_added_to_rows(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_added_to_rows(backend: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
     values, rows = RANDOM.normal(size=(6, 3)).astype(np.float32), RANDOM.normal(size=(4, 3)).astype(np.float32)
     numbers = np.array([0, 5, 2, 2], np.int32)
-    expected = values.copy()
+    expected = 2 * values
     np.add.at(expected, numbers, rows)
-    found = add_to_rows(*map(ops.convert_to_tensor, (values, numbers, rows)))
+
+    def compute() -> Any:
+        given, *where = map(ops.convert_to_tensor, (values, numbers, rows))
+        return add_to_rows(given + given, *where)
+
+    found = tf.function(compute)() if compiled else compute()
     np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-6)
 
 
