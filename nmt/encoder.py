@@ -22,6 +22,11 @@ class Encoded(NamedTuple):
     """Forward state at the last word and backward state at the first, float32 [batch, units]."""
 
 
+def fused_lstm() -> bool:
+    """Whether Keras's LSTM layers compute the recurrence, which on a GPU is cuDNN's kernel, and not our own loop."""
+    return any(device.startswith("gpu") for device in keras.distribution.list_devices())
+
+
 def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """Reverses the first `lengths[b]` positions of each row and leaves the padding where it is.
 
@@ -75,8 +80,7 @@ class BidirectionalLSTM(keras.layers.Layer):
     def _run(self, layer: keras.layers.LSTM, values: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
         """One direction over [batch, positions, width]: states in the compute type, [batch, positions, units / 2], and
         those at the places `last`, float32 [batch, units / 2]."""
-        gpu = any(device.startswith("gpu") for device in keras.distribution.list_devices())
-        states = ops.transpose(layer(values), (1, 0, 2)) if gpu else self._scan(layer.cell, values)
+        states = ops.transpose(layer(values), (1, 0, 2)) if fused_lstm() else self._scan(layer.cell, values)
         batch = ops.shape(states)[1]
         at_last = take(ops.reshape(states, (-1, states.shape[-1])), last * batch + ops.arange(batch, dtype="int32"))
         return ops.transpose(ops.cast(states, self.compute_dtype), (1, 0, 2)), at_last

@@ -26,6 +26,8 @@ from benchmarking.cases import SIZES, Case
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 DEMO = Path("data/demo")
+OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "ResourceExhaustedError")
+"""What JAX and TensorFlow say where a GPU's memory ends."""
 
 
 def main() -> None:
@@ -46,20 +48,28 @@ def main() -> None:
     runs = systems(arguments, output, corpus)
     about = machine.describe() | measured({"machine": arguments.repeats})
     print(report.headline(about), flush=True)
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
-    for repeat in range(arguments.repeats):
-        for name, run in runs.items():
-            results[name].append(run(repeat))
-            speed = results[name][-1]["tokens_per_s"]
-            print(
-                f"repeat {repeat + 1}/{arguments.repeats}  {name}: {speed:,.0f} tokens/s", file=sys.stderr, flush=True
-            )
+    results = in_turns(runs, arguments.repeats)
     (output / "benchmark.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
     table = report.table(about, results)
     (output / "benchmark.md").write_text(table + "\n")
     report.plot(results, output / "benchmark.png")
     print(table)
     print(f"numbers: {output}/benchmark.json, table: benchmark.md, plot: benchmark.png", file=sys.stderr)
+
+
+def in_turns(runs: dict[str, Any], repeats: int) -> dict[str, list[dict[str, Any]]]:
+    """What each of them measures, over and over. One that needs more memory than there is measures nothing: it gets no
+    results, and the others go on."""
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
+    for repeat in range(repeats):
+        for name in [name for name in runs if len(results[name]) == repeat]:
+            try:
+                results[name].append(runs[name](repeat))
+                said = f"{results[name][-1]['tokens_per_s']:,.0f} tokens/s"
+            except MemoryError:
+                results[name], said = [], "needs more memory than there is"
+            print(f"repeat {repeat + 1}/{repeats}  {name}: {said}", file=sys.stderr, flush=True)
+    return results
 
 
 def parse() -> argparse.Namespace:
@@ -73,6 +83,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--tokens", nargs="*", type=int, default=[], help="batches of at most so many tokens")
     parser.add_argument("--updates", nargs=2, type=int, default=(40, 200), help="first and last update that is timed")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--loop", action="store_true", help="on a GPU, measure the encoder's recurrence as a loop beside cuDNN's kernel"
+    )
     parser.add_argument("--split", action="store_true", help="take the update apart, and compare input with no input")
     parser.add_argument(
         "--sweep", action="store_true", help="instead: lengths and vocabularies, for the first size and precision"
@@ -155,11 +168,12 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
     for size in arguments.sizes:
         for precision in arguments.precision:
             for batch in batches:
-                case = Case(size, precision, vocabulary=arguments.vocabulary, **batch)
-                job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
-                runs[case.name] = lambda repeat, job=job: measured(job)
-                if arguments.before:
-                    runs[f"{case.name}, before"] = lambda repeat, job=job: measured(job, arguments.before)
+                for loop in (False, True)[: 1 + arguments.loop]:
+                    case = Case(size, precision, vocabulary=arguments.vocabulary, loop=loop, **batch)
+                    job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
+                    runs[case.name] = lambda repeat, job=job: measured(job)
+                    if arguments.before:
+                        runs[f"{case.name}, before"] = lambda repeat, job=job: measured(job, arguments.before)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
         peers.write_text(text, arguments.source, arguments.target, corpus.parent / "shared.model")
@@ -180,10 +194,15 @@ def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any
 
     Args:
         checkout: whose nmt is measured; None: this one's.
+
+    Raises:
+        MemoryError: it does not fit into the GPU's memory.
     """
     command = [sys.executable, __file__, "--measure", json.dumps(job)]
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())} if checkout else None
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if result.returncode and any(name in result.stderr for name in OUT_OF_MEMORY):
+        raise MemoryError(job)
     if result.returncode:
         raise SystemExit(f"benchmark.py: error: {job} ended with {result.returncode}:\n{result.stderr}")
     return json.loads(result.stdout.splitlines()[-1])

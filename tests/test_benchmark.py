@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +16,7 @@ import yaml
 REPOSITORY = Path(__file__).parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
+import benchmark  # noqa: E402
 import benchmark_translation  # noqa: E402
 from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
 
@@ -97,17 +100,79 @@ def test_in_the_cost_model_more_never_costs_less() -> None:
     assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(a_token))
 
 
+MACHINE = {
+    **dict.fromkeys(("processor", "cores", "memory_gib", "date", "python", "command"), "-"),
+    **{"packages": {}, "side": 2048, "float32_gflops": 100, "bfloat16_gflops": 400, "memory_gb_s": 20},
+}
+CASE = {"tokens_per_s": 3.0, "gflops": 50.0, "peak_memory_mib": 9, "compile_s": 2.0, "padding": 0.1, "shapes": 1}
+
+
+def test_what_needs_too_much_memory_stops_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def too_much(repeat: int) -> dict[str, Any]:
+        raise MemoryError
+
+    large, small = "nmt, default sizes, float32, 9000 tokens", "nmt, default sizes, float32, 64 sentences"
+    results = benchmark.in_turns({large: too_much, small: lambda repeat: CASE}, 2)
+    assert results == {large: [], small: [CASE, CASE]}
+    assert capsys.readouterr().err.count("needs more memory than there is") == 1  # it is tried once
+    assert f"| {large} | needs more memory than there is |" in report.table(MACHINE, results)
+    report.plot(results, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("said", benchmark.OUT_OF_MEMORY)
+def test_the_end_of_a_gpus_memory_is_known_by_what_backends_say(tmp_path: Path, said: str) -> None:
+    (tmp_path / "nmt").mkdir()
+    (tmp_path / "nmt" / "__init__.py").write_text(f"raise ValueError('{said}: out of memory')")
+    with pytest.raises(MemoryError):
+        benchmark.measured({"machine": 1}, tmp_path)
+
+
+def test_tables_tell_what_a_gpu_used() -> None:
+    names = [f"nmt, default sizes, mixed_bfloat16{loop}, 64 sentences" for loop in ("", ", loop")]
+    results = {name: [CASE | {"shapes": 24, "cudnn": name == names[0]}] for name in names}
+    table = report.table(MACHINE | {"gpu": "a GPU"}, results)
+    assert table.startswith("a GPU, -, - cores")
+    assert f"| {names[0]} | 3 (3 to 3) | 12% | 9 MiB | 2.0 s, 24 shapes | 10.0% |" in table
+    assert f"* {names[0]}: the encoder's recurrence is cuDNN's kernel\n" in table
+    assert f"* {names[1]}: the encoder's recurrence is a loop" in table
+    assert "cuDNN" not in report.table(MACHINE, results)
+
+
+def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarking import training
+
+    from nmt import engine
+    from nmt.batching import Sequences
+
+    class Pairs:
+        source = target = Sequences.of([[4] * length for length in (1, 1, 2, 3, 5, 8, 8, 9)])
+
+    def shapes(case: cases.Case) -> set[tuple[int, int]]:
+        plan = training.plan_of(case, Pairs())
+        return {(len(indices), plan.width(indices)) for indices in plan.batches(0)}
+
+    of_two, of_twenty = (cases.Case("default", "float32", **batch) for batch in ({"sentences": 2}, {"tokens": 20}))
+    assert shapes(of_two) == {(2, 0)}  # padded to its longest
+    monkeypatch.setattr(engine, "batch_shapes", lambda wanted: 2)
+    assert shapes(of_two) == {(2, 4), (2, 10)}
+    assert shapes(of_twenty) == {(5, 4), (2, 10)}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
+@pytest.mark.parametrize("precision", ["float32", "mixed_float16"])
+def test_the_script_measures_on_jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    found, table = measure_small_corpus(tmp_path, precision, "--loop")
+    assert "jax" in found["machine"]["packages"]
+    assert 1 < found["results"][f"nmt, demo sizes, {precision}, 8 sentences"][0]["shapes"] <= 24
+    assert f"| nmt, demo sizes, {precision}, loop, 8 sentences |" in table
+
+
 @pytest.mark.slow
 def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
-    for side in ("en", "fr"):
-        lines = (REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:400]
-        (tmp_path / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [sys.executable, str(REPOSITORY / "scripts/benchmark.py"), "--source", "en", "--target", "fr"]
-    command += ["--vocabulary", "400", "--sizes", "demo", "--precision", "float32", "--sentences", "8"]
-    command += ["--updates", "1", "4", "--repeats", "1", "--split", "--output", "found"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    found = json.loads((tmp_path / "found/benchmark.json").read_text())
+    found, table = measure_small_corpus(tmp_path, "float32", "--split")
     (case,) = found["results"]["nmt, demo sizes, float32, 8 sentences"]
     assert 0 < case["gflops"] < found["machine"]["float32_gflops"]
     assert case["tokens_per_s"] > 0
@@ -115,8 +180,21 @@ def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
     kinds = [kind for kind, _, _ in case["operations"]]
     assert any("MatMul" in kind for kind in kinds)
     assert "Run" not in kinds  # which is the executor, not an operation
-    assert "| nmt, demo sizes, float32, 8 sentences |" in result.stdout
+    assert "| nmt, demo sizes, float32, 8 sentences |" in table
+
+
+def measure_small_corpus(tmp_path: Path, precision: str, *options: str) -> tuple[dict[str, Any], str]:
+    """What the script writes and prints of 400 pairs of the demo corpus."""
+    for side in ("en", "fr"):
+        lines = (REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:400]
+        (tmp_path / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [sys.executable, str(REPOSITORY / "scripts/benchmark.py"), "--source", "en", "--target", "fr"]
+    command += ["--vocabulary", "400", "--sizes", "demo", "--precision", precision, "--sentences", "8"]
+    command += ["--updates", "1", "4", "--repeats", "1", "--output", "found", *options]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
     assert (tmp_path / "found/benchmark.png").stat().st_size > 1000
+    return json.loads((tmp_path / "found/benchmark.json").read_text()), result.stdout
 
 
 LINES = [" ".join(words) for words in zip(*["abcdefgh", "efghijkl", "ijklmnop", "mnopqrst"], strict=True)]
@@ -288,8 +366,6 @@ def test_a_warm_start_is_measured_beside_a_cold_one(monkeypatch):
 
 
 def test_another_checkout_is_what_is_measured(tmp_path):
-    import benchmark
-
     (tmp_path / "nmt").mkdir()
     (tmp_path / "nmt" / "__init__.py").write_text("raise ImportError('the nmt of yesterday')")
     with pytest.raises(SystemExit, match="the nmt of yesterday"):

@@ -29,8 +29,8 @@ __all__ = [
     "context_vectors",
     "inner_products",
     "masked_softmax",
-    "product_in",
     "max_pooling",
+    "product_in",
     "register",
     "sinusoids",
 ]

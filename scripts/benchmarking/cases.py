@@ -40,11 +40,13 @@ class Case:
     tokens: int = 0
     """Token budget of a batch, as `training.batch_tokens`."""
     vocabulary: int = 8000
+    loop: bool = False
+    """Whether the encoder's recurrence is our loop also where cuDNN's kernel could run."""
 
     @property
     def name(self) -> str:
         batch = f"{self.sentences} sentences" if self.sentences else f"{self.tokens} tokens"
-        return f"nmt, {self.size} sizes, {self.precision}, {batch}"
+        return f"nmt, {self.size} sizes, {self.precision}{', loop' if self.loop else ''}, {batch}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -1,4 +1,4 @@
-"""What the machine can do at best: matrix products and memory traffic."""
+"""What the machine can do at best: matrix products and memory traffic; its GPU, where it has one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-SIDE = 2048
-"""Of the square matrices that are multiplied."""
+SIDE, GPU_SIDE = 2048, 8192
+"""Of the square matrices that are multiplied; on a GPU small ones take less time than it takes to start them."""
 
 
 def describe() -> dict[str, Any]:
@@ -26,7 +27,8 @@ def describe() -> dict[str, Any]:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     except OSError:
         memory = 0.0
-    packages = {name: version(name) for name in ("nmt", "keras", "tensorflow", "numpy", "sentencepiece")}
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    packages = {name: _version(name) for name in ("nmt", "keras", backend, "numpy", "sentencepiece")}
     return {
         "processor": processor,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -38,17 +40,58 @@ def describe() -> dict[str, Any]:
     }
 
 
-def ceilings(repeats: int) -> dict[str, float]:
-    """GFLOP/s of a 2048-cube product in float32 and bfloat16, and GB/s of reading and writing large arrays."""
+def _version(package: str) -> str:
+    """Of what is installed, or only lies on the path."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return getattr(import_module(package), "__version__", "of the path")
+
+
+def gpu() -> str:
+    """The name of the GPU that computes, empty where there is none."""
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        device = jax.devices()[0]
+        return device.device_kind if device.platform == "gpu" else ""
+    import tensorflow as tf
+
+    found = tf.config.list_physical_devices("GPU")
+    return tf.config.experimental.get_device_details(found[0]).get("device_name", "GPU") if found else ""
+
+
+def memory_of_training() -> int:
+    """MiB at most so far, of the GPU where one computes, of this process elsewhere."""
+    import keras
+
+    from nmt import engine
+
+    if not gpu():
+        return engine.peak_memory()
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.devices()[0].memory_stats()["peak_bytes_in_use"] >> 20
+    import tensorflow as tf
+
+    return tf.config.experimental.get_memory_info("GPU:0")["peak"] >> 20
+
+
+def ceilings(repeats: int) -> dict[str, Any]:
+    """The GPU's name, GFLOP/s of a square product in each type, and GB/s of reading and writing large arrays."""
     from keras import ops, random
 
     from nmt.engine import compile_function
 
-    found = {}
-    for dtype in ("float32", "bfloat16"):
-        left, right = (ops.cast(random.normal((SIDE, SIDE)), dtype) for _ in range(2))
+    found: dict[str, Any] = {"gpu": gpu()}
+    found["side"] = side = GPU_SIDE if found["gpu"] else SIDE
+    for dtype in ("float32", "bfloat16", *(["float16"] if found["gpu"] else [])):
+        left, right = (ops.cast(random.normal((side, side)), dtype) for _ in range(2))
         seconds = _median(compile_function(ops.matmul), (left, right), repeats)
-        found[f"{dtype}_gflops"] = 2 * SIDE**3 / seconds / 1e9
+        found[f"{dtype}_gflops"] = 2 * side**3 / seconds / 1e9
     large = random.normal((2**26,))  # 256 MiB, far beyond the caches
     seconds = _median(compile_function(lambda values: values + 1.0), (large,), repeats)
     found["memory_gb_s"] = 2 * 4 * 2**26 / seconds / 1e9

@@ -10,20 +10,24 @@ from typing import Any
 Results = dict[str, list[dict[str, Any]]]
 
 SPLIT = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
+TYPES = ("float32", "bfloat16", "float16")
+KERNEL = {True: "cuDNN's kernel", False: "a loop"}
 INPUT = ("update_from_memory_ms", "update_through_pipeline_ms")
 
 
 def headline(machine: dict[str, Any]) -> str:
     """One paragraph about the machine, with its ceilings where they were measured."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
+    processors = ", ".join(name for name in (machine.get("gpu"), machine["processor"]) if name)
     lines = [
-        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['date']}, "
+        f"{processors}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['date']}, "
         f"Python {machine['python']}, {packages}."
     ]
     if "float32_gflops" in machine:
+        measured = [name for name in TYPES if f"{name}_gflops" in machine]
+        products = ", ".join(f"{machine[f'{name}_gflops']:,.0f} GFLOP/s in {name}" for name in measured)
         lines.append(
-            f"Ceilings: 2048-cube products {machine['float32_gflops']:.0f} GFLOP/s in float32, "
-            f"{machine['bfloat16_gflops']:.0f} in bfloat16; memory {machine['memory_gb_s']:.1f} GB/s read and written."
+            f"Ceilings: {machine['side']}-cube products {products}; memory {machine['memory_gb_s']:.1f} GB/s read and written."
         )
     return "\n".join([*lines, f"Command: {machine['command']}\n"])
 
@@ -36,20 +40,40 @@ def table(machine: dict[str, Any], results: Results) -> str:
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for name, repeats in results.items():
+        if not repeats:
+            lines.append(f"| {name} | needs more memory than there is | | | | |")
+            continue
         low, middle, high = spread(repeats, "tokens_per_s")
         cells = [name, f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"]
         if "gflops" in repeats[0]:
-            ceiling = machine["bfloat16_gflops" if "bfloat16" in name else "float32_gflops"]
+            ceiling = machine[f"{next(kind for kind in TYPES if kind in name)}_gflops"]
             cells += [
                 f"{spread(repeats, 'gflops')[1] / ceiling:.0%}",
                 f"{spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
-                f"{spread(repeats, 'compile_s')[1]:.1f} s",
+                f"{spread(repeats, 'compile_s')[1]:.1f} s{_of_shapes(repeats[0])}",
                 f"{spread(repeats, 'padding')[1]:.1%}",
             ]
         else:
             cells += [""] * 4
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, *ratios(results), *_parts(results)])
+    measured = {name: repeats for name, repeats in results.items() if repeats}
+    kernels = _kernels(measured) if machine.get("gpu") else []
+    return "\n".join([*lines, *kernels, *ratios(measured), *_parts(measured)])
+
+
+def _of_shapes(case: dict[str, Any]) -> str:
+    """Where a program takes one shape alone, the first update is one of each."""
+    return f", {case['shapes']} shapes" if case.get("shapes", 1) > 1 else ""
+
+
+def _kernels(results: Results) -> list[str]:
+    """On a GPU, what computes the recurrence of the encoder; it is read off the program."""
+    lines = [
+        f"* {name}: the encoder's recurrence is {KERNEL[repeats[0]['cudnn']]}"
+        for name, repeats in results.items()
+        if "cudnn" in repeats[0] and "transformer" not in name
+    ]
+    return ["", *lines]
 
 
 def spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, float]:
@@ -104,7 +128,7 @@ def plot(results: Results, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    names = list(results)[::-1]
+    names = [name for name, repeats in results.items() if repeats][::-1]
     spreads = [spread(results[name], "tokens_per_s") for name in names]
     figure, axes = pyplot.subplots(figsize=(8, 0.8 + 0.45 * len(names)), layout="constrained")
     middles = [middle for _, middle, _ in spreads]

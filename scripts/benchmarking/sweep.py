@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarking.cases import SIZES
+from benchmarking.machine import memory_of_training
 
 TOKENS = 4096
 """Of a batch, source and target each."""
@@ -57,7 +58,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
         begin = time.perf_counter()
         step(Batch(ids, ids, ids))
         seconds.append(time.perf_counter() - begin)
-    return {"seconds": statistics.median(seconds[2:]), "peak_memory_mib": engine.peak_memory()}
+    return {"seconds": statistics.median(seconds[2:]), "peak_memory_mib": memory_of_training()}
 
 
 def terms(point: Point) -> list[float]:

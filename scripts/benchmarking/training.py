@@ -11,15 +11,17 @@ import keras
 import numpy as np
 
 from benchmarking.cases import SIZES, Case, flops_per_batch
+from benchmarking.machine import memory_of_training
 from benchmarking.profile import operations
-from nmt import engine
-from nmt.batching import Batch, EncodedCorpus, Plan, by_length
+from nmt import encoder, engine
+from nmt.batching import Batch, EncodedCorpus, GridPlan, Plan, by_length
 from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches
 from nmt.tokenizer import PAD
 
 SMOOTHING = 0.1
+WINDOW = 20_000
 
 
 class SentencePlan(Plan):
@@ -35,6 +37,23 @@ class SentencePlan(Plan):
                 yield indices[cut : cut + self.batch_tokens]
 
 
+class SentenceGridPlan(GridPlan):
+    """The same in few shapes: batches of a fixed number of sentences, whatever their width."""
+
+    def rows(self, width: int) -> int:
+        return self.batch_tokens
+
+
+def plan_of(case: Case, pairs: EncodedCorpus) -> Plan:
+    """Batches as the case wants them, in few shapes where the backend compiles for each."""
+    lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
+    if shapes := engine.batch_shapes(0):
+        few = SentenceGridPlan if case.sentences else GridPlan
+        return few(*lengths, case.sentences or case.tokens, WINDOW, 1, shapes)
+    any_shape = SentencePlan if case.sentences else Plan
+    return any_shape(*lengths, case.sentences or case.tokens, WINDOW, 1)
+
+
 def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> dict[str, Any]:
     """Trains from the start and times the updates from `updates[0]` to `updates[1]`.
 
@@ -47,11 +66,14 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
         getattr(engine, name)()
     keras.utils.set_random_seed(1)
     pairs = EncodedCorpus(corpus)
-    kind = SentencePlan if case.sentences else Plan
-    plan = kind(pairs.source.lengths + 1, pairs.target.lengths + 1, case.sentences or case.tokens, 20_000, 1)
+    plan = plan_of(case, pairs)
+    if case.loop:
+        encoder.fused_lstm = lambda: False
     model = Seq2Seq(SIZES[case.size], case.vocabulary, case.vocabulary, seed=1, dtype=case.precision)
     model.build()
     optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
+    if case.precision == "mixed_float16":  # as training does
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     optimizer.build(model.trainable_variables)
     longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
     if hasattr(model, "spare_memory"):
@@ -59,18 +81,44 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
     step = engine.TrainStep(model, optimizer, SMOOTHING, slices)
     batches = _endless(pairs, plan)
+    first = of_each_width(pairs, plan)
     begin = time.perf_counter()
-    step(next(batches))
+    for batch in first:
+        step(batch)
     compiled = time.perf_counter() - begin
     for _ in range(updates[0] - 1):
         step(next(batches))
     timed = _timed(step, batches, updates[1] - updates[0], case)
-    timed |= {"compile_s": compiled, "parameters_m": model.count_params() / 1e6}
+    timed |= {"compile_s": compiled, "shapes": len(first), "parameters_m": model.count_params() / 1e6}
+    timed["cudnn"] = uses_cudnn(model)
     timed["padding"] = plan.waste(list(plan.batches(0)))
     if split:
         timed |= _repeated(step, pairs, plan) | _split(model, step, pairs, plan)
         timed["operations"] = _profile(step, pairs, plan)
-    return timed | {"peak_memory_mib": engine.peak_memory()}
+    return timed | {"peak_memory_mib": memory_of_training()}
+
+
+def of_each_width(pairs: EncodedCorpus, plan: Plan) -> list[Batch]:
+    """A batch of each width that the plan knows; one where it knows none and a program takes any."""
+    found = {plan.width(indices): indices for indices in plan.batches(0)}
+    return [pairs.batch(indices, width) for width, indices in found.items()]
+
+
+def uses_cudnn(model: Seq2Seq) -> bool:
+    """Whether the recurrence of the encoder is cuDNN's kernel in the program that is compiled for it."""
+    if model.config.architecture == "transformer" or not encoder.fused_lstm():
+        return False
+    layer = model.encoder.layers[0].forward
+    values = np.zeros((2, 3, layer.cell.kernel.shape[0]), np.float32)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        program = jax.jit(lambda values: layer(values)).lower(values).as_text()
+    else:
+        import tensorflow as tf
+
+        program = str(tf.function(lambda: layer(values)).get_concrete_function().graph.as_graph_def())
+    return "cudnn" in program.lower()
 
 
 def _endless(pairs: EncodedCorpus, plan: Plan) -> Iterator[Batch]:
@@ -101,13 +149,14 @@ def _timed(step: Callable[[Batch], float], batches: Iterator[Batch], updates: in
 def _typical(pairs: EncodedCorpus, plan: Plan, count: int) -> list[Batch]:
     """Batches in memory, evenly spread over those of a pass."""
     planned = list(plan.batches(0))
-    return [pairs.batch(planned[i]) for i in np.linspace(0, len(planned) - 1, count).astype(int)]
+    chosen = [planned[i] for i in np.linspace(0, len(planned) - 1, count).astype(int)]
+    return [pairs.batch(indices, plan.width(indices)) for indices in chosen]
 
 
 def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
     """The same batches through the pipeline and out of memory: the difference is what input costs."""
     planned = list(plan.batches(0))[:40]
-    batches = [pairs.batch(indices) for indices in planned]
+    batches = [pairs.batch(indices, plan.width(indices)) for indices in planned]
     seconds = {}
     for name, source in (("from_memory", iter(batches)), ("through_pipeline", pass_batches(pairs, plan, 0, 0))):
         begin = time.perf_counter()
