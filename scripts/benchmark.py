@@ -81,6 +81,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--precision", nargs="+", default=["float32", "mixed_bfloat16"])
     parser.add_argument("--sentences", nargs="*", type=int, default=[64], help="batches of so many sentences")
     parser.add_argument("--tokens", nargs="*", type=int, default=[], help="batches of at most so many tokens")
+    parser.add_argument("--shapes", type=int, default=0, help="batch shapes at most; 0: 24 on JAX, any on TensorFlow")
     parser.add_argument("--updates", nargs=2, type=int, default=(40, 200), help="first and last update that is timed")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument(
@@ -169,7 +170,8 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
         for precision in arguments.precision:
             for batch in batches:
                 for loop in (False, True)[: 1 + arguments.loop]:
-                    case = Case(size, precision, vocabulary=arguments.vocabulary, loop=loop, **batch)
+                    more = {"vocabulary": arguments.vocabulary, "loop": loop, "shapes": arguments.shapes}
+                    case = Case(size, precision, **more, **batch)
                     job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
                     runs[case.name] = lambda repeat, job=job: measured(job)
                     if arguments.before:

@@ -157,6 +157,8 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
     monkeypatch.setattr(engine, "batch_shapes", lambda wanted: 2)
     assert shapes(of_two) == {(2, 4), (2, 10)}
     assert shapes(of_twenty) == {(5, 4), (2, 10)}
+    monkeypatch.undo()
+    assert shapes(cases.Case("default", "float32", sentences=2, shapes=1)) == {(2, 10)}  # also where none is needed
 
 
 @pytest.mark.slow
@@ -164,10 +166,10 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
 @pytest.mark.parametrize("precision", ["float32", "mixed_float16"])
 def test_the_script_measures_on_jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    found, table = measure_small_corpus(tmp_path, precision, "--loop")
+    found, table = measure_small_corpus(tmp_path, precision, "--shapes", "2")
     assert "jax" in found["machine"]["packages"]
-    assert 1 < found["results"][f"nmt, demo sizes, {precision}, 8 sentences"][0]["shapes"] <= 24
-    assert f"| nmt, demo sizes, {precision}, loop, 8 sentences |" in table
+    assert found["results"][f"nmt, demo sizes, {precision}, 2 shapes, 8 sentences"][0]["shapes"] == 2
+    assert "shapes, 8 sentences | " in table
 
 
 @pytest.mark.slow

@@ -42,11 +42,14 @@ class Case:
     vocabulary: int = 8000
     loop: bool = False
     """Whether the encoder's recurrence is our loop also where cuDNN's kernel could run."""
+    shapes: int = 0
+    """Batch shapes at most, as `training.shapes`."""
 
     @property
     def name(self) -> str:
         batch = f"{self.sentences} sentences" if self.sentences else f"{self.tokens} tokens"
-        return f"nmt, {self.size} sizes, {self.precision}{', loop' if self.loop else ''}, {batch}"
+        more = f"{', loop' if self.loop else ''}{f', {self.shapes} shapes' if self.shapes else ''}"
+        return f"nmt, {self.size} sizes, {self.precision}{more}, {batch}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

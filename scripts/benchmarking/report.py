@@ -26,9 +26,8 @@ def headline(machine: dict[str, Any]) -> str:
     if "float32_gflops" in machine:
         measured = [name for name in TYPES if f"{name}_gflops" in machine]
         products = ", ".join(f"{machine[f'{name}_gflops']:,.0f} GFLOP/s in {name}" for name in measured)
-        lines.append(
-            f"Ceilings: {machine['side']}-cube products {products}; memory {machine['memory_gb_s']:.1f} GB/s read and written."
-        )
+        memory = f"memory {machine['memory_gb_s']:.1f} GB/s read and written"
+        lines.append(f"Ceilings: {machine['side']}-cube products {products}; {memory}.")
     return "\n".join([*lines, f"Command: {machine['command']}\n"])
 
 
@@ -46,9 +45,9 @@ def table(machine: dict[str, Any], results: Results) -> str:
         low, middle, high = spread(repeats, "tokens_per_s")
         cells = [name, f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"]
         if "gflops" in repeats[0]:
-            ceiling = machine[f"{next(kind for kind in TYPES if kind in name)}_gflops"]
+            ceiling = machine.get(f"{next(kind for kind in TYPES if kind in name)}_gflops")  # of float16 on GPUs alone
             cells += [
-                f"{spread(repeats, 'gflops')[1] / ceiling:.0%}",
+                f"{spread(repeats, 'gflops')[1] / ceiling:.0%}" if ceiling else "",
                 f"{spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
                 f"{spread(repeats, 'compile_s')[1]:.1f} s{_of_shapes(repeats[0])}",
                 f"{spread(repeats, 'padding')[1]:.1%}",

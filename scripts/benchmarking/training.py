@@ -47,7 +47,7 @@ class SentenceGridPlan(GridPlan):
 def plan_of(case: Case, pairs: EncodedCorpus) -> Plan:
     """Batches as the case wants them, in few shapes where the backend compiles for each."""
     lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
-    if shapes := engine.batch_shapes(0):
+    if shapes := engine.batch_shapes(case.shapes):
         few = SentenceGridPlan if case.sentences else GridPlan
         return few(*lengths, case.sentences or case.tokens, WINDOW, 1, shapes)
     any_shape = SentencePlan if case.sentences else Plan
