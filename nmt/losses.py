@@ -184,7 +184,7 @@ def _slice(
     logits = ops.matmul(ops.pad(ones, ((0, 1), (0, 0))), ops.transpose(wide))
     probabilities = ops.softmax(logits, axis=-1)
     real = ops.cast(targets != PAD, "float32")
-    # As a product: TensorFlow sums columns slowly.
+    # As a product: TensorFlow sums that many rows slowly.
     mean = ops.cast(ops.matmul(ops.ones((1, pieces), dtype), kernel)[0], "float32") / pieces
     mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
     losses = _losses(logits[:-1], probabilities[:-1], targets, smoothing, mean_logit)

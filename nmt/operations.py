@@ -64,7 +64,8 @@ def add_to_rows(values: Tensor, numbers: Tensor, rows: Tensor) -> Tensor:
         return values + ops.segment_sum(rows, numbers, num_segments=values.shape[0])
     import tensorflow as tf
 
-    if tf.executing_eagerly() or tf.config.list_physical_devices("GPU"):  # where those of the same number may be lost
+    # Eagerly the caller may still hold `values`, and on a GPU rows of the same number may be lost.
+    if tf.executing_eagerly() or tf.config.list_physical_devices("GPU"):
         return tf.tensor_scatter_nd_add(values, numbers[:, None], rows)
     # In place: the other operation copies all values first.
     return tf.raw_ops.InplaceAdd(x=values, i=numbers, v=rows)

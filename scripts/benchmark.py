@@ -66,8 +66,8 @@ def in_turns(runs: dict[str, Any], repeats: int) -> dict[str, list[dict[str, Any
             try:
                 results[name].append(runs[name](repeat))
                 said = f"{results[name][-1]['tokens_per_s']:,.0f} tokens/s"
-            except MemoryError:
-                results[name], said = [], "needs more memory than there is"
+            except MemoryError as error:
+                results[name], said = [], str(error)
             print(f"repeat {repeat + 1}/{repeats}  {name}: {said}", file=sys.stderr, flush=True)
     return results
 
@@ -117,8 +117,11 @@ def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
     about = machine.describe() | measured({"machine": arguments.repeats})
     found = {}
     for point in sweep.points():
-        found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
-        print(f"{point}: {found[point]['seconds']:.3f} s", file=sys.stderr)
+        try:
+            found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
+            print(f"{point}: {found[point]['seconds']:.3f} s", file=sys.stderr)
+        except MemoryError as error:
+            print(f"{point}: {error}", file=sys.stderr)
     table = f"{report.headline(about)}\nnmt, {size} sizes, {precision}\n\n{sweep.table(found)}"
     (output / "sweep.md").write_text(table + "\n")
     sweep.plot(found, output / "sweep.png")
@@ -169,12 +172,13 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
     for size in arguments.sizes:
         for precision in arguments.precision:
             for batch in batches:
-                for loop in (False, True)[: 1 + arguments.loop]:
+                recurrent = SIZES[size].architecture != "transformer"
+                for loop in (False, True)[: 1 + (arguments.loop and recurrent)]:
                     more = {"vocabulary": arguments.vocabulary, "loop": loop, "shapes": arguments.shapes}
                     case = Case(size, precision, **more, **batch)
                     job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
                     runs[case.name] = lambda repeat, job=job: measured(job)
-                    if arguments.before:
+                    if arguments.before and not loop:
                         runs[f"{case.name}, before"] = lambda repeat, job=job: measured(job, arguments.before)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
@@ -204,7 +208,7 @@ def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())} if checkout else None
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if result.returncode and any(name in result.stderr for name in OUT_OF_MEMORY):
-        raise MemoryError(job)
+        raise MemoryError("needs more memory than there is")
     if result.returncode:
         raise SystemExit(f"benchmark.py: error: {job} ended with {result.returncode}:\n{result.stderr}")
     return json.loads(result.stdout.splitlines()[-1])

@@ -109,7 +109,7 @@ CASE = {"tokens_per_s": 3.0, "gflops": 50.0, "peak_memory_mib": 9, "compile_s": 
 
 def test_what_needs_too_much_memory_stops_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def too_much(repeat: int) -> dict[str, Any]:
-        raise MemoryError
+        raise MemoryError("needs more memory than there is")
 
     large, small = "nmt, default sizes, float32, 9000 tokens", "nmt, default sizes, float32, 64 sentences"
     results = benchmark.in_turns({large: too_much, small: lambda repeat: CASE}, 2)
@@ -159,6 +159,17 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
     assert shapes(of_twenty) == {(5, 4), (2, 10)}
     monkeypatch.undo()
     assert shapes(cases.Case("default", "float32", sentences=2, shapes=1)) == {(2, 10)}  # also where none is needed
+
+
+def test_of_an_older_encoder_nobody_asks_whether_it_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarking import training
+
+    from nmt.model import Seq2Seq
+
+    model = Seq2Seq(ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3)), 7, 7)
+    assert not training.uses_cudnn(model)
+    monkeypatch.delattr(training.encoder, "fused_lstm")
+    assert not training.uses_cudnn(model)
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def table(machine: dict[str, Any], results: Results) -> str:
 
 
 def _of_shapes(case: dict[str, Any]) -> str:
-    """Where a program takes one shape alone, the first update is one of each."""
+    """Where there are few shapes, the first update is one of each."""
     return f", {case['shapes']} shapes" if case.get("shapes", 1) > 1 else ""
 
 

@@ -38,7 +38,7 @@ class SentencePlan(Plan):
 
 
 class SentenceGridPlan(GridPlan):
-    """The same in few shapes: batches of a fixed number of sentences, whatever their width."""
+    """Batches of a fixed number of sentences in few shapes; the last ones are filled with blank rows."""
 
     def rows(self, width: int) -> int:
         return self.batch_tokens
@@ -67,7 +67,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     keras.utils.set_random_seed(1)
     pairs = EncodedCorpus(corpus)
     plan = plan_of(case, pairs)
-    if case.loop:
+    if case.loop:  # of an older checkout there is none (`benchmark.systems`)
         encoder.fused_lstm = lambda: False
     model = Seq2Seq(SIZES[case.size], case.vocabulary, case.vocabulary, seed=1, dtype=case.precision)
     model.build()
@@ -105,8 +105,9 @@ def of_each_width(pairs: EncodedCorpus, plan: Plan) -> list[Batch]:
 
 
 def uses_cudnn(model: Seq2Seq) -> bool:
-    """Whether the recurrence of the encoder is cuDNN's kernel in the program that is compiled for it."""
-    if model.config.architecture == "transformer" or not encoder.fused_lstm():
+    """Whether the recurrence of the encoder is cuDNN's kernel, read off the program of its first layer."""
+    fused = getattr(encoder, "fused_lstm", None)  # with --before, an older checkout's encoder
+    if model.config.architecture == "transformer" or not fused or not fused():
         return False
     layer = model.encoder.layers[0].forward
     values = np.zeros((2, 3, layer.cell.kernel.shape[0]), np.float32)
