@@ -184,7 +184,7 @@ def test_a_configuration_survives_json(config: RunConfig) -> None:
 def test_the_dictionary_is_plain_and_nested() -> None:
     values = to_dict(RunConfig(vocabulary=VocabularyConfig(symbols=("<de>",))))
     assert values["vocabulary"]["symbols"] == ["<de>"]
-    assert values["model"]["dropout"]["readout"] == 0.4
+    assert values["model"]["dropout"]["readout"] == 0.3
     assert values["corpus"]["train"]["source"] == ""
 
 

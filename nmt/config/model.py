@@ -14,14 +14,14 @@ class DropoutConfig:
 
     embedding: float = 0.3
     """Source and target embeddings."""
-    encoder: float = 0.4
+    encoder: float = 0.3
     """Outputs of every layer of a recurrent encoder, so of the memory too."""
-    state: float = 0.2
+    state: float = 0.1
     """Decoder state where the recurrence reads it; one mask a sentence (Gal and Ghahramani 2016)."""
-    context: float = 0.2
+    context: float = 0.1
     """Context vector (of a Luong decoder: attentional vector) where the recurrence reads it, not where the read-out
     does; one mask a sentence."""
-    readout: float = 0.4
+    readout: float = 0.3
     """Read-out, before the output layer."""
     residual: float = 0.1
     """Transformer: what each of its sublayers adds to its input."""
