@@ -100,9 +100,12 @@ def test_in_the_cost_model_more_never_costs_less() -> None:
     assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(a_token))
 
 
-MACHINE = {
-    **dict.fromkeys(("processor", "cores", "memory_gib", "date", "python", "command"), "-"),
-    **{"packages": {}, "side": 2048, "float32_gflops": 100, "bfloat16_gflops": 400, "memory_gb_s": 20},
+MACHINE = dict.fromkeys(("processor", "cores", "memory_gib", "date", "python", "command"), "-") | {
+    "packages": {},
+    "side": 2048,
+    "float32_gflops": 100,
+    "bfloat16_gflops": 400,
+    "memory_gb_s": 20,
 }
 CASE = {"tokens_per_s": 3.0, "gflops": 50.0, "peak_memory_mib": 9, "compile_s": 2.0, "padding": 0.1, "shapes": 1}
 

@@ -109,6 +109,16 @@ def test_our_adam_is_keras_adam(make_model: Callable) -> None:
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
+@pytest.mark.parametrize("kind", [engine.Adam, keras.optimizers.Adam])
+def test_one_gradient_that_is_no_number_spoils_all_weights(kind: type[keras.optimizers.Adam]) -> None:
+    """As with Keras: where only some were spoilt, training could seem to go on."""
+    weights = [keras.Variable(np.ones(2, np.float32)) for _ in range(2)]
+    optimizer = kind(0.1, global_clipnorm=1.0)
+    optimizer.build(weights)
+    tf.function(optimizer.apply)([tf.constant([1.0, np.nan]), tf.constant([1.0, 1.0])])
+    assert np.isnan(np.stack([weight.numpy() for weight in weights])).all()
+
+
 def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable) -> None:
     """Three batches, their mean gradient clipped, one update and one step of the moving average; then three more."""
     halves = [Batch(*(side[begin : begin + 1] for side in BATCH)) for begin in range(2)]

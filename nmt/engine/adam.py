@@ -61,7 +61,7 @@ class Adam(keras.optimizers.Adam):
         def clipped() -> list[Any]:
             return tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=norm)[0]
 
-        # In this order a norm that is no number clips, which makes all weights as little of one, as Keras does.
+        # A norm that is no number is not within it either: clipping by it spoils all weights, as Keras's does.
         return tf.cond(norm <= self.global_clipnorm, lambda: grads, clipped)
 
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
