@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Attention, Tensor, product_in
+from nmt.attention import Attention, Tensor, context_vectors, product_in
 from nmt.config import AttentionConfig
 from nmt.noise import Dropout, gumbel
-from nmt.operations import scan
+from nmt.operations import plus, scan
 from nmt.recurrence import LoopKernel, before, gru, lstm
 
 
@@ -26,6 +26,8 @@ class Source(NamedTuple):
     state, [batch, width]."""
     mask: Tensor
     """Boolean [batch, positions], true at real positions."""
+    words: Tensor | tuple[()] = ()
+    """Embeddings of the source pieces, [batch, positions, embedding]; () where the read-out does not read them."""
 
 
 class Loop(NamedTuple):
@@ -90,6 +92,7 @@ class RecurrentDecoder(keras.layers.Layer):
         readout_units: width of the read-out.
         cell: "gru" or "lstm".
         piece_in_query: whether attention asks with the previous piece besides the state.
+        words_in_readout: whether the read-out reads the source pieces that are attended to, besides the memory.
         state_dropout, context_dropout: rates of dropout on the state and on the context vector where the recurrence
             reads them, one mask a sentence (Gal and Ghahramani 2016).
         seed: of what is random in training.
@@ -102,6 +105,7 @@ class RecurrentDecoder(keras.layers.Layer):
         readout_units: int,
         cell: str = "gru",
         piece_in_query: bool = False,
+        words_in_readout: bool = False,
         state_dropout: float = 0.0,
         context_dropout: float = 0.0,
         seed: int = 0,
@@ -124,6 +128,7 @@ class RecurrentDecoder(keras.layers.Layer):
                 name="attention",
             )
         self.piece_in_query = piece_in_query and self.attention is not None
+        self.words_in_readout = words_in_readout and self.attention is not None
         self.draws = self.attention is not None and self.attention.window.draws
         self.covers = self.attention is not None and attention.coverage
         self.counts = self.draws or (self.attention is not None and self.attention.window.counts)
@@ -132,6 +137,10 @@ class RecurrentDecoder(keras.layers.Layer):
         self.readout_layer = keras.layers.Dense(
             readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
         )
+        if self.words_in_readout:
+            self.words_layer = keras.layers.Dense(
+                readout_units, activation="tanh", dtype=self.dtype_policy, name="words"
+            )
         self.drop_hidden = Dropout(state_dropout, seed=seed, dtype="float32")
         self.drop_context = Dropout(context_dropout, seed=seed + 1, dtype="float32")
         self.generator = keras.random.SeedGenerator(seed + 2) if self.draws else None
@@ -140,6 +149,8 @@ class RecurrentDecoder(keras.layers.Layer):
         embedded, memory = embedded_shape[-1], memory_shape[-1]
         self.bridge.build((None, final_shape[-1]))
         self.readout_layer.build((None, self._readout_inputs(embedded, memory)))
+        if self.words_in_readout:
+            self.words_layer.build((None, embedded))
         self.embedding_kernel = self._weight("embedding_kernel", embedded, self.gates)
         if self.attention is not None:
             self.attention.build((None, None, self.units), (None, None, memory))
@@ -166,10 +177,10 @@ class RecurrentDecoder(keras.layers.Layer):
         """Width of what the recurrence reads besides state and piece; 0: nothing."""
         raise NotImplementedError
 
-    def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> Source:
-        """What a step reads of the encoder, computed once a sentence."""
+    def source(self, memory: Tensor, final: Tensor, mask: Tensor, words: Tensor | None = None) -> Source:
+        """What a step reads of the source sentence, computed once."""
         keys = ops.cast(final, "float32") if self.attention is None else self.attention.keys(memory)
-        return Source(memory, keys, mask)
+        return Source(memory, keys, mask, words if self.words_in_readout else ())
 
     def initial_state(self, final: Tensor, source: Source, longest: Tensor = 0) -> DecoderState:
         """s_0 = tanh(W_s [forward; backward]) from the encoder's final states [batch, width].
@@ -266,16 +277,37 @@ class RecurrentDecoder(keras.layers.Layer):
             numbers,
         )
 
-    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+    def readout(self, state: DecoderState, embedded: Tensor, source: Source) -> Tensor:
         """t_i from a step's state and the embedding of the piece before, each [..., width] -> [..., readout units] in
-        the compute type."""
+        the compute type.
+
+        With `words_in_readout` tanh(L sum_j alpha_ij E x_j) is added to it, which the attended source pieces decide by
+        themselves: a dictionary in the model, learned with it (Nguyen and Chiang 2018, section 4). Where we deviate:
+        the output layer is one for both, and what goes into L does not go around it too.
+        """
+        read = self._readout(state, embedded)
+        if not self.words_in_readout:
+            return read
+        all_steps = len(state.weights.shape) == 3
+        weights = state.weights if all_steps else state.weights[:, None]
+        words = self.words_layer(ops.cast(context_vectors(weights, source.words), self.compute_dtype))
+        return plus(read, words if all_steps else words[:, 0])
+
+    def _readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+        """The part of the read-out that each decoder has its own way of."""
         raise NotImplementedError
 
     def _read(self, *parts: Tensor) -> Tensor:
         return self.readout_layer(ops.concatenate([ops.cast(part, self.compute_dtype) for part in parts], axis=-1))
 
     def call(
-        self, embedded: Tensor, memory: Tensor, final: Tensor, mask: Tensor, training: bool = False
+        self,
+        embedded: Tensor,
+        memory: Tensor,
+        final: Tensor,
+        mask: Tensor,
+        words: Tensor | None = None,
+        training: bool = False,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: all steps of a target sentence whose pieces are known.
 
@@ -283,11 +315,12 @@ class RecurrentDecoder(keras.layers.Layer):
             embedded: embeddings of the target shifted right, [batch, steps, embedding].
             memory, final: of the encoder, [batch, positions, width] and [batch, width].
             mask: boolean [batch, positions].
+            words: embeddings of the source pieces, [batch, positions, embedding]; for a read-out that reads them.
 
         Returns:
             Read-outs [batch, steps, readout units] and attention weights, float32 [batch, steps, positions].
         """
-        source = self.source(memory, final, mask)
+        source = self.source(memory, final, mask, words)
         start = self.initial_state(final, source)
         loop = self.random(start) if training else NO_LOOP
         names = [name for name in ("state_kernel", "context_kernel") if hasattr(self, name)]
@@ -308,7 +341,7 @@ class RecurrentDecoder(keras.layers.Layer):
         states = scan(step, start, given)
         self._told(loop, start, states)
         states = keras.tree.map_structure(lambda values: ops.swapaxes(values, 0, 1), states)
-        return self.readout(states, embedded), states.weights
+        return self.readout(states, embedded, source), states.weights
 
     def _shares(self, embedded: Tensor, loop: Loop) -> PieceShare:
         """`piece_share` of all steps, [steps, batch, embedding], on which the gradients of the loop's kernels hang."""
@@ -353,8 +386,16 @@ class RecurrentDecoder(keras.layers.Layer):
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        names = ("units", "readout_units", "cell", "piece_in_query", "state_dropout", "context_dropout", "seed")
-        own = {name: getattr(self, name) for name in names}
+        names = (
+            "units",
+            "readout_units",
+            "cell",
+            "piece_in_query",
+            "words_in_readout",
+            "state_dropout",
+            "context_dropout",
+        )
+        own = {name: getattr(self, name) for name in (*names, "seed")}
         return {**super().get_config(), **own, "attention": dataclasses.asdict(self.attention_config)}
 
     @classmethod
@@ -399,7 +440,7 @@ class BahdanauDecoder(RecurrentDecoder):
     def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
         return before(states.hidden, start.hidden)
 
-    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+    def _readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         return self._read(state.hidden, state.context, embedded)
 
 
@@ -444,7 +485,7 @@ class LuongDecoder(RecurrentDecoder):
     def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
         return states.hidden
 
-    def readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+    def _readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         if self.input_feeding:
             return ops.cast(state.fed, self.compute_dtype)
         return self._read(state.hidden, state.context)

@@ -397,9 +397,9 @@ class Inference:
         """As `_score_batch` where the decoder attends to nothing but what is `seen`, bool [batch, positions]."""
         logits = []
         for model in self.models:
-            memory, final, mask = model.encode(source)
+            memory, final, mask, words = model.encode(source)
             embedded = model.embed(target_in, model.target_embedding, training=False)
-            readout, _ = model.decoder(embedded, memory, final, ops.logical_and(mask, seen))
+            readout, _ = model.decoder(embedded, memory, final, ops.logical_and(mask, seen), words)
             logits.append(model.logits(readout))
         return self._of_targets(logits, target_out)
 

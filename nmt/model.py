@@ -79,6 +79,7 @@ class Seq2Seq(keras.Model):
             # Encoder and decoder have several seeds each, one a layer: they are kept apart.
             return TransformerDecoder(config.transformer, config.dropout.residual, seed + 100, **kwargs)
         kwargs |= {"state_dropout": config.dropout.state, "context_dropout": config.dropout.context, "seed": seed}
+        kwargs["words_in_readout"] = config.words_in_readout
         sizes = config.units, config.attention, config.readout_width, config.cell
         if config.decoder == "luong":
             return LuongDecoder(*sizes, input_feeding=config.input_feeding, **kwargs)
@@ -166,12 +167,14 @@ class Seq2Seq(keras.Model):
         """The value of `output_variable`."""
         return ops.convert_to_tensor(self.output_variable)
 
-    def encode(self, source: Tensor, training: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Source ids [batch, positions], end of sentence included, padded with 0 -> memory, final states, mask."""
+    def encode(self, source: Tensor, training: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Source ids [batch, positions], end of sentence included, padded with 0 -> memory, final states, mask, and the
+        embeddings of the pieces."""
         mask = source != PAD
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
-        encoded = self.encoder(self.embed(source, self.source_embedding, training), lengths, training=training)
-        return encoded.memory, encoded.final, mask
+        words = self.embed(source, self.source_embedding, training)
+        encoded = self.encoder(words, lengths, training=training)
+        return encoded.memory, encoded.final, mask, words
 
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> tuple[Tensor, Tensor]:
         """Teacher forcing.
@@ -188,9 +191,9 @@ class Seq2Seq(keras.Model):
 
     def read(self, source: Tensor, target: Tensor, training: bool) -> tuple[Tensor, Tensor]:
         """Teacher forcing up to the read-out: [batch, steps, readout] in the compute type, and attention weights."""
-        memory, final, mask = self.encode(source, training)
+        encoded = self.encode(source, training)
         embedded = self.embed(target, self.target_embedding, training)
-        readout, weights = self.decoder(embedded, memory, final, mask, training=training)
+        readout, weights = self.decoder(embedded, *encoded, training=training)
         return self.readout_dropout(readout, training=training), weights
 
     def total_loss(
@@ -245,12 +248,12 @@ class Seq2Seq(keras.Model):
         Args:
             longest: greatest number of steps; a Transformer's state has room for no more.
         """
-        memory, final, mask = self.encode(source)
-        encoded = self.decoder.source(memory, final, mask)
+        memory, final, mask, words = self.encode(source)
+        encoded = self.decoder.source(memory, final, mask, words)
         return self.decoder.initial_state(final, encoded, longest), encoded
 
     def step(self, tokens: Tensor, state: Any, source: Any) -> tuple[Tensor, Any]:
         """One step of search: last pieces [rows] -> read-out, which `logits` makes the next piece of, and the state."""
         embedded = self.embed(tokens[:, None], self.target_embedding, training=False)[:, 0]
         state = self.decoder.step(state, self.decoder.piece_share(embedded), source)
-        return self.decoder.readout(state, embedded), state
+        return self.decoder.readout(state, embedded, source), state

@@ -81,6 +81,13 @@ def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokeniz
     return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
 
 
+def _as_it_was(saved: Any) -> Any:
+    """A saved configuration, with those options off that came after it and are on where nothing is said."""
+    if not isinstance(saved, dict) or not isinstance(saved.get("model"), dict):
+        return saved
+    return {**saved, "model": {"words_in_readout": False, **saved["model"]}}
+
+
 @dataclass(frozen=True)
 class Run:
     """A run directory that is set up: its configuration and vocabularies."""
@@ -100,7 +107,7 @@ class Run:
         directory = Path(directory)
         path = directory / "config.json"
         try:
-            config = from_dict(RunConfig, json.loads(path.read_text(encoding="utf-8")))
+            config = from_dict(RunConfig, _as_it_was(json.loads(path.read_text(encoding="utf-8"))))
         except FileNotFoundError:
             raise RunError(
                 f"{directory}: not a run directory, it has no config.json; train one with nmt train"

@@ -292,8 +292,9 @@ class TransformerDecoder(Stack):
         """Place of the layer whose attention is the alignment."""
         return (self.config.alignment_layer or self.depth) - 1
 
-    def source(self, memory: Tensor, final: Tensor, mask: Tensor) -> TransformerSource:
-        """What a step reads of the encoder, computed once a sentence; the final state is of no interest."""
+    def source(self, memory: Tensor, final: Tensor, mask: Tensor, words: Tensor | None = None) -> TransformerSource:
+        """What a step reads of the source sentence, computed once; the final state and the embeddings of the pieces are
+        of no interest."""
         return TransformerSource(tuple(layer.memorize(memory) for layer in self.layers), mask)
 
     def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:
@@ -332,12 +333,18 @@ class TransformerDecoder(Stack):
         attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)
         return TransformerState(self.norm(values)[:, 0], attention, state.time + 1, tuple(past))
 
-    def readout(self, state: TransformerState, embedded: Tensor) -> Tensor:
+    def readout(self, state: TransformerState, embedded: Tensor, source: TransformerSource) -> Tensor:
         """What the output layer multiplies, in the compute type."""
         return state.output
 
     def call(
-        self, embedded: Tensor, memory: Tensor, final: Tensor, mask: Tensor, training: bool = False
+        self,
+        embedded: Tensor,
+        memory: Tensor,
+        final: Tensor,
+        mask: Tensor,
+        words: Tensor | None = None,
+        training: bool = False,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: all steps of a target sentence whose pieces are known.
 
@@ -345,6 +352,7 @@ class TransformerDecoder(Stack):
             embedded: embeddings of the target shifted right, [batch, steps, width].
             memory, final: of the encoder, [batch, positions, width] and [batch, width].
             mask: boolean [batch, positions].
+            words: of no interest to a Transformer.
 
         Returns:
             Read-outs [batch, steps, width] and attention weights, float32 [batch, steps, positions].

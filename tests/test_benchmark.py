@@ -30,11 +30,11 @@ def test_operations_by_hand() -> None:
     """Units 4, embedding 2, attention 3, one sentence of 5 positions and 6 steps, 7 pieces.
 
     A position: two LSTMs of 2 units over 2, 2 * 4 * 2 * (2 + 2) = 64, and a key, 4 * 3 = 12. A step: query 4 * 3 and
-    2 * 3, energies and context 5 * (3 + 4), gates 12 * (2 + 4 + 4), read-out (4 + 4 + 2) * 2, output 2 * 7. The bridge
-    4 * 4. A product and a sum are two operations, forward and twice backward.
+    2 * 3, energies and context 5 * (3 + 4), gates 12 * (2 + 4 + 4), read-out (4 + 4 + 2) * 2, source words 5 * 2 and
+    2 * 2, output 2 * 7. The bridge 4 * 4. A product and a sum are two operations, forward and twice backward.
     """
     config = ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3))
-    step = 12 + 6 + 35 + 120 + 20 + 14
+    step = 12 + 6 + 35 + 120 + 20 + 14 + 14
     assert cases.flops_per_batch(config, 7, 1, 5, 6) == 6 * (5 * (64 + 12) + 6 * step + 16)
 
 

@@ -25,6 +25,7 @@ RANDOM = np.random.default_rng(4)
 EMBEDDED = RANDOM.normal(size=(BATCH, STEPS, EMBEDDING)).astype(np.float32)
 MEMORIES = RANDOM.normal(size=(BATCH, POSITIONS, MEMORY)).astype(np.float32)
 FINAL = RANDOM.normal(size=(BATCH, MEMORY)).astype(np.float32)
+WORDS = RANDOM.normal(size=(BATCH, POSITIONS, EMBEDDING)).astype(np.float32)
 MASK = np.arange(POSITIONS) < np.array([5, 3, 1])[:, None]
 ADDITIVE = AttentionConfig(units=5)
 
@@ -38,6 +39,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "coverage": {"attention": AttentionConfig(units=5, coverage=True)},
     "none": {"attention": AttentionConfig(score="none")},
     "luong": {"kind": LuongDecoder, "attention": AttentionConfig(score="general")},
+    "words": {"words_in_readout": True},
+    "words, lstm, local": {
+        "words_in_readout": True,
+        "cell": "lstm",
+        "attention": AttentionConfig(units=5, window="local_m", reach=1),
+    },
+    "words, none": {"words_in_readout": True, "attention": AttentionConfig(score="none")},
+    "luong words": {"kind": LuongDecoder, "words_in_readout": True},
     "luong lstm": {"kind": LuongDecoder, "cell": "lstm"},
     "luong without feeding": {"kind": LuongDecoder, "input_feeding": False},
     "luong local": {"kind": LuongDecoder, "attention": AttentionConfig(score="general", window="local_m", reach=1)},
@@ -64,11 +73,11 @@ def make_decoder(scramble: Callable[..., None]) -> Callable[..., RecurrentDecode
 
 def unroll(decoder: RecurrentDecoder, loop: Loop = NO_LOOP) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
     """Read-outs, weights and states, one step after the other."""
-    source = decoder.source(MEMORIES, FINAL, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
         states.append(decoder.step(states[-1], decoder.piece_share(EMBEDDED[:, step]), source, loop))
-    readouts = [decoder.readout(s, EMBEDDED[:, i]) for i, s in enumerate(states[1:])]
+    readouts = [decoder.readout(s, EMBEDDED[:, i], source) for i, s in enumerate(states[1:])]
     return np.stack(readouts, axis=1), np.stack([s.weights for s in states[1:]], axis=1), states
 
 
@@ -80,7 +89,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, piece_in_query: bool) -> None:
     decoder = make_decoder(piece_in_query=piece_in_query)
     weights = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
-    source = decoder.source(MEMORIES, FINAL, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     before = decoder.initial_state(FINAL, source)
     after = decoder.step(before, decoder.piece_share(EMBEDDED[:, 0]), source)
     attended = np.asarray(after.weights)
@@ -113,10 +122,27 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
         np.testing.assert_allclose(after.hidden[row], expected, atol=1e-5)
         read = np.concatenate([expected, context, EMBEDDED[row, 0]])
         np.testing.assert_allclose(
-            decoder.readout(after, EMBEDDED[:, 0])[row],
+            decoder.readout(after, EMBEDDED[:, 0], source)[row],
             np.tanh(read @ weights["readout/kernel"] + weights["readout/bias"]),
             atol=1e-5,
         )
+
+
+@pytest.mark.parametrize("kind", [BahdanauDecoder, LuongDecoder])
+def test_the_read_out_adds_what_the_attended_words_say(make_decoder: Callable, kind: type) -> None:
+    """tanh(L sum_j alpha_ij E x_j + b) beside what is read out without; the embeddings of padding do not count."""
+    decoder, without = make_decoder(kind, words_in_readout=True), make_decoder(kind)
+    words, *common = decoder.words_layer.trainable_variables, *decoder.trainable_variables
+    taken = {id(variable) for variable in words}
+    for old, new in zip([v for v in common if id(v) not in taken], without.trainable_variables, strict=True):
+        new.assign(old)
+    kernel, bias = (np.asarray(variable.value) for variable in words)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
+    plain, same = without(EMBEDDED, MEMORIES, FINAL, MASK)
+    np.testing.assert_allclose(weights, same, atol=1e-6)
+    for row in range(BATCH):
+        attended = np.asarray(weights)[row][:, MASK[row]] @ WORDS[row, MASK[row]]
+        np.testing.assert_allclose(readouts[row] - plain[row], np.tanh(attended @ kernel + bias), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,17 +151,18 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
     make_decoder: Callable, dtype: str, tolerance: float, kind: str
 ) -> None:
     decoder = make_decoder(dtype=dtype, **KINDS[kind])
-    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     unrolled_readouts, unrolled_weights, states = unroll(decoder)
-    np.testing.assert_allclose(np.asarray(readouts, np.float32), unrolled_readouts.astype(np.float32), atol=tolerance)
-    np.testing.assert_allclose(weights, unrolled_weights, atol=tolerance)
+    close = {"atol": tolerance, "rtol": tolerance}
+    np.testing.assert_allclose(np.asarray(readouts, np.float32), unrolled_readouts.astype(np.float32), **close)
+    np.testing.assert_allclose(weights, unrolled_weights, **close)
     for state in states:
         parts = keras.tree.flatten(state._replace(time=()))
         assert {keras.backend.standardize_dtype(part.dtype) for part in parts} == {"float32"}
 
 
 def test_weights_are_distributions_over_the_real_positions_of_every_step(make_decoder: Callable) -> None:
-    _, weights = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
+    _, weights = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     weights = np.asarray(weights)
     assert weights.shape == (BATCH, STEPS, POSITIONS)
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-6)
@@ -147,7 +174,7 @@ def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable, piece
     """What is embedded at step i is y_{i-1}: the query knows it, or it knows only the state, made before it."""
     decoder, changed = make_decoder(piece_in_query=piece_in_query), EMBEDDED.copy()
     changed[:, 2:] += 1.0
-    (one, one_weights), (two, two_weights) = (decoder(e, MEMORIES, FINAL, MASK) for e in (EMBEDDED, changed))
+    (one, one_weights), (two, two_weights) = (decoder(e, MEMORIES, FINAL, MASK, WORDS) for e in (EMBEDDED, changed))
     np.testing.assert_array_equal(one[:, :2], two[:, :2])
     same = 2 if piece_in_query else 3
     np.testing.assert_array_equal(one_weights[:, :same], two_weights[:, :same])
@@ -160,7 +187,7 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     decoder = make_decoder(state_dropout=0.5)
     (seeds,) = [v for v in decoder.variables if "seed" in v.path]
     drawn = np.asarray(seeds.value)
-    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS, training=True)
     seeds.assign(drawn)
     mask = np.asarray(decoder.drop_hidden(np.ones((BATCH, UNITS), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
@@ -168,18 +195,18 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     expected_readouts, expected_weights, _ = unroll(decoder, Loop(hidden=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
-    exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
+    exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     assert np.abs(readouts - exact[0]).max() > 1e-2
     # In inference nothing is dropped, and the attention's query never is: the first step's weights stay.
     np.testing.assert_array_equal(weights[:, 0], exact[1][:, 0])
-    np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[0], exact[0])
+    np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)[0], exact[0])
 
 
 def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out(make_decoder: Callable) -> None:
     decoder = make_decoder(context_dropout=0.5)
     (seeds,) = [v for v in decoder.variables if "seed" in v.path]
     drawn = np.asarray(seeds.value)
-    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS, training=True)
     seeds.assign(drawn)
     mask = np.asarray(decoder.drop_context(np.ones((BATCH, MEMORY), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
@@ -187,9 +214,9 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
     expected_readouts, expected_weights, _ = unroll(decoder, Loop(context=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
-    exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK)
+    exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     assert np.abs(readouts - exact[0]).max() > 1e-2
-    np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[0], exact[0])
+    np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)[0], exact[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,14 +226,16 @@ def test_the_configuration_makes_the_same_layer(make_decoder: Callable, kind: st
     for old, new in zip(decoder.trainable_variables, copy.trainable_variables, strict=True):
         new.assign(old)
     assert copy.get_config() == decoder.get_config()
-    for one, two in zip(decoder(EMBEDDED, MEMORIES, FINAL, MASK), copy(EMBEDDED, MEMORIES, FINAL, MASK), strict=True):
+    for one, two in zip(
+        decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS), copy(EMBEDDED, MEMORIES, FINAL, MASK, WORDS), strict=True
+    ):
         np.testing.assert_array_equal(one, two)
 
 
 def test_the_source_is_a_plain_argument(make_decoder: Callable) -> None:
     """Nothing of one sentence is left in the layer when the next one comes."""
     decoder = make_decoder()
-    source = decoder.source(MEMORIES, FINAL, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     state = decoder.initial_state(FINAL, source)
     gates = decoder.piece_share(EMBEDDED[:, 0])
     expected = decoder.step(state, gates, source)
@@ -227,7 +256,7 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
     general = AttentionConfig(score="general")
     decoder = make_decoder(LuongDecoder, general, cell="lstm", input_feeding=feeding)
     w = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
-    source = decoder.source(MEMORIES, FINAL, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     state = decoder.initial_state(FINAL, source)
     hidden = np.tanh(FINAL @ w["bridge/kernel"] + w["bridge/bias"])
     carry, fed = np.zeros((BATCH, UNITS)), np.zeros((BATCH, 9))
@@ -244,7 +273,7 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
         fed = np.tanh(np.concatenate([hidden, context], axis=1) @ w["readout/kernel"] + w["readout/bias"])
         np.testing.assert_allclose(state.hidden, hidden, atol=1e-5)
         np.testing.assert_allclose(state.weights, weights, atol=1e-5)
-        np.testing.assert_allclose(decoder.readout(state, EMBEDDED[:, step]), fed, atol=1e-5)
+        np.testing.assert_allclose(decoder.readout(state, EMBEDDED[:, step], source), fed, atol=1e-5)
 
 
 @pytest.mark.parametrize("score", ["additive", "general"])
@@ -252,7 +281,7 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
 def test_with_coverage_keys_know_what_attention_they_have_had(make_decoder: Callable, kind: type, score: str) -> None:
     """Energies of each step are the score's own, of keys moved along w by the sum of the weights so far."""
     decoder = make_decoder(kind, AttentionConfig(score=score, units=5, coverage=True), piece_in_query=False)
-    source = decoder.source(MEMORIES, FINAL, MASK)
+    source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     keys, w = np.asarray(source.keys), np.asarray(decoder.attention.coverage_kernel)
     state, covered = decoder.initial_state(FINAL, source), np.zeros((BATCH, POSITIONS))
     for step in range(STEPS):
@@ -272,14 +301,14 @@ def test_coverage_begins_as_attention_without_it() -> None:
         keras.utils.set_random_seed(3)
         decoder = BahdanauDecoder(UNITS, AttentionConfig(units=5, coverage=coverage), 9, seed=6)
         decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
-        made.append(decoder(EMBEDDED, MEMORIES, FINAL, MASK))
+        made.append(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS))
     for one, two in zip(*made, strict=True):
         np.testing.assert_allclose(one, two, atol=1e-6)
 
 
 def test_without_attention_a_step_reads_the_final_state_alone(make_decoder: Callable) -> None:
     decoder = make_decoder(attention=AttentionConfig(score="none"))
-    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK)
+    readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     others, _ = decoder(EMBEDDED, 2 * MEMORIES[:, ::-1], FINAL, MASK)
     np.testing.assert_array_equal(readouts, others)
     assert np.abs(decoder(EMBEDDED, MEMORIES, FINAL + 1, MASK)[0] - readouts).min(axis=(1, 2)).max() > 0
@@ -294,8 +323,8 @@ def test_an_lstm_begins_by_keeping_what_it_knows() -> None:
 
 def test_hard_attention_draws_anew_in_training_and_never_in_search(make_decoder: Callable) -> None:
     decoder = make_decoder(**KINDS["hard"])
-    one, two = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, training=True)[1]) for _ in range(2))
-    still, again = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK)[1]) for _ in range(2))
+    one, two = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS, training=True)[1]) for _ in range(2))
+    still, again = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)[1]) for _ in range(2))
     assert {*np.unique(one), *np.unique(still)} == {0.0, 1.0}
     assert (one != two).any()
     np.testing.assert_array_equal(still, again)

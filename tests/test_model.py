@@ -59,6 +59,7 @@ def test_every_part_of_the_input_counts(model: Any) -> None:
 # GRU: embedding 6 * 24 + context 8 * 24 + state 8 * 24 + biases 24 + 8 = 560
 # attention 8 * 5 + 8 * 5 + 5 + 5 = 90, bridge 8 * 8 + 8 = 72, read-out (8 + 8 + 6) * 6 + 6 = 138
 INNER = 2 * 176 + 560 + 90 + 72 + 138
+WORDS = 6 * 6 + 6  # what the read-out reads of the source words
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,19 @@ INNER = 2 * 176 + 560 + 90 + 72 + 138
         ("none", (11, 12), 1, INNER + 11 * 6 + 2 * 12 * 6 + 12),
     ],
 )
-@pytest.mark.parametrize("piece_in_query", [True, False])
+@pytest.mark.parametrize(("piece_in_query", "words"), [(True, True), (False, True), (True, False)])
 def test_parameters_counted_by_hand(
-    make_model: Callable, tie: str, sizes: tuple[int, int], layers: int, parameters: int, piece_in_query: bool
+    make_model: Callable,
+    tie: str,
+    sizes: tuple[int, int],
+    layers: int,
+    parameters: int,
+    piece_in_query: bool,
+    words: bool,
 ) -> None:
-    parameters += 6 * 5 * piece_in_query  # the piece's share of the query
-    model = make_model(tie=tie, sizes=sizes, encoder_layers=layers, piece_in_query=piece_in_query)
+    parameters += 6 * 5 * piece_in_query + WORDS * words  # the piece's share of the query
+    options = {"piece_in_query": piece_in_query, "words_in_readout": words}
+    model = make_model(tie=tie, sizes=sizes, encoder_layers=layers, **options)
     assert model.count_params() == parameters
     assert sum(int(np.prod(v.shape)) for v in model.trainable_variables) == parameters
     assert model(np.minimum(SOURCE, 10), TARGET)[0].shape == (3, 5, 12)
@@ -83,9 +91,9 @@ def test_parameters_counted_by_hand(
 
 def test_widths_of_memory_and_read_out_counted_by_hand(make_model: Callable) -> None:
     """Memory 4: LSTMs of 2 units over 6, 4 * (6 * 2 + 2 * 2 + 2) = 72; GRU 6 * 24 + 4 * 24 + 8 * 24 + 24 + 8 = 464;
-    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57."""
+    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57, of the words 6 * 3 + 3."""
     model = make_model(tie="none", memory=4, readout=3)
-    assert model.count_params() == 2 * 72 + 464 + 100 + 40 + 57 + 2 * 12 * 6 + 12 * 3 + 12
+    assert model.count_params() == 2 * 72 + 464 + 100 + 40 + 57 + 21 + 2 * 12 * 6 + 12 * 3 + 12
     assert model(SOURCE, TARGET)[0].shape == (3, 5, 12)
 
 

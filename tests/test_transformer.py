@@ -189,7 +189,7 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
     state = decoder.initial_state(MEMORY[:, 0], source, STEPS + 2)
     for step in range(STEPS):
         state = decoder.step(state, decoder.piece_share(QUERIES[:, step]), source)
-        read = decoder.readout(state, QUERIES[:, step])
+        read = decoder.readout(state, QUERIES[:, step], source)
         np.testing.assert_allclose(np.asarray(read, "f"), np.asarray(readouts[:, step], "f"), atol=tolerance)
         np.testing.assert_allclose(state.weights, weights[:, step], atol=tolerance)
     np.testing.assert_allclose(np.sum(weights, axis=-1), 1.0, atol=1e-5)

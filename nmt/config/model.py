@@ -117,6 +117,9 @@ class ModelConfig:
     piece_in_query: bool = True
     """Whether a Bahdanau decoder asks with the previous target piece besides its previous state (without: Bahdanau et
     al. 2015 to the letter)."""
+    words_in_readout: bool = True
+    """Whether the read-out of a recurrent decoder reads the source pieces that are attended to, besides their memory:
+    a dictionary that is learned with the model (Nguyen and Chiang 2018)."""
     input_feeding: bool = True
     """Whether a Luong decoder reads the attentional vector of the step before."""
     encoder_layers: int = 1

@@ -10,17 +10,16 @@ from nmt.configuration import load_config
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
+PEERS: dict[str, Any] = {"tie": "none", "piece_in_query": False, "words_in_readout": False, "dropout": DROPOUT}
+"""What both peers' networks have."""
+
 SIZES = {
     "default": ModelConfig(dropout=DROPOUT),
     "demo": ModelConfig(units=256, embedding=128, attention=AttentionConfig(units=256), dropout=DROPOUT),
     # JoeyNMT's: the state is fed with embedding and context, output layer 512 x vocabulary, nothing tied.
-    "joeynmt": ModelConfig(
-        units=512, attention=AttentionConfig(units=512), readout=512, tie="none", piece_in_query=False, dropout=DROPOUT
-    ),
+    "joeynmt": ModelConfig(units=512, attention=AttentionConfig(units=512), readout=512, **PEERS),
     # Marian's: encoder 512 a direction, output layer 256 wide. Its decoder cell is applied twice a step, ours once.
-    "marian": ModelConfig(
-        units=512, memory=1024, attention=AttentionConfig(units=512), tie="none", piece_in_query=False, dropout=DROPOUT
-    ),
+    "marian": ModelConfig(units=512, memory=1024, attention=AttentionConfig(units=512), **PEERS),
     "transformer": load_config(recipe="30k-transformer").model,
 }
 """Named sizes of our model; those of the peers have their layers' widths, `transformer` is recipe 30k-transformer's."""
@@ -74,7 +73,8 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     query = units * attention + config.piece_in_query * embedding * attention
     read = positions * (attention + memory)  # energies and context vector
     gates = 3 * units * (embedding + memory + units)
-    target = query + read + gates + (units + memory + embedding) * readout + readout * vocabulary  # a step
+    readouts = (units + memory + embedding) * readout + config.words_in_readout * embedding * (positions + readout)
+    target = query + read + gates + readouts + readout * vocabulary  # a step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
 
 

@@ -172,7 +172,7 @@ def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: P
     batches = _typical(pairs, plan, 12)
 
     def encode(source: Any, target_in: Any, target_out: Any, *_: Any) -> Any:
-        memory, final, _ = model.encode(source, training=True)
+        memory, final, *_ = model.encode(source, training=True)
         return keras.ops.sum(keras.ops.cast(memory, "float32")) + keras.ops.sum(final)
 
     def read(source: Any, target_in: Any, target_out: Any, *_: Any) -> Any:
