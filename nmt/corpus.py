@@ -140,7 +140,9 @@ class PairReader:
             texts = [_decode(cell, c, report.read).strip() for cell, c in zip(cells, columns, strict=True)]
         except _InvalidText as error:
             if self._corpus.on_invalid == "stop":
-                raise CorpusError(f"{error}: convert it to UTF-8, or set corpus.on_invalid to drop") from None
+                raise CorpusError(
+                    f"{error}: convert it to UTF-8 (nmt train --corpus.on_invalid drop leaves such lines out)"
+                ) from None
             report.invalid += 1
             if len(report.examples) < _EXAMPLES_SHOWN:
                 report.examples.append(error.place)

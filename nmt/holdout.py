@@ -17,7 +17,7 @@ from nmt.corpus import CorpusError, Pair
 SHORT = 5
 """Words from which on one may differ between sentences that are near; of fewer it is too much."""
 
-FEWER = "keep fewer aside (--pairs; of a configuration corpus.held_out, or give corpus.validation)"
+FEWER = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
 """What stands between spaces, without the punctuation around it."""
@@ -49,10 +49,12 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
         if rank > ranks[0]:
             del chosen[heapq.heapreplace(ranks, rank)]
             chosen[rank] = pair
+    if not chosen:
+        raise CorpusError("there are no sentence pairs to keep some of aside: the text is empty")
     if not left_over:
         raise CorpusError(
             f"{count} pairs cannot be kept aside and others left: there are only {len(chosen)} different sources; "
-            f"{FEWER}"
+            f"keep fewer aside {FEWER}"
         )
     return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 
@@ -83,7 +85,9 @@ class WithoutHeldOut:
             else:
                 removed += 1
         if not kept:
-            raise CorpusError(f"all {removed} training pairs have a side that is nearly one kept aside; {FEWER}")
+            raise CorpusError(
+                f"all {removed} training pairs have a side that is nearly one kept aside; keep fewer aside {FEWER}"
+            )
         self.kept, self.removed = kept, removed
 
 

@@ -364,7 +364,10 @@ class Trainer:
         try:
             arrays = load_arrays(checkpoints[-1])
         except RunError as error:
-            raise RunError(f"{error}: delete it, and training goes on from the one before") from None
+            then = "goes on from the one before"
+            if len(checkpoints) == 1:
+                then = f"begins anew, for there is no other; {self.prepared.run.best.name} translates until then"
+            raise RunError(f"{error}: delete it, and training {then}") from None
         self.place = Place(**json.loads(str(arrays.pop("place"))))
         engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
         rows = self.prepared.run.read_history()

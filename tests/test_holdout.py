@@ -88,7 +88,8 @@ class TestHoldOut:
         pairs = [Pair(*both) for both in both_sides]
         sources = {pair.source for pair in pairs}
         if len(sources) <= count:
-            with pytest.raises(CorpusError, match=f"only {len(sources)} different sources; keep fewer aside"):
+            said = f"only {len(sources)} different sources; keep fewer aside" if sources else "the text is empty"
+            with pytest.raises(CorpusError, match=said):
                 hold_out(pairs, count, seed=3)
             return
         held = hold_out(pairs, count, seed=3)
@@ -154,7 +155,7 @@ class TestCommand:
             (("--pairs", "0", "--tsv", "t"), "0: expected 1 or more"),
             (
                 ("--pairs", "3", "--tsv", "t"),
-                "3 pairs cannot be kept aside and others left: .* only 3 different sources; keep fewer aside .--pairs",
+                "3 pairs cannot be kept aside and others left: .* only 3 different sources; keep fewer aside .nmt",
             ),
             (("--pairs", "2", "--tsv", "test.en"), "test.en: is named twice"),
             (("--pairs", "2", "--tsv", "t", "--target-column", "3"), "t, line 1: 2 columns, expected at least 3"),

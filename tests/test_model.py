@@ -91,7 +91,8 @@ def test_parameters_counted_by_hand(
 
 def test_widths_of_memory_and_read_out_counted_by_hand(make_model: Callable) -> None:
     """Memory 4: LSTMs of 2 units over 6, 4 * (6 * 2 + 2 * 2 + 2) = 72; GRU 6 * 24 + 4 * 24 + 8 * 24 + 24 + 8 = 464;
-    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57, of the words 6 * 3 + 3."""
+    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57, of the
+    words 6 * 3 + 3."""
     model = make_model(tie="none", memory=4, readout=3)
     assert model.count_params() == 2 * 72 + 464 + 100 + 40 + 57 + 21 + 2 * 12 * 6 + 12 * 3 + 12
     assert model(SOURCE, TARGET)[0].shape == (3, 5, 12)

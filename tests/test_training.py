@@ -344,6 +344,11 @@ def test_damaged_checkpoint_is_named(corpus, tmp_path, counting):
     result = train(config(corpus, tmp_path, passes=1))
     (newest,) = Run.open(result.directory).checkpoints()
     newest.write_bytes(newest.read_bytes()[:1000])
+    with pytest.raises(
+        RunError, match=f"{newest}: damaged.*: delete it, and training begins anew, for there is no other"
+    ):
+        train(config(corpus, tmp_path, passes=2))
+    (newest.parent / "000000000.npz").write_bytes(b"")
     with pytest.raises(RunError, match=f"{newest}: damaged.*: delete it, and training goes on from the one before"):
         train(config(corpus, tmp_path, passes=2))
 

@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if threading.current_thread() is threading.main_thread():  # what was half-written goes, as after Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _open_what_is_closed()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on how we compile
     warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # no path and no line of our code
@@ -48,6 +49,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, NmtError) as error:
         print(f"nmt: error: {_one_line(error)}", file=sys.stderr)
         return USER_ERROR
+
+
+def _open_what_is_closed() -> None:
+    """Standard streams that whoever started the process has closed are empty and keep nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  for as long as the process lives
 
 
 def _run(argv: list[str]) -> int:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -61,7 +62,8 @@ def _same(path: str, other: str) -> bool:
 
 @contextmanager
 def whole_file(path: str) -> Iterator[TextIO]:
-    """A text file that appears under its name only when it is complete; `-` is standard output.
+    """A text file that appears under its name only when it is complete, compressed if the name ends in .gz; `-` is
+    standard output.
 
     It is written beside its place and renamed there at the end, so a reader never sees half of it and a failure
     leaves what was there. Devices and pipes are written directly.
@@ -69,6 +71,28 @@ def whole_file(path: str) -> Iterator[TextIO]:
     Raises:
         NmtError: the path is a directory, or its directory does not exist.
     """
+    if path.endswith(".gz"):
+        with whole_bytes(path) as packed, TextIOWrapper(packed, encoding="utf-8") as text:
+            yield text
+    else:
+        with _whole_text(path) as file:
+            yield file
+
+
+@contextmanager
+def whole_bytes(path: str) -> Iterator[Bytes]:
+    """The same for bytes."""
+    with _whole_text(path) as file:
+        if path.endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
+                yield packed
+        else:
+            yield file.buffer
+
+
+@contextmanager
+def _whole_text(path: str) -> Iterator[TextIO]:
+    """A file as `whole_file` says, whatever its name ends in."""
     place = Path(path)
     if path == "-":
         yield sys.stdout
@@ -81,17 +105,6 @@ def whole_file(path: str) -> Iterator[TextIO]:
     else:
         with _renamed_at_the_end(place) as file:
             yield file
-
-
-@contextmanager
-def whole_bytes(path: str) -> Iterator[Bytes]:
-    """The same for bytes, compressed if the name ends in .gz."""
-    with whole_file(path) as file:
-        if path.endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
-                yield packed
-        else:
-            yield file.buffer
 
 
 @contextmanager
@@ -112,8 +125,11 @@ def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
 
 
 def can_grow(paths: Sequence[str]) -> bool:
-    """Whether all of these are places for plain files, which `Growing` needs."""
-    return all(path != "-" and not Path(path).is_dir() and not read_once(Path(path)) for path in paths)
+    """Whether all of these are places for plain files that are not compressed, which `Growing` needs."""
+    return all(
+        path != "-" and not path.endswith(".gz") and not Path(path).is_dir() and not read_once(Path(path))
+        for path in paths
+    )
 
 
 class Growing:
@@ -164,8 +180,8 @@ class Growing:
         """
         if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
             raise NmtError(
-                f"{self._places[0]}: what is there was made from another model, input, search or precision: repeat "
-                f"that command, or delete {self._parts[0]} to begin anew"
+                f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision: "
+                "repeat that command, or delete it to begin anew"
             )
         self._about.write_text(identity, encoding="utf-8")
         try:

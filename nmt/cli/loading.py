@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.quiet import quiet_start
-from nmt.config import SearchConfig
+from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import Progress
 
@@ -67,7 +67,9 @@ def load_run(*directories: str, **how: Any) -> Translator:
     for directory in directories:
         if not Path(directory).is_dir():
             what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
-            raise NmtError(f"{directory}: {what}; nmt train makes one")
+            near = Path(RunConfig().directory) / directory
+            hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
+            raise NmtError(f"{directory}: {what}; {hint}")
     with quiet_start():
         from nmt.translator import Translator
     return Translator.load(*directories, **how)

@@ -146,7 +146,8 @@ def _write_table(
         cells = [_number(score), measure, *map(_number, values), why, source, target]
         table.write("\t".join([str(record["line"]), *cells]) + "\n")
         if place < worst:
-            print(f"\nline {record['line']}, score {score:.1f}: {why}\n  {source}\n  {target}")
+            scored = "" if math.isnan(score) else f", score {score:.1f}"
+            print(f"\nline {record['line']}{scored}: {why}\n  {source}\n  {target}")
             first.append(record)
     return first
 

@@ -80,7 +80,7 @@ def _write(
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
     if not can_grow(outputs) or any(path == "-" or read_once(Path(path)) for path in inputs):
-        raise NmtError("what is read and what is written must be files: pipes cannot be gone on with")
+        raise NmtError("what is written must be plain files, and what is read files: nothing else can be gone on with")
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
     growing = Growing(outputs, arguments.resume, WINDOW * per_line)
     translator, search = load(arguments)

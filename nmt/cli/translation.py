@@ -44,7 +44,7 @@ def translate(arguments: Namespace) -> None:
         if path != "-" and can_grow(names) and not _lists(arguments):
             growing = Growing(names, arguments.resume, WINDOW)
         if arguments.resume and growing is None:
-            raise NmtError("--resume goes on with a file: give --input and --output, both files")
+            raise NmtError("--resume goes on with a file: give --input and --output, both plain files")
         if growing is None:
             outputs = [files.enter_context(whole_file(name)) for name in names]
         translator, search = load(arguments)

@@ -129,6 +129,14 @@ def test_user_error_of_the_installed_command():
     assert result.stderr == "nmt: error: nowhere: no such run directory; nmt train makes one\n"
 
 
+def test_a_run_s_bare_name_is_told_the_folder_that_it_is_in(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "saved_models" / "mine").mkdir(parents=True)
+    (tmp_path / "saved_models" / "mine" / "config.json").touch()
+    assert main(["translate", "--model", "mine", "--input", os.devnull]) == 2
+    assert capsys.readouterr().err == "nmt: error: mine: no such run directory; did you mean saved_models/mine?\n"
+
+
 def test_mendable_error_is_one_line(model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "mendable")]) == 2
     assert capsys.readouterr().err == "nmt: error: a sentence that can be mended\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import os
 import pty
@@ -45,6 +46,25 @@ def test_translate_to_standard_output(model, write, capsys):
     assert output.out == "EIN HAUS\n\n\nZWEI\n"
     assert output.err.startswith("nmt: 4 lines in ")
     assert output.err.endswith("written to standard output\n")
+
+
+def test_what_is_named_so_is_compressed(model, write, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = ["translate", "--model", model, "--input", write("in", "ein haus", "", "zwei"), "--output", "out.gz"]
+    assert main(command) == 0
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == b"EIN HAUS\n\nZWEI\n"
+    capsys.readouterr()
+    assert main([*command, "--resume"]) == 2
+    assert "both plain files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
+def test_a_standard_stream_that_is_closed_holds_nothing(closed, model, write, tmp_path, monkeypatch):
+    """Such as a scheduler closes; no input at all is no lines."""
+    monkeypatch.setattr(sys, closed, None)
+    given = [] if closed == "stdin" else ["--input", write("in", "zwei")]
+    assert main(["translate", "--model", model, *given, "--output", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text() == ("" if closed == "stdin" else "ZWEI\n")
 
 
 def test_alignments_are_those_of_the_translations(model, write, tmp_path):

@@ -16,6 +16,7 @@ def place(tmp_path, playground, monkeypatch):
     copy_task.write_corpus(tmp_path, train=50, validation=5)
     (tmp_path / "bad").write_bytes(b"ba\nki\n\xff\n")
     (tmp_path / "two").write_text("ba\nki\n")
+    (tmp_path / "none").touch()
     (tmp_path / "folder").mkdir()
     for name, keep in (("model", None), ("cut", 1000), ("untrained", 0)):
         (tmp_path / name).mkdir()
@@ -47,6 +48,7 @@ MISTAKES = [
     ("train --name new --corpus.train.source bad --corpus.train.target bad", "bad, line 3: not valid UTF-8"),
     ("train --name new --corpus.train.source two --corpus.train.target train.target", "two has 2 lines, train.target"),
     ("train --name new --corpus.train.source two --corpus.train.target two", "2 different sources; keep fewer aside"),
+    ("train --name new --corpus.train.source none --corpus.train.target none", "aside: the text is empty"),
     ("train --name new --model.units 7", "model: units is 7: expected an even number"),
     ("train --name new --training.schedule.learning_rate 0", "training.schedule: learning_rate is 0.0: expected more"),
 ]  # fmt: skip
