@@ -417,7 +417,8 @@ class BahdanauDecoder(RecurrentDecoder):
     t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: with `piece_in_query` the embedding of
     y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
     know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
-    second GRU instead); the reset gate (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first
+    second GRU instead); with `words_in_readout` the read-out knows the attended words (see `readout`); the reset gate
+    (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first
     state comes from both directions of the encoder, not from the backward one alone.
     """
 

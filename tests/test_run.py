@@ -108,6 +108,16 @@ def test_run_opens_as_it_was_created(shared, tmp_path, tokenizer):
     assert len(list(tmp_path.glob("*.model"))) == (1 if shared else 2)
 
 
+def test_a_run_from_before_the_words_in_the_read_out_has_none(run):
+    """Its weights have no place for them."""
+    place = run.directory / "config.json"
+    saved = json.loads(place.read_text(encoding="utf-8"))
+    assert saved["model"].pop("words_in_readout")
+    place.write_text(json.dumps(saved), encoding="utf-8")
+    assert not Run.open(run.directory).config.model.words_in_readout
+    assert Run.open(run.directory).config.model == replace(run.config.model, words_in_readout=False)
+
+
 def test_directory_that_is_no_run(tmp_path):
     for place in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(RunError, match=f"{place}: not a run directory, it has no config.json"):
