@@ -282,8 +282,8 @@ class RecurrentDecoder(keras.layers.Layer):
         the compute type.
 
         With `words_in_readout` tanh(L sum_j alpha_ij E x_j) is added to it, which the attended source pieces decide by
-        themselves: a dictionary in the model, learned with it (Nguyen and Chiang 2018, section 4). Where we deviate:
-        the output layer is one for both, and what goes into L does not go around it too.
+        themselves: a dictionary in the model, learned with it (Nguyen and Chiang 2018). Where we deviate from them: the
+        output layer is one for both, and what goes into L does not go around it too.
         """
         read = self._readout(state, embedded)
         if not self.words_in_readout:
@@ -386,16 +386,8 @@ class RecurrentDecoder(keras.layers.Layer):
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        names = (
-            "units",
-            "readout_units",
-            "cell",
-            "piece_in_query",
-            "words_in_readout",
-            "state_dropout",
-            "context_dropout",
-        )
-        own = {name: getattr(self, name) for name in (*names, "seed")}
+        names = ("units", "readout_units", "cell", "piece_in_query", "words_in_readout")
+        own = {name: getattr(self, name) for name in (*names, "state_dropout", "context_dropout", "seed")}
         return {**super().get_config(), **own, "attention": dataclasses.asdict(self.attention_config)}
 
     @classmethod
@@ -418,8 +410,8 @@ class BahdanauDecoder(RecurrentDecoder):
     y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
     know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
     second GRU instead); with `words_in_readout` the read-out knows the attended words (see `readout`); the reset gate
-    (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first
-    state comes from both directions of the encoder, not from the backward one alone.
+    (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first state comes from both directions of
+    the encoder, not from the backward one alone.
     """
 
     def _readout_inputs(self, embedded: int, memory: int) -> int:
