@@ -119,7 +119,7 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert main([*command, "--resume"]) == 130
     assert "going on behind line 8" in capsys.readouterr().err
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
-    assert "made from another model, input, search or precision" in capsys.readouterr().err
+    assert "left it, of another model, input, search or precision" in capsys.readouterr().err
     fake_translator.Translator.interrupts = False
     try:
         assert main([*command, "--resume"]) == 0
