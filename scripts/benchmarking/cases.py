@@ -10,8 +10,11 @@ from nmt.configuration import load_config
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
-PEERS: dict[str, Any] = {"tie": "none", "piece_in_query": False, "words_in_readout": False, "dropout": DROPOUT}
+PEERS: dict[str, Any] = {"tie": "none", "piece_in_query": False, "dropout": DROPOUT}
 """What both peers' networks have."""
+
+if hasattr(ModelConfig, "words_in_readout"):  # an older checkout, which `--before` measures, has no such option
+    PEERS["words_in_readout"] = False
 
 SIZES = {
     "default": ModelConfig(dropout=DROPOUT),
@@ -73,7 +76,9 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     query = units * attention + config.piece_in_query * embedding * attention
     read = positions * (attention + memory)  # energies and context vector
     gates = 3 * units * (embedding + memory + units)
-    readouts = (units + memory + embedding) * readout + config.words_in_readout * embedding * (positions + readout)
+    readouts = (units + memory + embedding) * readout + getattr(config, "words_in_readout", False) * embedding * (
+        positions + readout
+    )
     target = query + read + gates + readouts + readout * vocabulary  # a step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
 
