@@ -76,10 +76,8 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     query = units * attention + config.piece_in_query * embedding * attention
     read = positions * (attention + memory)  # energies and context vector
     gates = 3 * units * (embedding + memory + units)
-    readouts = (units + memory + embedding) * readout + getattr(config, "words_in_readout", False) * embedding * (
-        positions + readout
-    )
-    target = query + read + gates + readouts + readout * vocabulary  # a step
+    words = getattr(config, "words_in_readout", False) * embedding * (positions + readout)  # as in PEERS
+    target = query + read + gates + (units + memory + embedding) * readout + words + readout * vocabulary  # a step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
 
 
