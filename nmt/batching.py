@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from nmt.files import open_bytes
 from nmt.tokenizer import BOS, EOS, PAD
 
 BLANK = -1
@@ -335,14 +336,14 @@ class EncodedCorpus:
         with ExitStack() as stack:
 
             def opened(name: str) -> BinaryIO:
-                return stack.enter_context(open(directory / name, "wb"))
+                return stack.enter_context(open_bytes(directory / name, "w"))
 
             files = {field: (opened(f"{field}.ids"), opened(f"{field}.lengths")) for field in fields}
             for chunk in chunks:
                 for field, sequences in zip(fields, chunk, strict=True):
                     packed = Sequences.of(sequences)
-                    packed.ids.astype(dtype).tofile(files[field][0])
-                    packed.lengths.astype(np.int32).tofile(files[field][1])
+                    files[field][0].write(packed.ids.astype(dtype).tobytes())
+                    files[field][1].write(packed.lengths.astype(np.int32).tobytes())
         temporary = directory / "about.json.part"
         about = {"dtype": dtype.name, **({"links": True} if links else {})}
         temporary.write_text(json.dumps(about), encoding="utf-8")

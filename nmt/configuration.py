@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt import recipes
 from nmt.config import ConfigError, RunConfig, from_dict
+from nmt.hints import did_you_mean, unknown_flags
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -57,9 +57,15 @@ def load_config(
     try:
         parsed = parser.parse_args(list(overrides), namespace=values).as_dict()
     except argparse.ArgumentError as error:
-        raise ConfigError(f"{_plain(error)} (see nmt train --help)") from None
+        raise ConfigError(f"{_plain(error)}{_nearest(parser, overrides)} (see nmt train --help)") from None
     del parsed["config"]
     return from_dict(RunConfig, parsed)
+
+
+def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:
+    """What the first flag that is none of the parser's may have meant."""
+    known = parser._option_string_actions
+    return next((did_you_mean(flag, known) for flag in unknown_flags(flags, known)), "")
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,8 +127,7 @@ def _problems(values: dict[Any, Any], kind: type, prefix: str) -> Iterator[str]:
     names = [f.name for f in dataclasses.fields(kind)]
     for name, value in values.items():
         if name not in names:
-            near = difflib.get_close_matches(str(name), names, n=1)
-            yield f"unknown field {prefix}{name}" + (f", did you mean {prefix}{near[0]}?" if near else "")
+            yield f"unknown field {prefix}{name}{did_you_mean(str(name), names, prefix)}"
         elif name in groups and isinstance(value, dict):
             yield from _problems(value, groups[name], f"{prefix}{name}.")  # type: ignore[arg-type]
         elif name in groups and value is not None:

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import io
 import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class NamedFile(io.FileIO):
+    """A file that errors of writing, such as a full disk, are said of by its name.
+
+    Args:
+        path: what is written.
+        mode: `w` or `a`.
+        shown: the name to say, of what the file is going to be; None: the path.
+    """
+
+    def __init__(self, path: Path, mode: str, shown: Path | None = None) -> None:
+        super().__init__(path, mode)
+        self._shown = str(shown or path)
+
+    def write(self, content: Buffer) -> int:
+        try:
+            return super().write(content)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._shown) from None
+
+
+def open_bytes(path: Path, mode: str, shown: Path | None = None) -> BinaryIO:
+    """A `NamedFile`, buffered."""
+    return io.BufferedWriter(NamedFile(path, mode, shown))
+
+
+def open_text(path: Path, mode: str, shown: Path | None = None) -> TextIO:
+    """A `NamedFile` for text, UTF-8."""
+    return io.TextIOWrapper(open_bytes(path, mode, shown), encoding="utf-8")
 
 
 @contextmanager
@@ -35,8 +70,12 @@ def write_whole(path: Path, content: bytes) -> None:
     disk: it is never half there, even if the machine stops. One process writes to a place at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)  # on a full disk it would only be in the way
+        raise OSError(error.errno, error.strerror, str(path)) from None

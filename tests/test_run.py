@@ -56,6 +56,7 @@ def test_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         write_whole(place, b"new")
     assert place.read_bytes() == b"old"
+    assert list(place.parent.iterdir()) == [place]
 
 
 @given(st.dictionaries(st.text("ab/_0", min_size=1, max_size=9), st.lists(st.floats(width=32), max_size=4), max_size=4))

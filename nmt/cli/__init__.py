@@ -6,6 +6,7 @@ What a command needs is imported when it runs, so that `nmt --help` answers at o
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -20,6 +21,9 @@ from nmt.errors import NmtError
 USER_ERROR = 2
 INTERRUPTED = 128 + 2
 BROKEN_PIPE = 128 + 13
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What is wrong where nothing more can be written."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -91,6 +95,9 @@ def _discard_output() -> None:
 
 
 def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError):
+        full = error.errno in FULL
+        place = error.filename2 or error.filename or ("standard output" if full else None)  # files say their names
+        if place is not None:
+            return f"{place}: {error.strerror}{': make room there, then repeat the command' if full else ''}"
     return " ".join(str(error).split())

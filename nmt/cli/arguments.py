@@ -10,6 +10,7 @@ from nmt.cleaning import Rules
 from nmt.cli.parser import Parser, add_fields, count, positive, share
 from nmt.config import PairsConfig, Precision, SearchConfig
 from nmt.errors import NmtError
+from nmt.hints import did_you_mean, unknown_flags
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -18,14 +19,24 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     Raises:
         NmtError: an argument that is missing, unknown or of the wrong type.
     """
-    parser = _parser()
+    parser, commands = _parsers()
+    if argv and argv[0] in commands and argv[0] != "train":
+        _require_known_flags(commands[argv[0]], argv[1:])
     arguments, rest = parser.parse_known_args(argv)
     if rest and arguments.command != "train":
         raise NmtError(f"unrecognized arguments: {' '.join(rest)} (see nmt {arguments.command} --help)")
     return arguments, rest
 
 
-def _parser() -> Parser:
+def _require_known_flags(command: Parser, argv: Sequence[str]) -> None:
+    """Refuses a mistyped flag, with the one that may have been meant, before argparse says that this one is missing."""
+    known = command._option_string_actions
+    for flag in unknown_flags(argv, known):
+        raise NmtError(f"unrecognized argument: {flag}{did_you_mean(flag, known)} (see {command.prog} --help)")
+
+
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of whole command lines, and those of the commands."""
     parser = Parser(prog="nmt", description="Neural machine translation with attention.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"nmt {nmt.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
@@ -45,7 +56,7 @@ def _parser() -> Parser:
     _add_back_translate(_command(commands, "back-translate", about, precision="auto"))
     _add_hold_out(_plain_command(commands, "hold-out", "keep pairs aside to test on"))
     _add_clean(_command(commands, "clean", "leave out the bad pairs of a parallel corpus", needed=False))
-    return parser
+    return parser, commands.choices
 
 
 def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:

@@ -15,6 +15,7 @@ from typing import Literal
 from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
 from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_bytes
 from nmt.cli.loading import lines_of, load_models, say
+from nmt.cli.parser import as_flags
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
 
@@ -26,7 +27,8 @@ WORST = 0.05
 def clean(arguments: Namespace) -> None:
     """`nmt clean`: streams the pairs to learn what is usual, for a model, and to write them."""
     names = (field.name for field in dataclasses.fields(Rules))
-    rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    with as_flags(Rules):
+        rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     _check(arguments)
     with ExitStack() as files:
         outputs = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +59,10 @@ def align(arguments: Namespace) -> None:
         raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
     translator, search = load(arguments)
     reverse = load_run(arguments.reverse) if arguments.reverse else None
-    directory = _output_directory(arguments.output)
     progress = lines_of(total)
     found = _pairs(arguments, translator, reverse, search, linking)
-    links = _export(progress.over(found), directory, arguments, gold, progress)
+    with _output_directory(arguments.output) as directory:
+        links = _export(progress.over(found), directory, arguments, gold, progress)
     if gold is not None:
         _score_links(links, gold)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
@@ -92,12 +92,19 @@ def _refuse_search_flags(arguments: Namespace) -> None:
         raise NmtError(f"{flag} is for a search: with --target nothing is searched for")
 
 
-def _output_directory(path: str) -> Path:
+@contextmanager
+def _output_directory(path: str) -> Iterator[Path]:
+    """A directory to write into, made where it is missing; where nothing comes to be in it, it goes again."""
     directory = Path(path)
     if directory.exists() and not directory.is_dir():
         raise NmtError(f"{directory}: is a file; name a directory to write into")
+    made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
-    return directory
+    try:
+        yield directory
+    finally:
+        if made and not any(directory.iterdir()):
+            directory.rmdir()
 
 
 def _linking(arguments: Namespace) -> Linking:
@@ -242,7 +249,6 @@ def explain(arguments: Namespace) -> None:
     _refuse_search_flags(arguments)
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     translator, search = load(arguments)
-    directory = _output_directory(arguments.output)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
@@ -254,7 +260,8 @@ def explain(arguments: Namespace) -> None:
     else:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
-    write_report(explained, directory, arguments.worst)
+    with _output_directory(arguments.output) as directory:
+        write_report(explained, directory, arguments.worst)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
 
 
@@ -267,8 +274,8 @@ def compare(arguments: Namespace) -> None:
     lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
     require_same_length(lines)
     if not arguments.report_only:
-        _output_directory(arguments.output)
-        failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
+        with _output_directory(arguments.output):
+            failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translator  # noqa: F401  what draws the attention of every variant
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
@@ -295,4 +302,6 @@ def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None
     lines = read_lines(arguments.gold)
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
     require_same_length({"the text": sentences, arguments.gold: len(gold)})
+    if not any(links.possible for links in gold):
+        raise NmtError(f"{arguments.gold}: has no links at all, so nothing can be measured by it")
     return gold

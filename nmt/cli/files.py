@@ -13,6 +13,7 @@ from typing import IO, TextIO
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.files import open_text
 
 Bytes = IO[bytes] | gzip.GzipFile
 
@@ -100,7 +101,7 @@ def _whole_text(path: str) -> Iterator[TextIO]:
     elif place.is_dir():
         raise NmtError(f"{path}: is a directory; name a file to write")
     elif read_once(place):
-        with place.open("w", encoding="utf-8") as file:
+        with open_text(place, "w") as file:
             yield file
     else:
         with _renamed_at_the_end(place) as file:
@@ -113,7 +114,7 @@ def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
     _require_directory(place.parent)
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        file = temporary.open("w", encoding="utf-8")
+        file = open_text(temporary, "w", place)
     except OSError as error:
         raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
     try:
@@ -186,7 +187,8 @@ class Growing:
         self._about.write_text(identity, encoding="utf-8")
         try:
             with ExitStack() as files:
-                yield [files.enter_context(_opened_behind(part, self.done)) for part in self._parts]
+                parts = zip(self._parts, self._places, strict=True)
+                yield [files.enter_context(_opened_behind(part, self.done, place)) for part, place in parts]
         except BaseException as error:
             if left := self._whole_blocks():
                 print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
@@ -211,14 +213,14 @@ def _lines(path: Path) -> int:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def _opened_behind(path: Path, lines: int) -> TextIO:
-    """The file, cut behind its first lines, open for writing there."""
+def _opened_behind(path: Path, lines: int, place: Path) -> TextIO:
+    """The file, cut behind its first lines, open for writing there; `place` is what it is going to be."""
     path.touch()
     with open(path, "rb+") as file:
         for _ in range(lines):
             file.readline()
         file.truncate(file.tell())
-    return open(path, "a", encoding="utf-8")
+    return open_text(path, "a", place)
 
 
 def _require_directory(path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 from nmt.cli.files import Bytes, require_files_of_their_own, whole_bytes
 from nmt.cli.loading import say
+from nmt.cli.parser import as_flags
 from nmt.config import PairsConfig
 from nmt.corpus import Pair, PairReader
 from nmt.holdout import WithoutHeldOut, hold_out
@@ -18,7 +19,8 @@ from nmt.progress import Progress
 def keep_aside(arguments: Namespace) -> None:
     """Reads the pairs twice: to choose, and to write what is left."""
     names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
-    given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    with as_flags(PairsConfig):
+        given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     reader = PairReader(given)
     aside, left = (
         [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")

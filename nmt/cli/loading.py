@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nmt.cli.parser import as_flags
 from nmt.cli.quiet import quiet_start
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
@@ -36,9 +37,11 @@ def search_flags(arguments: Namespace) -> dict[str, Any]:
 def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     """The model or ensemble, and its own search with what the command line says over it."""
     given = search_flags(arguments)
-    SearchConfig(**given)  # checked before the seconds that loading takes
+    with as_flags(SearchConfig):
+        SearchConfig(**given)  # checked before the seconds that loading takes
     translator = load_models(arguments)
-    search = replace(translator.config.search, **given)
+    with as_flags(SearchConfig):
+        search = replace(translator.config.search, **given)
     for name in SAMPLING:
         if name in given and search.method == "beam":
             raise NmtError(f"--{name.replace('_', '-')} is for drawing translations: give --method sample too")

@@ -6,7 +6,9 @@ import argparse
 import ast
 import inspect
 import itertools
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
 from nmt.errors import NmtError
@@ -40,6 +42,18 @@ def add_fields(
             group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
         else:
             group.add_argument(flag, type=kind, metavar={int: "N", str: "TEXT"}.get(kind, "X"), help=text)
+
+
+@contextmanager
+def as_flags(settings: type) -> Iterator[None]:
+    """Errors within that name fields of a dataclass name the flags of `add_fields` instead."""
+    try:
+        yield
+    except NmtError as error:
+        names = "|".join(field_help(settings))
+        flag = re.compile(rf"\b({names})(?= is )|\b(?=\w+_)({names})\b")
+        text = flag.sub(lambda found: "--" + found[0].replace("_", "-"), str(error))
+        raise NmtError(text) from None
 
 
 def field_help(kind: type) -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -87,13 +88,28 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
         ("transalte", "invalid choice: 'transalte'"),
         ("translate", "--model"),
         ("translate --model nowhere --input setup.cfg", "nowhere: no such run directory"),
-        ("translate --mod nowhere", "--model"),
-        ("translate --model nowhere --beam 3", "unrecognized arguments: --beam 3 (see nmt translate --help)"),
+        ("translate --mod nowhere", "unrecognized argument: --mod, did you mean --model? (see nmt translate --help)"),
+        ("translate --model nowhere --beem-size=3", "unrecognized argument: --beem-size, did you mean --beam-size?"),
+        ("translate --model nowhere --zzz 3", "unrecognized argument: --zzz (see nmt translate --help)"),
+        ("translate 3 --model nowhere", "unrecognized arguments: 3 (see nmt translate --help)"),
         ("translate --model nowhere --input nowhere.txt", "nowhere.txt"),
-        ("translate --model nowhere --beam-size 0 --input setup.cfg", "beam_size is 0"),
+        ("translate --model nowhere --beam-size 0 --input setup.cfg", "--beam-size is 0: expected more than 0"),
         ("translate --model nowhere --input setup.cfg --output nmt", "nmt: is a directory"),
         ("translate --model nowhere --input setup.cfg --output nowhere/out", "nowhere: no such directory"),
         ("translate --model nowhere --input setup.cfg --output o --alignments o", "--alignments needs a file"),
+        (
+            "translate --model nowhere --input setup.cfg --min-length-ratio 9",
+            "--min-length-ratio is 9.0, above --max-l",
+        ),
+        (
+            "clean --source setup.cfg --target setup.cfg --output-source o --output-target p --ratio -1",
+            "--ratio is -1.0",
+        ),
+        (
+            "hold-out --tsv a --pairs 1 --target-column 1 --output-source o --output-target p --rest-source q "
+            "--rest-target r",
+            "--source-column and --target-column are both 1",
+        ),
         ("align --model m --source setup.cfg --output o --format gif", "'gif'"),
         ("align --model m --source setup.cfg --output o --limit -1", "-1: expected 0 or more"),
         ("align --model m --source setup.cfg --output o --gold setup.cfg", "--target"),
@@ -108,7 +124,7 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
         ("explain --model m --source setup.cfg --target setup.cfg --output o --beam-size 4", "nothing is searched for"),
         ("explain --model nowhere --source setup.cfg --output o", "nowhere: no such run directory"),
         ("train --config nowhere.yaml", "nowhere.yaml: No such file"),
-        ("train --model.unit 3", "unrecognized arguments: --model.unit 3"),
+        ("train --model.unit 3", "unrecognized arguments: --model.unit 3, did you mean --model.units? (see nmt train"),
         ("train --model.units 3", "units is 3: expected an even number"),
     ],
 )
@@ -164,6 +180,40 @@ def test_whole_file_appears_at_the_end(tmp_path):
         assert not place.exists()
     assert place.read_text() == "x\n"
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_full_disk_is_said_with_the_file(model, write, capsys, monkeypatch, tmp_path):
+    command = ["translate", "--model", model, "--input", write("in", "a")]
+    assert main([*command, "--output", "/dev/full"]) == 2
+    told = "No space left on device: make room there, then repeat the command\n"
+    assert capsys.readouterr().err.endswith(f"nmt: error: /dev/full: {told}")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(command) == 2
+        assert capsys.readouterr().err.endswith(f"nmt: error: standard output: {told}")
+        with suppress(OSError):
+            full.close()
+
+
+def test_what_does_not_fit_leaves_nothing_and_is_told_by_the_name_that_it_would_have_had(tmp_path):
+    program = """
+import resource, sys
+from pathlib import Path
+from nmt.cli.files import whole_file
+from nmt.files import write_whole
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    if sys.argv[2] == "bytes":
+        write_whole(Path(sys.argv[1]), bytes(2000))
+    else:
+        with whole_file(sys.argv[1]) as file:
+            file.write("a" * 2000)
+except OSError as error:
+    print(error.filename)
+"""
+    for kind in ("bytes", "text"):
+        assert python("-c", program, str(tmp_path / "out"), kind).stdout == f"{tmp_path / 'out'}\n"
+        assert not list(tmp_path.iterdir())
 
 
 def test_whole_file_behind_a_link_and_into_a_device(tmp_path):

@@ -85,6 +85,16 @@ def test_forced_alignment_against_gold(model, write, tmp_path, capsys):
     assert json.loads((tmp_path / "o" / "alignments.jsonl").read_text().splitlines()[0])["target"] == ["x", "y"]
 
 
+def test_gold_that_does_not_fit_leaves_no_directory(model, write, tmp_path, capsys):
+    files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z")]
+    command = ["align", "--model", model, *files, "--output", str(tmp_path / "o")]
+    assert main([*command, "--gold", write("far", "0-0", "0-1")]) == 2
+    assert "far, sentence 2: link 0-1, counted from 0, is out of range" in capsys.readouterr().err
+    assert main([*command, "--gold", write("none", "", "")]) == 2
+    assert "none: has no links at all, so nothing can be measured by it" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
+
+
 def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
     files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z"), "--limit", "0"]
     command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--gold"]

@@ -1,0 +1,19 @@
+"""What a mistyped name may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+
+
+def did_you_mean(name: str, names: Collection[str], prefix: str = "") -> str:
+    """For the end of a message about a name that is none of `names`: the nearest, behind `prefix`, if any is near."""
+    near = difflib.get_close_matches(name, names, n=1)
+    return f", did you mean {prefix}{near[0]}?" if near else ""
+
+
+def unknown_flags(argv: Sequence[str], known: Collection[str]) -> list[str]:
+    """The flags of a command line, without their values, that are not known."""
+    words = argv[: argv.index("--")] if "--" in argv else argv
+    flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [flag for flag in flags if flag not in known]
