@@ -27,7 +27,7 @@ def test_multi30k_reaches_33_bleu_within_3_gib(corpora: Path, tmp_path: Path) ->
     """About 35 minutes on two cores."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "multi30k").symlink_to(corpora / "multi30k" / "raw")
-    nmt(f"train --config {REPOSITORY}/data/multi30k/config.yaml", tmp_path)
+    nmt(f"train --recipe 30k --config {REPOSITORY}/data/multi30k/config.yaml", tmp_path)
     test = "data/multi30k/test_2016_flickr"
     nmt(
         f"evaluate --model saved_models/multi30k-en-de --source {test}.en --reference {test}.de --json scores.json",
