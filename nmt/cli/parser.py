@@ -50,7 +50,7 @@ def as_flags(settings: type) -> Iterator[None]:
     try:
         yield
     except NmtError as error:
-        names = "|".join(field_help(settings))
+        names = "|".join(field_help(settings))  # one that is a word of English too is meant before "is" alone
         flag = re.compile(rf"\b({names})(?= is )|\b(?=\w+_)({names})\b")
         text = flag.sub(lambda found: "--" + found[0].replace("_", "-"), str(error))
         raise NmtError(text) from None
