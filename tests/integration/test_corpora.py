@@ -23,8 +23,8 @@ def corpora() -> Path:
     return Path(os.environ["NMT_CORPORA"]).resolve()
 
 
-def test_multi30k_reaches_33_bleu_within_3_gib(corpora: Path, tmp_path: Path) -> None:
-    """About 35 minutes on two cores."""
+def test_multi30k_reaches_38_bleu_within_3_gib(corpora: Path, tmp_path: Path) -> None:
+    """About half an hour on two cores."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "multi30k").symlink_to(corpora / "multi30k" / "raw")
     nmt(f"train --recipe 30k --config {REPOSITORY}/data/multi30k/config.yaml", tmp_path)
@@ -33,7 +33,7 @@ def test_multi30k_reaches_33_bleu_within_3_gib(corpora: Path, tmp_path: Path) ->
         f"evaluate --model saved_models/multi30k-en-de --source {test}.en --reference {test}.de --json scores.json",
         tmp_path,
     )
-    assert json.loads((tmp_path / "scores.json").read_text())["bleu"]["value"] >= 33
+    assert json.loads((tmp_path / "scores.json").read_text())["bleu"]["value"] >= 38
     with open(tmp_path / "saved_models" / "multi30k-en-de" / "history.csv", newline="") as file:
         memory = [int(row["peak_memory_mib"]) for row in csv.DictReader(file)]
     assert max(memory) <= 3 * 1024
