@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nmt.files import write_whole
+
 LIMIT = 5 * 2**30
 """Bytes that all entries have at most together; the newest stays even if it alone has more."""
 
@@ -65,7 +67,7 @@ class Cache:
             make(part)
             files = {str(path.relative_to(part)): digest_file(path) for path in _files(part)}
             manifest = {"origin": origin, "files": files}
-            (part / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+            write_whole(part / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
             if not _copy(part, destination):
                 raise OSError(f"{destination}: what was written there reads differently; is the disk in order?")
             self._discard(entry)

@@ -59,7 +59,7 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     except OSError as problem:
-        raise error(f"{path} cannot be written: {problem.strerror}; choose another place") from None
+        raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
     finally:
         with suppress(OSError):  # the usual case: it has its name by now
             temporary.unlink()

@@ -19,6 +19,7 @@ import sentencepiece
 
 from nmt.config import VocabularyConfig
 from nmt.errors import NmtError
+from nmt.files import write_whole
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
@@ -121,7 +122,7 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Writes the SentencePiece model, readable by any SentencePiece."""
-        Path(path).write_bytes(self._model)
+        write_whole(Path(path), self._model)
 
     @property
     def size(self) -> int:

@@ -62,10 +62,10 @@ def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is
         ({"variants": {}}, "variants: expected names and what each of them changes"),
         ({"variants": {"a/b": {}}}, "variant a/b: expected a name without /"),
         ({"variants": {"x": {"model": {"heads": 2}}}}, "variant x: model: unknown field heads"),
-        ({"variants": {"x": {"model": {"units": 7}}}}, "variant x: model: units is 7: expected an even number"),
+        ({"variants": {"x": {"model": {"units": 7}}}}, "variant x: model.units is 7: expected an even number"),
         ({"test": {"source": "x"}}, "test: expected source and target"),
         ({"seeds": 0}, "seeds is 0: expected a number from 1"),
-        ({"variant": {}}, "variant: expected the fields about, config"),
+        ({"variant": {}}, "unknown field variant, did you mean variants?"),
     ],
 )
 def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, changes: Any, message: str) -> None:

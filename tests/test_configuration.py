@@ -116,9 +116,9 @@ def test_interrupted_training_is_no_success(trained, capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--model.units", "7"], "model: units is 7: expected an even number"),
-        (["--corpus.train.source", "a"], "corpus.train: source and target go together"),
-        (["--training.checkpoints.keep", "0"], "training.checkpoints: keep is 0: expected more than 0"),
+        (["--model.units", "7"], "model.units is 7: expected an even number"),
+        (["--corpus.train.source", "a"], "corpus.train.source and target go together"),
+        (["--training.checkpoints.keep", "0"], "training.checkpoints.keep is 0: expected more than 0"),
         (["--name", "a/b"], "name is 'a/b': expected a plain folder name"),
     ],
 )

@@ -271,7 +271,9 @@ def test_another_suffix_is_refused_with_those_that_exist(tmp_path: Path, name: s
 def test_directories_are_made_and_a_place_that_cannot_be_is_named(tmp_path: Path) -> None:
     path = save_heatmap(SMALL, tmp_path / "a" / "b" / "plot.png")
     assert [p.name for p in path.parent.iterdir()] == ["plot.png"]
-    with pytest.raises(PlotError, match=r"plot.png/below.png cannot be written: .*; choose another place$"):
+    with pytest.raises(
+        PlotError, match=r"plot.png/below.png cannot be written: .*; make room there, or choose another place$"
+    ):
         save_heatmap(SMALL, path / "below.png")
 
 

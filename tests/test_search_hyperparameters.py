@@ -45,7 +45,7 @@ def test_values_go_over_what_all_trials_share(tmp_path):
         ({"space": {"model.units": {"low": 4, "high": 8, "choices": [4]}}}, "expected choices, or low and high"),
         ({"space": {"model.units": {"choices": []}}}, "choices: expected a list"),
         ({"space": {"model.unitz": {"choices": [4]}}}, "model.unitz = 4: model: unknown field unitz"),
-        ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model: units is 3: expected an even"),
+        ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model.units is 3: expected an even"),
         ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),
     ],
 )

@@ -85,8 +85,8 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
     [
         (["--output-target", "{s}"], "s: is named twice, and would be overwritten"),
         (["--output-target", "{out}.en"], "is named twice"),
-        (["--source", "-"], "must be plain files"),
-        (["--output-source", "-"], "must be plain files"),
+        (["--source", "-"], "-: expected a plain file"),
+        (["--output-source", "-"], "-: expected a plain file"),
         (["--target", "{run}/no"], "no: No such file"),
         (["--target", "{run}/../short"], "differ in lines"),
     ],

@@ -199,7 +199,9 @@ def test_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = viewer.save([entry], tmp_path / "new" / "page.html", "title")
     assert path.read_text(encoding="utf-8") == viewer.page([entry], "title")
     assert list(path.parent.iterdir()) == [path]
-    with pytest.raises(ViewerError, match=r"page.html/below.html cannot be written: .*; choose another place$"):
+    with pytest.raises(
+        ViewerError, match=r"page.html/below.html cannot be written: .*; make room there, or choose another place$"
+    ):
         viewer.save([entry], path / "below.html")
 
     def breaks(self: Path, text: str, **_: Any) -> None:

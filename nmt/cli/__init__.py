@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))
         finally:
-            sys.stdout.flush()
+            _flush_output()
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE
@@ -89,15 +89,21 @@ def _run(argv: list[str]) -> int:
     return 0
 
 
+def _flush_output() -> None:
+    """Also after an error: what standard output could not take before, it cannot take now, and says so."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
 def _discard_output() -> None:
     """Lets the interpreter flush what is left without a word when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError):
-        full = error.errno in FULL
-        place = error.filename2 or error.filename or ("standard output" if full else None)  # files say their names
-        if place is not None:
-            return f"{place}: {error.strerror}{': make room there, then repeat the command' if full else ''}"
+    if isinstance(error, OSError) and error.filename is not None:
+        mend = ": make room there, then repeat the command" if error.errno in FULL else ""
+        return f"{error.filename2 or error.filename}: {error.strerror}{mend}"
     return " ".join(str(error).split())

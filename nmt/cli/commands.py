@@ -48,6 +48,7 @@ def align(arguments: Namespace) -> None:
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     _refuse_search_flags(arguments)
+    _refuse_file(arguments.output)
     if arguments.symmetrize and not arguments.reverse:
         raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
@@ -92,12 +93,16 @@ def _refuse_search_flags(arguments: Namespace) -> None:
         raise NmtError(f"{flag} is for a search: with --target nothing is searched for")
 
 
+def _refuse_file(path: str) -> None:
+    if Path(path).exists() and not Path(path).is_dir():
+        raise NmtError(f"{path}: is a file; name a directory to write into")
+
+
 @contextmanager
 def _output_directory(path: str) -> Iterator[Path]:
     """A directory to write into, made where it is missing; where nothing comes to be in it, it goes again."""
+    _refuse_file(path)
     directory = Path(path)
-    if directory.exists() and not directory.is_dir():
-        raise NmtError(f"{directory}: is a file; name a directory to write into")
     made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     try:
@@ -247,6 +252,7 @@ def explain(arguments: Namespace) -> None:
     from nmt.cli.report import write_report
 
     _refuse_search_flags(arguments)
+    _refuse_file(arguments.output)
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     translator, search = load(arguments)
     source = read_lines(arguments.source)
@@ -301,7 +307,7 @@ def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None
         return None
     lines = read_lines(arguments.gold)
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
-    require_same_length({"the text": sentences, arguments.gold: len(gold)})
+    require_same_length({arguments.source: sentences, arguments.gold: len(gold)})
     if not any(links.possible for links in gold):
         raise NmtError(f"{arguments.gold}: has no links at all, so nothing can be measured by it")
     return gold

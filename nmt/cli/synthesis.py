@@ -79,8 +79,9 @@ def _write(
     """
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    if not can_grow(outputs) or any(path == "-" or read_once(Path(path)) for path in inputs):
-        raise NmtError("what is written must be plain files, and what is read files: nothing else can be gone on with")
+    once = [path for path in inputs if path == "-" or read_once(Path(path))]
+    for path in [*once, *(path for path in outputs if not can_grow([path]))]:
+        raise NmtError(f"{path}: expected a plain file, not compressed: an interruption is gone on with by such alone")
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
     growing = Growing(outputs, arguments.resume, WINDOW * per_line)
     translator, search = load(arguments)

@@ -59,7 +59,8 @@ def translate(arguments: Namespace) -> None:
         progress = lines_of(None if total is None else total - done, translator)
         _stream(choose, path, done, outputs, progress)
     place = "standard output" if arguments.output == "-" else arguments.output
-    say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+    more = f", {done + progress.count} in all" if done else ""
+    say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}){more}, written to {place}")
 
 
 def _stream(choose: Choice, path: str, done: int, outputs: Sequence[TextIO], progress: Progress) -> None:

@@ -11,6 +11,7 @@ from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.configuration import load_fields, merged
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.hints import did_you_mean
 
 
 class ComparisonError(NmtError):
@@ -102,9 +103,12 @@ def _fields(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ComparisonError(f"{path}: not valid YAML: {error}") from None
     defaults: dict[str, Any] = {"about": "", "config": "", "common": {}, "test": None, "seeds": 1, "variants": None}
-    if not isinstance(values, dict) or not set(values) <= set(defaults):
-        unknown = ", ".join(sorted(set(values) - set(defaults))) if isinstance(values, dict) else "no fields"
-        raise ComparisonError(f"{path}: {unknown}: expected the fields {', '.join(defaults)}")
+    if not isinstance(values, dict):
+        raise ComparisonError(f"{path}: no fields: expected {', '.join(defaults)}")
+    for name in values:
+        if name not in defaults:
+            near = did_you_mean(str(name), defaults) or f": expected {', '.join(defaults)}"
+            raise ComparisonError(f"{path}: unknown field {name}{near}")
     values = defaults | values
     if not isinstance(values["seeds"], int) or values["seeds"] < 1:
         raise ComparisonError(f"{path}: seeds is {values['seeds']}: expected a number from 1")

@@ -96,6 +96,7 @@ class VocabularyConfig:
 
     def __post_init__(self) -> None:
         require(self.size >= 8, f"size is {self.size}: a vocabulary needs at least 8 pieces")
-        require(0.98 <= self.character_coverage <= 1, "character_coverage: expected a number from 0.98 to 1")
+        coverage = self.character_coverage
+        require(0.98 <= coverage <= 1, f"character_coverage is {coverage}: expected a number from 0.98 to 1")
         require(self.target_size >= 0, "target_size: expected 0 or more")
         require(not (self.shared and self.target_size), "target_size is for separate vocabularies: set shared to false")

@@ -83,4 +83,5 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     try:
         return kind(**arguments)
     except ConfigError as error:
-        raise ConfigError(f"{where}{error}") from None
+        about_field = str(error).partition(" ")[0].rstrip(":") in fields
+        raise ConfigError(f"{group}.{error}" if group and about_field else f"{where}{error}") from None

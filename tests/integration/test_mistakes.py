@@ -49,8 +49,8 @@ MISTAKES = [
     ("train --name new --corpus.train.source two --corpus.train.target train.target", "two has 2 lines, train.target"),
     ("train --name new --corpus.train.source two --corpus.train.target two", "2 different sources; keep fewer aside"),
     ("train --name new --corpus.train.source none --corpus.train.target none", "aside: the text is empty"),
-    ("train --name new --model.units 7", "model: units is 7: expected an even number"),
-    ("train --name new --training.schedule.learning_rate 0", "training.schedule: learning_rate is 0.0: expected more"),
+    ("train --name new --model.units 7", "model.units is 7: expected an even number"),
+    ("train --name new --training.schedule.learning_rate 0", "training.schedule.learning_rate is 0.0: expected more"),
 ]  # fmt: skip
 
 
