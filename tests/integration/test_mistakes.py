@@ -43,7 +43,7 @@ MISTAKES = [
     ("evaluate --model model --source two --reference train.target --output new --json new", "two has 2, train.target"),
     ("evaluate --model cut --source two --reference two --output new", "cut/best.npz: damaged"),
     ("train --name new", "no sentence pairs are given"),
-    ("train --name new --corpus.train.source two", "corpus.train: source and target go together"),
+    ("train --name new --corpus.train.source two", "corpus.train.source and target go together"),
     ("train --name new --corpus.train.source nowhere --corpus.train.target two", "nowhere: No such file"),
     ("train --name new --corpus.train.source bad --corpus.train.target bad", "bad, line 3: not valid UTF-8"),
     ("train --name new --corpus.train.source two --corpus.train.target train.target", "two has 2 lines, train.target"),
