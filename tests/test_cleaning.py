@@ -335,6 +335,15 @@ def files(tmp_path, monkeypatch):
     return ["clean", "--source", "s.txt", "--target", "t.gz", "--output-source", "o.gz", "--output-target", "o.txt"]
 
 
+@pytest.mark.parametrize("full", ["--output-source", "--output-target", "--report"])
+def test_where_one_file_cannot_be_written_the_others_stay_as_they_were(files, capsys, full):
+    Path("r.tsv").write_text("old")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    assert main([*files, "--report", "r.tsv", full, "/dev/full"]) == 2
+    assert "/dev/full: No space left on device" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
 def test_the_command_writes_what_is_good_and_reports_what_is_not(files, capsys):
     assert main([*files, "--report", "r.tsv"]) == 0
     assert unpacked("o.gz") == b"A first  sentence .\nFine .\n"

@@ -7,13 +7,12 @@ from argparse import Namespace
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from itertools import tee
 from pathlib import Path
 from typing import Literal
 
 from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
-from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_bytes
+from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_files
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import as_flags
 from nmt.corpus import raw_pairs
@@ -30,11 +29,9 @@ def clean(arguments: Namespace) -> None:
     with as_flags(Rules):
         rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     _check(arguments)
-    with ExitStack() as files:
-        outputs = [
-            files.enter_context(whole_bytes(path)) for path in (arguments.output_source, arguments.output_target)
-        ]
-        report = files.enter_context(whole_bytes(arguments.report)) if arguments.report else None
+    written = [path for path in (arguments.output_source, arguments.output_target, arguments.report) if path]
+    with whole_files(written) as files:
+        outputs, report = files[:2], files[2] if arguments.report else None
         usual = learn(_pairs(arguments), rules.sample) if not _read_once(arguments) else None
         judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:

@@ -72,18 +72,26 @@ def whole_file(path: str) -> Iterator[TextIO]:
     Raises:
         NmtError: the path is a directory, or its directory does not exist.
     """
-    if path.endswith(".gz"):
-        with whole_bytes(path) as packed, TextIOWrapper(packed, encoding="utf-8") as text:
-            yield text
-    else:
-        with _whole_text(path) as file:
-            yield file
+    with ExitStack() as moves:
+        if path.endswith(".gz"):
+            with _opened_bytes(path, moves) as packed, TextIOWrapper(packed, encoding="utf-8") as text:
+                yield text
+        else:
+            with _opened(path, moves) as file:
+                yield file
 
 
 @contextmanager
-def whole_bytes(path: str) -> Iterator[Bytes]:
-    """The same for bytes."""
-    with _whole_text(path) as file:
+def whole_files(paths: Sequence[str]) -> Iterator[list[Bytes]]:
+    """Files as `whole_file` makes them, for bytes, that belong together: all of them appear, or after an error none."""
+    with ExitStack() as moves, ExitStack() as files:  # all are closed before the first gets its name
+        yield [files.enter_context(_opened_bytes(path, moves)) for path in paths]
+
+
+@contextmanager
+def _opened_bytes(path: str, moves: ExitStack) -> Iterator[Bytes]:
+    """What is written is compressed if the name ends in .gz."""
+    with _opened(path, moves) as file:
         if path.endswith(".gz"):
             with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
                 yield packed
@@ -92,8 +100,8 @@ def whole_bytes(path: str) -> Iterator[Bytes]:
 
 
 @contextmanager
-def _whole_text(path: str) -> Iterator[TextIO]:
-    """A file as `whole_file` says, whatever its name ends in."""
+def _opened(path: str, moves: ExitStack) -> Iterator[TextIO]:
+    """A file as `whole_file` says, whatever its name ends in, which it gets when `moves` is closed."""
     place = Path(path)
     if path == "-":
         yield sys.stdout
@@ -104,22 +112,27 @@ def _whole_text(path: str) -> Iterator[TextIO]:
         with open_text(place, "w") as file:
             yield file
     else:
-        with _renamed_at_the_end(place) as file:
+        place = place.resolve()  # a symbolic link stays one
+        _require_directory(place.parent)
+        with _open_beside(place, moves) as file:
             yield file
 
 
-@contextmanager
-def _renamed_at_the_end(place: Path) -> Iterator[TextIO]:
-    place = place.resolve()  # a symbolic link stays one
-    _require_directory(place.parent)
+def _open_beside(place: Path, moves: ExitStack) -> TextIO:
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         file = open_text(temporary, "w", place)
     except OSError as error:
         raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
+    moves.enter_context(_renamed(temporary, place))
+    return file
+
+
+@contextmanager
+def _renamed(temporary: Path, place: Path) -> Iterator[None]:
+    """Renames a file at the end, or after an error deletes it."""
     try:
-        with file:
-            yield file
+        yield
         temporary.replace(place)
     finally:
         temporary.unlink(missing_ok=True)

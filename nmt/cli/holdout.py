@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from argparse import Namespace
 from collections.abc import Iterable
-from contextlib import ExitStack
 
-from nmt.cli.files import Bytes, require_files_of_their_own, whole_bytes
+from nmt.cli.files import Bytes, require_files_of_their_own, whole_files
 from nmt.cli.loading import say
 from nmt.cli.parser import as_flags
 from nmt.config import PairsConfig
@@ -26,8 +25,7 @@ def keep_aside(arguments: Namespace) -> None:
         [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")
     )
     require_files_of_their_own([path for path in (given.source, given.target, given.tsv) if path], [*aside, *left])
-    with ExitStack() as stack:  # all four files, or none
-        files = [stack.enter_context(whole_bytes(path)) for path in (*aside, *left)]
+    with whole_files([*aside, *left]) as files:
         chosen = hold_out(Progress().over(reader), arguments.pairs, arguments.seed)
         rest = WithoutHeldOut(reader, chosen)
         _write(chosen, files[:2])
