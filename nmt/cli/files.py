@@ -119,6 +119,7 @@ def _opened(path: str, moves: ExitStack) -> Iterator[TextIO]:
 
 
 def _open_beside(place: Path, moves: ExitStack) -> TextIO:
+    """A hidden file beside its place, where it goes when `moves` is closed."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         file = open_text(temporary, "w", place)

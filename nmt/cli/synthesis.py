@@ -79,9 +79,12 @@ def _write(
     """
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    once = [path for path in inputs if path == "-" or read_once(Path(path))]
-    for path in [*once, *(path for path in outputs if not can_grow([path]))]:
-        raise NmtError(f"{path}: expected a plain file, not compressed: an interruption is gone on with by such alone")
+    unfit = [path for path in inputs if path == "-" or read_once(Path(path))]
+    unfit += [path for path in outputs if not can_grow([path])]
+    if unfit:
+        raise NmtError(
+            f"{unfit[0]}: expected a plain file, not compressed, so that an interruption can be gone on with"
+        )
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
     growing = Growing(outputs, arguments.resume, WINDOW * per_line)
     translator, search = load(arguments)

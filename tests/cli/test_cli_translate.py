@@ -125,6 +125,8 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
         assert main([*command, "--resume"]) == 0
     finally:
         fake_translator.Translator.interrupts = True
+    said = capsys.readouterr().err
+    assert "nmt: 2 lines in " in said and f", 10 in all, written to {output}" in said
     assert output.read_text() == "".join(f"{line.upper()}\n" for line in [*LONG[:8], "interrupt", LONG[9]])
     assert len(links.read_text().splitlines()) == 10
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
