@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from nmt.files import open_bytes
+from nmt.files import open_bytes, write_whole
 from nmt.tokenizer import BOS, EOS, PAD
 
 BLANK = -1
@@ -344,8 +343,6 @@ class EncodedCorpus:
                     packed = Sequences.of(sequences)
                     files[field][0].write(packed.ids.astype(dtype).tobytes())
                     files[field][1].write(packed.lengths.astype(np.int32).tobytes())
-        temporary = directory / "about.json.part"
         about = {"dtype": dtype.name, **({"links": True} if links else {})}
-        temporary.write_text(json.dumps(about), encoding="utf-8")
-        os.replace(temporary, directory / "about.json")
+        write_whole(directory / "about.json", json.dumps(about).encode())
         return cls(directory)

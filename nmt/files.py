@@ -47,6 +47,17 @@ def open_text(path: Path, mode: str, shown: Path | None = None) -> TextIO:
 
 
 @contextmanager
+def renamed(temporary: Path, place: Path) -> Iterator[None]:
+    """Gives the file `temporary` its name `place` at the end; after an error it goes."""
+    try:
+        yield
+        os.replace(temporary, place)
+    finally:
+        with suppress(OSError):  # the usual case: it has its name by now
+            temporary.unlink()
+
+
+@contextmanager
 def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
     """A name beside `path`, in directories made if need be; what is written there gets its name at the end, or goes.
 
@@ -56,13 +67,10 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
     temporary = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        os.replace(temporary, path)
+        with renamed(temporary, path):
+            yield temporary
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
-    finally:
-        with suppress(OSError):  # the usual case: it has its name by now
-            temporary.unlink()
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -71,11 +79,9 @@ def write_whole(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
     try:
-        with open(temporary, "wb") as file:
+        with renamed(temporary, path), open(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)  # on a full disk it would only be in the way
         raise OSError(error.errno, error.strerror, str(path)) from None

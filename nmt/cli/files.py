@@ -13,7 +13,7 @@ from typing import IO, TextIO
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
-from nmt.files import open_text
+from nmt.files import open_text, renamed
 
 Bytes = IO[bytes] | gzip.GzipFile
 
@@ -125,18 +125,8 @@ def _open_beside(place: Path, moves: ExitStack) -> TextIO:
         file = open_text(temporary, "w", place)
     except OSError as error:
         raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
-    moves.enter_context(_renamed(temporary, place))
+    moves.enter_context(renamed(temporary, place))
     return file
-
-
-@contextmanager
-def _renamed(temporary: Path, place: Path) -> Iterator[None]:
-    """Renames a file at the end, or after an error deletes it."""
-    try:
-        yield
-        temporary.replace(place)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def can_grow(paths: Sequence[str]) -> bool:
