@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Attention, Tensor, context_vectors, product_in
+from nmt.attention import Attention, Tensor, product_in
 from nmt.config import AttentionConfig
 from nmt.noise import Dropout, gumbel
-from nmt.operations import plus, scan
+from nmt.operations import scan
+from nmt.readout import with_words, words_layer
 from nmt.recurrence import LoopKernel, before, gru, lstm
 
 
@@ -138,9 +139,7 @@ class RecurrentDecoder(keras.layers.Layer):
             readout_units, activation="tanh", dtype=self.dtype_policy, name="readout"
         )
         if self.words_in_readout:
-            self.words_layer = keras.layers.Dense(
-                readout_units, activation="tanh", dtype=self.dtype_policy, name="words"
-            )
+            self.words_layer = words_layer(readout_units, self.dtype_policy)
         self.drop_hidden = Dropout(state_dropout, seed=seed, dtype="float32")
         self.drop_context = Dropout(context_dropout, seed=seed + 1, dtype="float32")
         self.generator = keras.random.SeedGenerator(seed + 2) if self.draws else None
@@ -279,19 +278,9 @@ class RecurrentDecoder(keras.layers.Layer):
 
     def readout(self, state: DecoderState, embedded: Tensor, source: Source) -> Tensor:
         """t_i from a step's state and the embedding of the piece before, each [..., width] -> [..., readout units] in
-        the compute type.
-
-        With `words_in_readout` tanh(L sum_j alpha_ij E x_j) is added to it, which the attended source pieces decide by
-        themselves: a dictionary in the model, learned with it (Nguyen and Chiang 2018). Where we deviate from them: the
-        output layer is one for both, and what goes into L does not go around it too.
-        """
+        the compute type; with `words_in_readout` see `readout.with_words`."""
         read = self._readout(state, embedded)
-        if not self.words_in_readout:
-            return read
-        all_steps = len(state.weights.shape) == 3
-        weights = state.weights if all_steps else state.weights[:, None]
-        words = self.words_layer(ops.cast(context_vectors(weights, source.words), self.compute_dtype))
-        return plus(read, words if all_steps else words[:, 0])
+        return with_words(read, self.words_layer, state.weights, source.words) if self.words_in_readout else read
 
     def _readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         """The part of the read-out that each decoder has its own way of."""
@@ -409,9 +398,9 @@ class BahdanauDecoder(RecurrentDecoder):
     t_i = tanh(U s_i + V E y_{i-1} + C c_i). Where we deviate from the paper: with `piece_in_query` the embedding of
     y_{i-1} is part of the query too, q_i = Q E y_{i-1}, because s_{i-1} was made before y_{i-1} was chosen and cannot
     know which source words it has dealt with (the conditional GRU of Sennrich et al. 2017, section 3.1, gets there by a
-    second GRU instead); with `words_in_readout` the read-out knows the attended words (see `readout`); the reset gate
-    (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first state comes from both directions of
-    the encoder, not from the backward one alone.
+    second GRU instead); with `words_in_readout` the read-out knows the attended words (`readout.with_words`); the reset
+    gate (see `gru`); the read-out uses s_i, not s_{i-1}, and tanh, not maxout; the first state comes from both
+    directions of the encoder, not from the backward one alone.
     """
 
     def _readout_inputs(self, embedded: int, memory: int) -> int:

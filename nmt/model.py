@@ -75,11 +75,11 @@ class Seq2Seq(keras.Model):
     def _decoder(self, seed: int) -> Any:
         config = self.config
         kwargs: dict[str, Any] = {"dtype": self.dtype_policy, "name": "decoder"}
+        kwargs["words_in_readout"] = config.words_in_readout
         if config.architecture == "transformer":
             # Encoder and decoder have several seeds each, one a layer: they are kept apart.
             return TransformerDecoder(config.transformer, config.dropout.residual, seed + 100, **kwargs)
         kwargs |= {"state_dropout": config.dropout.state, "context_dropout": config.dropout.context, "seed": seed}
-        kwargs["words_in_readout"] = config.words_in_readout
         sizes = config.units, config.attention, config.readout_width, config.cell
         if config.decoder == "luong":
             return LuongDecoder(*sizes, input_feeding=config.input_feeding, **kwargs)

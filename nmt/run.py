@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.config.checks import require
 from nmt.errors import NmtError
 from nmt.files import write_whole
 from nmt.tokenizer import Tokenizer
@@ -33,6 +34,9 @@ from nmt.tokenizer import Tokenizer
 class RunError(NmtError):
     """A run directory that is missing, incomplete, damaged, or that belongs to another configuration."""
 
+
+FORMAT = 2
+"""Of config.json; to be raised where an option that is new, or means more, is on by default. (1 was not written.)"""
 
 FREE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
     f"training.{name}" for name in ("validate_every", "patience", "precision")
@@ -82,10 +86,14 @@ def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokeniz
 
 
 def _as_it_was(saved: Any) -> Any:
-    """A saved configuration, with those options off that came after it and are on where nothing is said."""
+    """A saved configuration without its format, and with those options off that the run was made before."""
     if not isinstance(saved, dict) or not isinstance(saved.get("model"), dict):
         return saved
-    return {**saved, "model": {"words_in_readout": False, **saved["model"]}}
+    model, made = dict(saved["model"]), saved.get("format", 1)
+    require(made <= FORMAT, f"format {made} is of a newer nmt, this one knows {FORMAT}")
+    if made < 2 and ("words_in_readout" not in model or model.get("architecture") == "transformer"):
+        model["words_in_readout"] = False
+    return {**{name: value for name, value in saved.items() if name != "format"}, "model": model}
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Run:
         return run
 
     def save_config(self) -> None:
-        text = json.dumps(to_dict(self.config), indent=2, ensure_ascii=False)
+        text = json.dumps({"format": FORMAT, **to_dict(self.config)}, indent=2, ensure_ascii=False)
         write_whole(self.directory / "config.json", text.encode())
 
     @property

@@ -17,6 +17,7 @@ from nmt.config import TransformerConfig
 from nmt.encoder import Encoded
 from nmt.noise import Dropout
 from nmt.operations import length, plus, put_behind, room, with_gradient
+from nmt.readout import with_words, words_layer
 
 
 class TransformerSource(NamedTuple):
@@ -26,6 +27,8 @@ class TransformerSource(NamedTuple):
     """The memory's keys and values for the attention of each decoder layer."""
     mask: Tensor
     """Boolean [batch, positions], true at real positions."""
+    words: Tensor | tuple[()] = ()
+    """Embeddings of the source pieces, [batch, positions, width]; () where the read-out does not read them."""
 
 
 class TransformerState(NamedTuple):
@@ -279,9 +282,23 @@ class TransformerDecoder(Stack):
     """Layers of self-attention over the target so far and of attention to the source.
 
     Training runs all steps at once; a step of search reads the keys and values of the steps before from its state.
+
+    Args:
+        words_in_readout: whether the read-out reads the source pieces that the attention of the layer that aligns is
+            paid to (`readout.with_words`), besides what the last layer says.
     """
 
     kind = DecoderLayer
+
+    def __init__(self, *args: Any, words_in_readout: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words_in_readout = words_in_readout
+
+    def build(self, values_shape: tuple, *_: Any) -> None:
+        if self.words_in_readout:
+            self.words_layer = words_layer(values_shape[-1], self.dtype_policy)
+            self.words_layer.build(values_shape)
+        super().build(values_shape)
 
     @property
     def depth(self) -> int:
@@ -293,9 +310,9 @@ class TransformerDecoder(Stack):
         return (self.config.alignment_layer or self.depth) - 1
 
     def source(self, memory: Tensor, final: Tensor, mask: Tensor, words: Tensor | None = None) -> TransformerSource:
-        """What a step reads of the source sentence, computed once; the final state and the embeddings of the pieces are
-        of no interest."""
-        return TransformerSource(tuple(layer.memorize(memory) for layer in self.layers), mask)
+        """What a step reads of the source sentence, computed once; the final state is of no interest."""
+        layers = tuple(layer.memorize(memory) for layer in self.layers)
+        return TransformerSource(layers, mask, words if self.words_in_readout else ())
 
     def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:
         """No steps yet; there will be `longest` at most."""
@@ -335,7 +352,10 @@ class TransformerDecoder(Stack):
 
     def readout(self, state: TransformerState, embedded: Tensor, source: TransformerSource) -> Tensor:
         """What the output layer multiplies, in the compute type."""
-        return state.output
+        return self._readout(state.output, state.weights, source)
+
+    def _readout(self, output: Tensor, weights: Tensor, source: TransformerSource) -> Tensor:
+        return with_words(output, self.words_layer, weights, source.words) if self.words_in_readout else output
 
     def call(
         self,
@@ -352,19 +372,23 @@ class TransformerDecoder(Stack):
             embedded: embeddings of the target shifted right, [batch, steps, width].
             memory, final: of the encoder, [batch, positions, width] and [batch, width].
             mask: boolean [batch, positions].
-            words: of no interest to a Transformer.
+            words: embeddings of the source pieces, [batch, positions, width]; for a read-out that reads them.
 
         Returns:
             Read-outs [batch, steps, width] and attention weights, float32 [batch, steps, positions].
         """
-        source = self.source(memory, final, mask)
+        source = self.source(memory, final, mask, words)
         steps = ops.shape(embedded)[1]
         values, weights = self.positions(embedded, ops.arange(steps, dtype="int32")), []
         seen, real = causal_mask(steps), mask[:, None, None]
         for layer, heard in zip(self.layers, source.layers, strict=True):
             values, paid = layer(values, *layer.remember(values), seen, heard, real, training=training)
             weights.append(paid)
-        return self.norm(values), ops.mean(weights[self.aligned], axis=1)
+        attention = ops.mean(weights[self.aligned], axis=1)
+        return self._readout(self.norm(values), attention, source), attention
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "words_in_readout": self.words_in_readout}
 
 
 def _until(time: Tensor, steps: Tensor) -> Tensor:

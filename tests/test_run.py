@@ -109,14 +109,26 @@ def test_run_opens_as_it_was_created(shared, tmp_path, tokenizer):
     assert len(list(tmp_path.glob("*.model"))) == (1 if shared else 2)
 
 
-def test_a_run_from_before_the_words_in_the_read_out_has_none(run):
-    """Its weights have no place for them."""
+@pytest.mark.parametrize(
+    ("architecture", "said", "words"),
+    [("rnn", None, False), ("rnn", True, True), ("transformer", None, False), ("transformer", True, False)],
+)
+def test_a_run_from_before_the_words_in_the_read_out_has_none(architecture, said, words, run):
+    """Its weights have no place for them. Recurrent networks had them first; that they are on was said of all."""
     place = run.directory / "config.json"
     saved = json.loads(place.read_text(encoding="utf-8"))
+    assert saved.pop("format") == 2
     assert saved["model"].pop("words_in_readout")
+    saved["model"] |= {"architecture": architecture} | ({} if said is None else {"words_in_readout": said})
     place.write_text(json.dumps(saved), encoding="utf-8")
-    assert not Run.open(run.directory).config.model.words_in_readout
-    assert Run.open(run.directory).config.model == replace(run.config.model, words_in_readout=False)
+    expected = replace(run.config.model, architecture=architecture, words_in_readout=words)
+    assert Run.open(run.directory).config.model == expected
+
+
+def test_a_transformer_opens_as_it_was_created(tmp_path, tokenizer):
+    config = RunConfig(model=ModelConfig(architecture="transformer"))
+    Run.create(tmp_path, config, tokenizer, tokenizer)
+    assert Run.open(tmp_path).config.model.words_in_readout
 
 
 def test_directory_that_is_no_run(tmp_path):
@@ -127,7 +139,8 @@ def test_directory_that_is_no_run(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"model": 3}', '{"modle": {}}', '{"model": {"units": ""}}', '{"model": {"units": 3}}', "\xff"],
+    ["", "{", "[]", '{"model": 3}', '{"modle": {}}', '{"model": {"units": ""}}', '{"model": {"units": 3}}', "\xff"]
+    + ['{"format": 3, "model": {}}', '{"format": "x", "model": {}}'],
 )  # fmt: skip
 def test_damaged_configuration_is_named(text, run):
     (run.directory / "config.json").write_bytes(text.encode("latin-1"))

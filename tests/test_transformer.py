@@ -19,6 +19,7 @@ BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
 RANDOM = np.random.default_rng(3)
 MEMORY = RANDOM.normal(size=(BATCH, POSITIONS, WIDTH)).astype(np.float32)
 QUERIES = RANDOM.normal(size=(BATCH, STEPS, WIDTH)).astype(np.float32)
+WORDS = RANDOM.normal(size=(BATCH, POSITIONS, WIDTH)).astype(np.float32)
 LENGTHS = np.array([5, 3, 1])
 MASK = np.arange(POSITIONS) < LENGTHS[:, None]
 SMALL = TransformerConfig(encoder_layers=2, decoder_layers=2, heads=2, feed_forward=10)
@@ -175,17 +176,18 @@ def test_the_encoder_layer_is_the_papers_with_normalisation_first(scramble: Call
         np.testing.assert_allclose(np.asarray(final)[row], expected.mean(axis=0), atol=1e-4)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize(("positions", "words"), [("sinusoidal", False), ("learned", False), ("sinusoidal", True)])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 0.05)])
 def test_unrolled_steps_equal_the_teacher_forced_pass(
-    scramble: Callable[..., None], positions: Any, dtype: str, tolerance: float
+    scramble: Callable[..., None], positions: Any, words: bool, dtype: str, tolerance: float
 ) -> None:
     config = TransformerConfig(decoder_layers=2, heads=2, feed_forward=10, positions=positions)
-    decoder = TransformerDecoder(config, dtype=dtype)
+    decoder = TransformerDecoder(config, dtype=dtype, words_in_readout=words)
     decoder.build((None, None, WIDTH))
     scramble(decoder, scale=0.3)
-    readouts, weights = decoder(QUERIES, MEMORY, MEMORY[:, 0], MASK)
-    source = decoder.source(MEMORY, MEMORY[:, 0], MASK)
+    pieces = keras.ops.cast(WORDS, decoder.compute_dtype)
+    readouts, weights = decoder(QUERIES, MEMORY, MEMORY[:, 0], MASK, pieces)
+    source = decoder.source(MEMORY, MEMORY[:, 0], MASK, pieces)
     state = decoder.initial_state(MEMORY[:, 0], source, STEPS + 2)
     for step in range(STEPS):
         state = decoder.step(state, decoder.piece_share(QUERIES[:, step]), source)
@@ -193,6 +195,27 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
         np.testing.assert_allclose(np.asarray(read, "f"), np.asarray(readouts[:, step], "f"), atol=tolerance)
         np.testing.assert_allclose(state.weights, weights[:, step], atol=tolerance)
     np.testing.assert_allclose(np.sum(weights, axis=-1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_the_read_out_adds_what_the_attended_words_say(scramble: Callable[..., None], layer: int) -> None:
+    """tanh(L sum_j alpha_ij E x_j + b), alpha of the layer that aligns, beside the last layer's output."""
+    config = TransformerConfig(decoder_layers=2, heads=2, feed_forward=10, alignment_layer=layer)
+    decoder, without = (TransformerDecoder(config, words_in_readout=words) for words in (True, False))
+    for one in (decoder, without):
+        one.build((None, None, WIDTH))
+    scramble(decoder, scale=0.3)
+    own = {id(variable) for variable in decoder.words_layer.trainable_variables}
+    common = [variable for variable in decoder.trainable_variables if id(variable) not in own]
+    for old, new in zip(common, without.trainable_variables, strict=True):
+        new.assign(old)
+    kernel, bias = (np.asarray(variable.value) for variable in decoder.words_layer.trainable_variables)
+    readouts, weights = decoder(QUERIES, MEMORY, MEMORY[:, 0], MASK, WORDS)
+    plain, same = without(QUERIES, MEMORY, MEMORY[:, 0], MASK)
+    np.testing.assert_array_equal(weights, same)
+    for row in range(BATCH):
+        attended = np.asarray(weights)[row][:, MASK[row]] @ WORDS[row, MASK[row]]
+        np.testing.assert_allclose(readouts[row] - plain[row], np.tanh(attended @ kernel + bias), atol=1e-5)
 
 
 def test_a_step_reads_nothing_of_the_steps_to_come(scramble: Callable[..., None]) -> None:
@@ -222,9 +245,11 @@ def test_the_layer_that_aligns_can_be_chosen(scramble: Callable[..., None]) -> N
         TransformerConfig(alignment_layer=4)
 
 
-@pytest.mark.parametrize("kind", [TransformerEncoder, TransformerDecoder])
-def test_the_configuration_makes_the_same_layer(kind: Any) -> None:
-    layer = kind(SMALL, dropout=0.25, seed=3, dtype="mixed_bfloat16")
+@pytest.mark.parametrize(
+    ("kind", "options"), [(TransformerEncoder, {}), (TransformerDecoder, {"words_in_readout": True})]
+)
+def test_the_configuration_makes_the_same_layer(kind: Any, options: dict[str, Any]) -> None:
+    layer = kind(SMALL, dropout=0.25, seed=3, dtype="mixed_bfloat16", **options)
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     assert copy.get_config() == layer.get_config()
     assert copy.config == SMALL
@@ -241,9 +266,11 @@ def test_residual_dropout_works_in_training_alone(scramble: Callable[..., None])
     np.testing.assert_array_equal(encoder(MEMORY, LENGTHS).memory, exact)
 
 
-def test_parameters_counted_by_hand(make_model: Callable) -> None:
-    """Width 8, hidden layer 10: attention 4 (8 x 8 + 8) = 288, network 8 x 10 + 10 + 10 x 8 + 8 = 178, norm 16."""
-    model = make_model(architecture="transformer", embedding=8, transformer=SMALL)
+@pytest.mark.parametrize("words", [False, True])
+def test_parameters_counted_by_hand(make_model: Callable, words: bool) -> None:
+    """Width 8, hidden layer 10: attention 4 (8 x 8 + 8) = 288, network 8 x 10 + 10 + 10 x 8 + 8 = 178, norm 16; of the
+    words 8 x 8 + 8 = 72."""
+    model = make_model(architecture="transformer", embedding=8, transformer=SMALL, words_in_readout=words)
     encoder, decoder = 288 + 178 + 2 * 16, 2 * 288 + 178 + 3 * 16
-    assert model.count_params() == 2 * encoder + 16 + 2 * decoder + 16 + 12 * 8 + 12
+    assert model.count_params() == 2 * encoder + 16 + 2 * decoder + 16 + 12 * 8 + 12 + 72 * words
     assert PAD == 0

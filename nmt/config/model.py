@@ -118,8 +118,9 @@ class ModelConfig:
     """Whether a Bahdanau decoder asks with the previous target piece besides its previous state (without: Bahdanau et
     al. 2015 to the letter)."""
     words_in_readout: bool = True
-    """Whether the read-out of a recurrent decoder reads the source pieces that are attended to, besides their memory:
-    a dictionary that is learned with the model (Nguyen and Chiang 2018)."""
+    """Whether the read-out reads the source pieces that are attended to, besides what is remembered of them: a
+    dictionary that is learned with the model (Nguyen and Chiang 2018). A Transformer's reads those of the layer that
+    aligns."""
     input_feeding: bool = True
     """Whether a Luong decoder reads the attentional vector of the step before."""
     encoder_layers: int = 1
