@@ -45,7 +45,8 @@ def test_products_of_a_transformer_counted_by_hand():
     config = ModelConfig(architecture="transformer", embedding=2, transformer=sizes)
     encoder = 5 * 4 * 4 + 5 * 5 * 2 * 2 + 5 * (6 + 6)
     decoder = 6 * 4 * 4 + 6 * 6 * 2 * 2 + (6 * 2 + 5 * 2) * 4 + 6 * 5 * 2 * 2 + 6 * (6 + 6)
-    assert cases.flops_per_batch(config, 7, 3, 5, 6) == 6 * 3 * (encoder + decoder + 6 * 2 * 7)
+    read_out = 6 * 2 * (5 + 2) + 6 * 2 * 7  # source words, logits
+    assert cases.flops_per_batch(config, 7, 3, 5, 6) == 6 * 3 * (encoder + decoder + read_out)
 
 
 def test_logs_of_the_peers_are_read() -> None:

@@ -76,9 +76,15 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     query = units * attention + config.piece_in_query * embedding * attention
     read = positions * (attention + memory)  # energies and context vector
     gates = 3 * units * (embedding + memory + units)
-    words = getattr(config, "words_in_readout", False) * embedding * (positions + readout)  # as in PEERS
-    target = query + read + gates + (units + memory + embedding) * readout + words + readout * vocabulary  # a step
+    read_out = (units + memory + embedding) * readout + _words_products(config, positions)
+    target = query + read + gates + read_out + readout * vocabulary  # a step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
+
+
+def _words_products(config: ModelConfig, positions: int) -> int:
+    """Multiplications for the source words in the read-out of a step."""
+    words = getattr(config, "words_in_readout", False)  # as in PEERS
+    return words * config.embedding * (positions + config.readout_width)
 
 
 def _transformer_products(config: ModelConfig, vocabulary: int, positions: int, steps: int) -> float:
@@ -91,4 +97,5 @@ def _transformer_products(config: ModelConfig, vocabulary: int, positions: int, 
 
     encoder = attention(positions, positions) + positions * network
     decoder = attention(steps, steps) + attention(steps, positions) + steps * network
-    return sizes.encoder_layers * encoder + sizes.decoder_layers * decoder + steps * width * vocabulary
+    read_out = steps * (_words_products(config, positions) + width * vocabulary)
+    return sizes.encoder_layers * encoder + sizes.decoder_layers * decoder + read_out
