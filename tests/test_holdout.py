@@ -186,6 +186,17 @@ class TestCommand:
         assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 2
         assert f"error: {tmp_path}/test.en: Permission denied: choose" in capsys.readouterr().err
 
+    def test_a_signal_that_comes_as_soon_as_a_file_is_there_leaves_nothing(self, tmp_path, monkeypatch):
+        (tmp_path / "t").write_text("a\tb\nc\td\n")
+
+        def interrupted(path: Path, *_: object) -> None:
+            path.touch()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("nmt.cli.files.open_text", interrupted)
+        assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 130
+        assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
     def test_a_termination_signal_leaves_nothing_half_written(self, tmp_path):
         (tmp_path / "t").write_text("".join(f"{i}\t{i}\n" for i in range(300_000)))
         flags = [f"--{part}-{side}={part}" for part in ("output", "rest") for side in ("source", "target")]

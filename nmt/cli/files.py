@@ -121,12 +121,11 @@ def _opened(path: str, moves: ExitStack) -> Iterator[TextIO]:
 def _open_beside(place: Path, moves: ExitStack) -> TextIO:
     """A hidden file beside its place, where it goes when `moves` is closed."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
+    moves.enter_context(renamed(temporary, place))  # before it is made: a signal may come as soon as it is there
     try:
-        file = open_text(temporary, "w", place)
+        return open_text(temporary, "w", place)
     except OSError as error:
         raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
-    moves.enter_context(renamed(temporary, place))
-    return file
 
 
 def can_grow(paths: Sequence[str]) -> bool:
@@ -188,8 +187,8 @@ class Growing:
                 f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision: "
                 "repeat that command, or delete it to begin anew"
             )
-        self._about.write_text(identity, encoding="utf-8")
         try:
+            self._about.write_text(identity, encoding="utf-8")
             with ExitStack() as files:
                 parts = zip(self._parts, self._places, strict=True)
                 yield [files.enter_context(_opened_behind(part, self.done, place)) for part, place in parts]
