@@ -12,11 +12,16 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from nmt.errors import NmtError
 from nmt.files import open_bytes, write_whole
 from nmt.tokenizer import BOS, EOS, PAD
 
 BLANK = -1
 """Index of a row that only fills its batch up; such rows stand at a batch's end."""
+
+
+class CorpusDamage(NmtError):
+    """Files of an encoded corpus that are missing, or do not fit each other; the message names the directory."""
 
 
 class Batch(NamedTuple):
@@ -280,21 +285,33 @@ def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
 
 class EncodedCorpus:
     """Sentence pairs as ids, and their links where attention is guided, in a directory, memory-mapped: memory does not
-    grow with the corpus."""
+    grow with the corpus.
+
+    Raises:
+        CorpusDamage: what is there is not what `write` wrote.
+    """
 
     FIELDS = ("source", "target")
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
-        self.source, self.target = (self._open(field) for field in self.FIELDS)
-        self.links = self._open("links") if self.about.get("links") else None
+        try:
+            self.about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
+            self.source, self.target = (self._open(field) for field in self.FIELDS)
+            self.links = self._open("links") if self.about.get("links") else None
+        except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
+            raise CorpusDamage(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
+        if len({len(part) for part in (self.source, self.target, self.links) if part is not None}) > 1:
+            raise CorpusDamage(f"{directory}: the encoded sides have different numbers of sentences")
 
     def _open(self, field: str) -> Sequences:
         offsets = np.fromfile(self.directory / f"{field}.lengths", np.int32).cumsum(dtype=np.int64)
         ids = self.directory / f"{field}.ids"
         flat = np.memmap(ids, self.about["dtype"], "r") if ids.stat().st_size else np.zeros(0, np.int32)
-        return Sequences(flat, np.concatenate([[0], offsets]))
+        sequences = Sequences(flat, np.concatenate([[0], offsets]))
+        if len(flat) != sequences.offsets[-1]:
+            raise ValueError(f"{ids}: {len(flat)} ids, and not the {sequences.offsets[-1]} that its sentences have")
+        return sequences
 
     def __len__(self) -> int:
         return len(self.source)

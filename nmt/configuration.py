@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt import recipes
-from nmt.config import ConfigError, RunConfig, from_dict
+from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.errors import NmtError
 from nmt.hints import did_you_mean, unknown_flags
+from nmt.run import Run, as_it_was
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -33,8 +35,11 @@ def load_config(
 ) -> RunConfig:
     """The configuration in a YAML or JSON file, with the flags of `nmt train` over it: `["--model.units", "512"]`.
 
+    Where training begins with the weights of another run (`training.initial`), that run's network, dropout aside, is
+    what file and flags go over.
+
     Args:
-        path: the file; None: none.
+        path: the file, which may be the config.json of a run; None: none.
         overrides: flags.
         recipe: a recipe that comes with nmt, which the file goes over; "auto" is the one for as many pairs as the
             corpus has; "": none, the defaults.
@@ -44,22 +49,43 @@ def load_config(
         ConfigError: a file that is not there or not a configuration, an unknown field, or a value of the wrong kind.
         CorpusError: for "auto", pairs that cannot be read.
     """
+    given = [flag for flag in overrides if not flag.startswith("--print_config")]  # it prints what is found here
     if recipe == "auto":
-        given = [flag for flag in overrides if not flag.startswith("--print_config")]  # it prints what is chosen
         recipe, reason = recipes.choose(load_config(path, given).corpus)
         say(reason)
     under = load_fields(recipes.path(recipe)) if recipe else {}
+    over = {} if path is None else load_fields(path)
+    config = _parsed(merged(under, over), path, given)
+    if config.training.initial:
+        under = merged(under, {"model": _network(config.training.initial)})
+    elif len(given) == len(overrides):
+        return config
+    return _parsed(merged(under, over), path, overrides)
+
+
+def _parsed(fields: dict[str, Any], path: str | Path | None, flags: Sequence[str]) -> RunConfig:
+    """The configuration of these fields with flags over them; the fields are those of the file at `path`."""
     parser = _parser()
     try:
-        values = parser.parse_object(merged(under, {} if path is None else load_fields(path)))
+        values = parser.parse_object(fields)
     except argparse.ArgumentError as error:
         raise ConfigError(f"{path}: {_plain(error)}") from None
     try:
-        parsed = parser.parse_args(list(overrides), namespace=values).as_dict()
+        parsed = parser.parse_args(list(flags), namespace=values).as_dict()
     except argparse.ArgumentError as error:
-        raise ConfigError(f"{_plain(error)}{_nearest(parser, overrides)} (see nmt train --help)") from None
+        raise ConfigError(f"{_plain(error)}{_nearest(parser, flags)} (see nmt train --help)") from None
     del parsed["config"]
     return from_dict(RunConfig, parsed)
+
+
+def _network(initial: str) -> dict[str, Any]:
+    """The fields of a run's network; none where there is no run, which preparation says if it needs one."""
+    try:
+        model = to_dict(Run.open(initial).config.model)
+    except NmtError:
+        return {}
+    del model["dropout"]
+    return model
 
 
 def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:
@@ -113,6 +139,8 @@ def load_fields(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: expected fields, such as `name: first`")
+    if "format" in values:  # the config.json of a run
+        values = as_it_was(values)
     problems = list(_problems(values, RunConfig, ""))
     if problems:
         raise ConfigError(f"{path}: {'; '.join(problems)}")

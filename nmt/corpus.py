@@ -90,7 +90,10 @@ class PairReader:
 
     def __init__(self, pairs: PairsConfig, corpus: CorpusConfig | None = None, links: str = "") -> None:
         if not pairs:
-            raise CorpusError("no sentence pairs are given: set source and target, or tsv, or tfds")
+            raise CorpusError(
+                "no sentence pairs are given: set source and target (--corpus.train.source FILE and "
+                "--corpus.train.target FILE), or tsv, or tfds"
+            )
         self.report = CorpusReport()
         """Of the last complete iteration."""
         self._pairs = pairs
@@ -141,7 +144,8 @@ class PairReader:
         except _InvalidText as error:
             if self._corpus.on_invalid == "stop":
                 raise CorpusError(
-                    f"{error}: convert it to UTF-8 (nmt train --corpus.on_invalid drop leaves such lines out)"
+                    f"{error}: convert it to UTF-8 (nmt clean and nmt train --corpus.on_invalid drop leave such "
+                    "lines out)"
                 ) from None
             report.invalid += 1
             if len(report.examples) < _EXAMPLES_SHOWN:

@@ -54,7 +54,7 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
     if not left_over:
         raise CorpusError(
             f"{count} pairs cannot be kept aside and others left: there are only {len(chosen)} different sources; "
-            f"keep fewer aside {FEWER}"
+            f"keep fewer aside, such as {max(len(chosen) // 10, 1)} {FEWER}"
         )
     return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 

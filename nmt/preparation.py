@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import sentencepiece
 
 import nmt
 from nmt.alignment import piece_links
-from nmt.batching import EncodedCorpus
+from nmt.batching import CorpusDamage, EncodedCorpus
 from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader
@@ -29,10 +30,12 @@ from nmt.transfer import open_origin
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
 
-FORMAT = 2
+FORMAT = 3
 """To be raised when the same text and settings give other files than before: what is in caches is then made again."""
 
 VALIDATION = "corpus/validation.jsonl"
+TEXT = "corpus/text.json"
+"""Fingerprints of the text that the pairs were made from."""
 REPORT = "corpus/report.txt"
 """What was said of the pairs when they were prepared."""
 
@@ -64,11 +67,12 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     """
     directory = Path(config.directory) / config.name
     if (directory / "config.json").exists():
-        return _reopen(directory, config)
+        return _reopen(directory, config, say)
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
+    _require_writable(directory)  # a mistake is told before anything is made
     if config.training.initial:
-        open_origin(config)  # a mistake is told before anything is made
+        open_origin(config)
     config = replace(config, training=replace(config.training, precision=precision))
     cache, origin = Cache(Path(config.directory) / ".cache"), _origin(config)
     if cache.fetch(origin, lambda part: _make(part, config, origin, say), directory):
@@ -77,34 +81,72 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
             say(line)
     # The configuration is written last: a directory with one is complete.
     run = Run.create(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
-    return Prepared(run, EncodedCorpus(directory / "corpus"), _read_validation(directory))
+    return _prepared(run)
 
 
-def _reopen(directory: Path, config: RunConfig) -> Prepared:
+def _require_writable(directory: Path) -> None:
+    there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not os.access(there, os.W_OK):
+        raise RunError(f"{there} cannot be written into: give another --directory for runs")
+
+
+def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
     run = Run.open(directory)
     require_same(run.config, config, directory)
+    if _changed(directory, config):
+        say(
+            f"the text is another one than when {directory} was begun, and is not read again: training goes on with "
+            "the pairs of then; for those of now give the run another --name (with --training.initial it begins with "
+            "these weights)"
+        )
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     run = replace(run, config=config)
     run.save_config()
-    return Prepared(run, EncodedCorpus(directory / "corpus"), _read_validation(directory))
+    return _prepared(run)
 
 
-def _read_validation(directory: Path) -> list[Pair]:
-    text = (directory / VALIDATION).read_text(encoding="utf-8")
-    return [Pair(*json.loads(line)) for line in text.split("\n") if line]
+def _prepared(run: Run) -> Prepared:
+    """What a run has of its pairs."""
+    try:
+        text = (run.directory / VALIDATION).read_text(encoding="utf-8")
+        validation = [Pair(*json.loads(line)) for line in text.split("\n") if line]
+        return Prepared(run, EncodedCorpus(run.directory / "corpus"), validation)
+    except (FileNotFoundError, ValueError, TypeError, CorpusDamage) as error:
+        raise RunError(
+            f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or not all there: give a new "
+            "run another --name (with --training.initial it begins with this one's weights)"
+        ) from error
+
+
+def _changed(directory: Path, config: RunConfig) -> bool:
+    """Whether the text is there and is another one than the run was made from, as far as that is known."""
+    if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
+        return False  # it might have to be downloaded again
+    try:
+        then = json.loads((directory / TEXT).read_text(encoding="utf-8"))
+        return bool(then != _text(config))
+    except (OSError, ValueError, NmtError):  # an older run, or one that was moved without its text
+        return False
+
+
+def _text(config: RunConfig) -> dict[str, Any]:
+    """Fingerprints of the training pairs, and of the validation pairs where they are given."""
+    corpus = config.corpus
+    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
+    if corpus.validation:
+        sides["validation"] = PairReader(corpus.validation).fingerprint()
+    return sides
 
 
 def _origin(config: RunConfig) -> dict[str, Any]:
     """All that the files of `_make` depend on."""
     corpus = config.corpus
-    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
-    if corpus.validation:
-        sides["validation"] = PairReader(corpus.validation).fingerprint()
     return {
         "format": FORMAT,
         "nmt": nmt.__version__,
         "sentencepiece": sentencepiece.__version__,
-        "corpus": to_dict(corpus) | sides,
+        "corpus": to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
+        "text": _text(config),
         "vocabulary": to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
     }
@@ -139,6 +181,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     report(reader.report.summary())
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_whole(directory / VALIDATION, lines.encode())
+    write_whole(directory / TEXT, json.dumps(origin["text"], ensure_ascii=False).encode())
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
         report(f"attention is guided by the links of {guide}")

@@ -17,7 +17,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
     except FileNotFoundError:
-        raise RunError(f"{path}: no such file; has the run been trained?") from None
+        raise RunError(f"{path}: no such file") from None
     except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
@@ -85,8 +85,12 @@ def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokeniz
     return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
 
 
-def _as_it_was(saved: Any) -> Any:
-    """A saved configuration without its format, and with those options off that the run was made before."""
+def as_it_was(saved: Any) -> Any:
+    """A saved configuration without its format, and with those options off that the run was made before.
+
+    Raises:
+        ConfigError: its format is of a newer nmt.
+    """
     if not isinstance(saved, dict) or not isinstance(saved.get("model"), dict):
         return saved
     model, made = dict(saved["model"]), saved.get("format", 1)
@@ -115,7 +119,7 @@ class Run:
         directory = Path(directory)
         path = directory / "config.json"
         try:
-            config = from_dict(RunConfig, _as_it_was(json.loads(path.read_text(encoding="utf-8"))))
+            config = from_dict(RunConfig, as_it_was(json.loads(path.read_text(encoding="utf-8"))))
         except FileNotFoundError:
             raise RunError(
                 f"{directory}: not a run directory, it has no config.json; train one with nmt train"
@@ -156,22 +160,41 @@ class Run:
         for path in self.checkpoints()[: -self.config.training.checkpoints.keep]:
             path.unlink()
 
-    def averaged_checkpoints(self, count: int) -> dict[str, np.ndarray]:
-        """The mean of the weights in the newest `count` checkpoints, trainable ones only.
+    def weights(self) -> dict[str, np.ndarray]:
+        """The best weights so far.
 
         Raises:
-            RunError: there are fewer.
+            RunError: there are none yet, or they are damaged.
         """
-        paths = self.checkpoints()[-count:]
-        if len(paths) < count:
+        if not self.best.exists():
             raise RunError(
-                f"{self.directory} keeps {len(paths)} checkpoints, {count} are wanted: "
+                f"{self.directory} has no {self.best.name} yet, which training saves when it validates: go on with nmt "
+                "train, or translate with its newest checkpoint, --checkpoints 1"
+            )
+        try:
+            return load_arrays(self.best)
+        except RunError as error:
+            raise RunError(f"{error}: take its newest checkpoint instead, --checkpoints 1, or train again") from None
+
+    def averaged_checkpoints(self, count: int, paths: Iterable[str]) -> dict[str, np.ndarray]:
+        """The mean of the weights with these paths in the newest `count` checkpoints.
+
+        Raises:
+            RunError: there are fewer checkpoints, or they are of another model.
+        """
+        wanted = list(paths)
+        newest = self.checkpoints()[-count:]
+        if len(newest) < count:
+            raise RunError(
+                f"{self.directory} keeps {len(newest)} checkpoints, {count} are wanted: "
                 f"train with training.checkpoints.keep {count} or more"
             )
         # The number before a variable's path is its place, which in a checkpoint counts other variables too.
-        loaded = [{name.partition("/")[2]: array for name, array in load_arrays(path).items()} for path in paths]
-        names = load_arrays(self.best)
-        return {name: np.mean([arrays[name.partition("/")[2]] for arrays in loaded], axis=0) for name in names}
+        loaded = [{name.partition("/")[2]: array for name, array in load_arrays(path).items()} for path in newest]
+        if not all(set(wanted) <= set(arrays) for arrays in loaded):
+            raise RunError(f"{self.directory}: the checkpoints are of another model than config.json says")
+        means = {path: np.mean([arrays[path] for arrays in loaded], axis=0) for path in wanted}
+        return {f"{place:04d}/{path}": array for place, (path, array) in enumerate(means.items())}
 
     def read_history(self) -> list[dict[str, str]]:
         """Rows of history.csv, a validation each; none where there is no file."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.batching import EncodedCorpus, Sequences
+from nmt.batching import CorpusDamage, EncodedCorpus, Sequences
 from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.tokenizer import EOS, PAD, UNK
 
@@ -61,7 +61,7 @@ class ShortList:
         if not run.short_list.exists():
             try:
                 corpus = EncodedCorpus(run.directory / "corpus")
-            except OSError:
+            except (OSError, CorpusDamage):
                 raise RunError(
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
                     "made from: search without a short list"
@@ -71,10 +71,10 @@ class ShortList:
             with suppress(OSError):
                 save_arrays(run.short_list, {"translations": learned.translations, "frequent": learned.frequent})
             return learned
-        arrays = load_arrays(run.short_list)
         try:
+            arrays = load_arrays(run.short_list)
             return cls(arrays["translations"], arrays["frequent"], run.config.vocabulary.shared)
-        except KeyError:
+        except (RunError, KeyError):
             raise RunError(f"{run.short_list}: damaged; delete it, and it is made again") from None
 
     @classmethod

@@ -402,7 +402,6 @@ class Trainer:
                 f"the loss is computed in {self.slices} slices of a batch, which keeps memory flat: "
                 f"{self.config.batch_tokens} tokens x {run.target.size} pieces are too much at once"
             )
-
         if self.spared:
             self.ticker.say(
                 "attention's hidden layer is computed again on the way back, which saves memory: of the largest batch "
@@ -413,7 +412,7 @@ class Trainer:
         reason = (
             f"no better {self.config.metric} in {self.config.patience} validations"
             if self.place.stopped_early
-            else f"{self.config.passes} pass{'es' if self.config.passes > 1 else ''} done"
+            else f"{self.place.pass_index} pass{'es' if self.place.pass_index > 1 else ''} done"
         )
         return (
             f"training has ended: {reason}, {self.place.step} steps in {duration(self.place.seconds)}; "

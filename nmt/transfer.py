@@ -10,7 +10,7 @@ from keras.ops import convert_to_numpy
 
 from nmt.config import RunConfig, to_dict
 from nmt.model import Seq2Seq
-from nmt.run import Run, RunError, load_arrays
+from nmt.run import Run, RunError
 from nmt.tokenizer import Tokenizer
 
 ROWS = {
@@ -41,12 +41,9 @@ def open_origin(config: RunConfig) -> Run:
     ours, theirs = to_dict(config.model), to_dict(origin.config.model)
     for fields in (ours, theirs):
         del fields["dropout"]  # no weights depend on it
-    for name, value in ours.items():
-        if value != theirs[name]:
-            raise RunError(
-                f"training.initial: the network of {origin.directory} is another one: there model.{name} is "
-                f"{theirs[name]}, here {value}: make them the same"
-            )
+    if other := [name for name, value in ours.items() if value != theirs[name]]:
+        there = ", ".join(f"model.{name} {theirs[name]} (here {ours[name]})" for name in other)
+        raise RunError(f"training.initial: the network of {origin.directory} is another one, with {there}: set them so")
     return origin
 
 
@@ -58,7 +55,7 @@ def carry_over(model: Seq2Seq, run: Run, origin: Run) -> Carried:
         model: built model of `run`.
         origin: the run that the weights come from, see `open_origin`.
     """
-    weights = {name.partition("/")[2]: array for name, array in load_arrays(origin.best).items()}
+    weights = {name.partition("/")[2]: array for name, array in origin.weights().items()}
     rows = {side: _rows(getattr(run, side), getattr(origin, side)) for side in ("source", "target")}
     for variable in model.trainable_variables:
         side = next((side for suffix, side in ROWS.items() if variable.path.endswith(suffix)), None)

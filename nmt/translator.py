@@ -21,7 +21,7 @@ from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
 from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
-from nmt.run import Run, RunError, load_arrays
+from nmt.run import Run, RunError
 from nmt.shortlist import ShortList
 from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words
 
@@ -191,7 +191,8 @@ class Translator:
         config = search or self.config.search
         if config.method == "beam" and nbest > config.beam_size:
             raise NmtError(
-                f"{nbest} translations of each sentence from a beam of {config.beam_size}: raise beam_size to {nbest}"
+                f"{nbest} translations of each sentence from a beam of {config.beam_size}: raise beam_size "
+                f"(--beam-size) to {nbest}"
             )
         self.prepare(config)
         suppressed = [self._piece(piece) for piece in config.suppress]
@@ -204,7 +205,8 @@ class Translator:
             read = [sources[row].ids[: config.max_source] for row in full]
             demands = None
             if constraints is not None:
-                demands = [self._demand(window[row][1], begin + row) for row in full]
+                sampling = config.method == "sample"
+                demands = [self._demand(window[row][1], begin + row, sampling) for row in full]
             numbers = np.array(full, np.int64) + begin
             found = iter(self._inference.find(read, config, nbest, demands, suppressed, numbers))
             for source in sources:
@@ -217,8 +219,12 @@ class Translator:
             raise NmtError(f"search.suppress: '{piece}' is no piece of the target vocabulary that can be left out")
         return index
 
-    def _demand(self, constraint: Constraint | None, row: int) -> Demand:
+    def _demand(self, constraint: Constraint | None, row: int, sampling: bool) -> Demand:
         texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
+        if texts[1:] and sampling:
+            raise NmtError(
+                "phrases that must be in the translations are for a beam, and method is sample: leave one out"
+            )
         encoded = self.run.target.encode(texts)
         for text, ids in zip(texts, encoded, strict=True):
             if UNK in ids:
@@ -308,9 +314,10 @@ def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
     model.build()
     if checkpoints:
-        assign_arrays(model.trainable_variables, run.averaged_checkpoints(checkpoints), str(run.directory))
+        arrays = run.averaged_checkpoints(checkpoints, (weight.path for weight in model.trainable_variables))
+        assign_arrays(model.trainable_variables, arrays, str(run.directory))
     else:
-        assign_arrays(model.trainable_variables, load_arrays(run.best), str(run.best))
+        assign_arrays(model.trainable_variables, run.weights(), str(run.best))
     return model
 
 

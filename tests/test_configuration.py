@@ -11,8 +11,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from nmt.cli import main
-from nmt.config import ConfigError, ModelConfig, RunConfig, VocabularyConfig, to_dict
+from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
 from nmt.configuration import load_config
+from nmt.run import Run
+from nmt.tokenizer import Tokenizer
 
 
 def test_fields_from_yaml_json_and_flags(write):
@@ -31,6 +33,35 @@ def test_saved_configuration_reads_back(write):
         RunConfig(name="1e3"), vocabulary=VocabularyConfig(symbols=("<a>", "no")), model=ModelConfig(tie="none")
     )
     assert load_config(write("c.json", json.dumps(to_dict(config)))) == config
+
+
+@pytest.fixture
+def origin(tmp_path) -> Run:
+    """A run whose network and dropout are not the defaults."""
+    model = ModelConfig(units=32, embedding=16, dropout=DropoutConfig(embedding=0.5))
+    pieces = Tokenizer.train(["a house"], VocabularyConfig(type="word", size=8))
+    return Run.create(tmp_path / "origin", RunConfig(name="origin", model=model), pieces, pieces)
+
+
+def test_the_configuration_of_a_run_reads_back(origin):
+    assert load_config(origin.directory / "config.json") == origin.config
+    assert load_config(origin.directory / "config.json", ["--name", "other"]) == replace(origin.config, name="other")
+
+
+def test_fine_tuning_has_the_network_of_the_run_that_it_begins_with(origin, write, tmp_path):
+    initial = ["--training.initial", str(origin.directory)]
+    assert load_config(None, initial).model == replace(origin.config.model, dropout=DropoutConfig())
+    assert load_config(None, initial, "150k").model.units == 32
+    assert load_config(None, initial, "150k").model.dropout == load_config(None, (), "150k").model.dropout
+    path = write("c.yaml", f"training: {{initial: {origin.directory}}}", "model: {embedding: 64}")
+    assert load_config(path, ["--model.cell", "lstm"]).model == ModelConfig(units=32, embedding=64, cell="lstm")
+    assert load_config(None, ["--training.initial", str(tmp_path / "nowhere")]).model == ModelConfig()
+
+
+def test_printed_configuration_of_fine_tuning_has_that_network_too(origin, capsys):
+    with pytest.raises(SystemExit):
+        load_config(None, ["--training.initial", str(origin.directory), "--print_config"])
+    assert "  units: 32\n" in capsys.readouterr().out
 
 
 def test_empty_group_is_no_error(write):

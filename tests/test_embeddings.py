@@ -308,7 +308,7 @@ def test_no_name_covers_another_or_leaves_the_picture(seed):
     boxes = [text.get_window_extent(renderer) for text in texts]
     assert 0 < left_out < 150
     assert sum(text.get_text().startswith("word") for text in texts) == 150 - left_out
-    assert f"{left_out} of 150 dots have no room for their names" in [text.get_text() for text in texts]
+    assert f"dots without room for their names: {left_out} of 150" in [text.get_text() for text in texts]
     assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
     page = figure.bbox
     assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.x1 and box.y1 <= page.y1 for box in boxes)

@@ -178,10 +178,10 @@ def test_hard_links_have_outlines_and_a_key() -> None:
     linked = made(("a", "b", "c"), ("d", "e"), [[0.01, 0.01, 0.01], [0.1, 0.3, 0.6]], [0.97, 0.0])
     figure = heatmap(linked)
     assert outlines(figure) == {(2, 1)}
-    assert "hard link" in labels(figure)
+    assert "link" in labels(figure)
     unlinked = heatmap(made(("a",), ("b",), [[0.02]], [0.98]))
     assert outlines(unlinked) == set()
-    assert "hard link" not in labels(unlinked)
+    assert "link" not in labels(unlinked)
 
 
 def test_weights_are_written_where_cells_are_large_enough_unless_they_are_nothing() -> None:
@@ -368,7 +368,7 @@ def test_gold_links_are_marked_within_the_cells_and_explained() -> None:
     figure = heatmap(linked, gold=gold)
     assert outlines(figure) == {(0, 0), (2, 1)}  # the model's own, as without gold
     assert marks(figure) == ({(2, 1)}, {(1, 0)})
-    assert {"hard link", "gold link, sure", "gold link, possible"} <= set(labels(figure))
+    assert {"link", "gold link, sure", "gold link, possible"} <= set(labels(figure))
     sure_alone = heatmap(linked, gold=Gold(gold.sure, gold.sure))
     assert marks(sure_alone) == ({(2, 1)}, set())
     assert "gold link, possible" not in labels(sure_alone)

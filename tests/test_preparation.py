@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 from dataclasses import replace
 from typing import Any
@@ -340,6 +341,41 @@ def test_it_does_not_need_its_corpus_files_any_more(corpus):
     for path in [*corpus.glob("train.*"), *corpus.glob("validation.*")]:
         path.unlink()
     assert texts(prepared(config)) == texts(first)
+
+
+def test_text_that_has_changed_since_is_said_and_not_read(corpus):
+    config, said = copy_task.config(corpus), list[str]()
+    first = texts(prepared(config))
+    prepared(config, said)
+    assert said == []
+    change_train(corpus)
+    assert texts(prepared(config, said)) == first
+    assert len(said) == 1
+    assert said[0].startswith(f"the text is another one than when {corpus / 'runs' / 'run'} was begun, and is not read")
+
+
+@pytest.mark.parametrize("name", ["about.json", "validation.jsonl", "source.ids", "target.lengths"])
+@pytest.mark.parametrize("damage", ["junk", "gone", "empty"])
+def test_a_damaged_copy_of_the_pairs_is_refused(name, damage, corpus):
+    """Junk has an odd number of bytes, so that it is no row of ids either."""
+    config = copy_task.config(corpus)
+    prepared(config)
+    path = corpus / "runs" / "run" / "corpus" / name
+    path.write_bytes(b"" if damage == "empty" else b"junk!")
+    if damage == "gone":
+        path.unlink()
+    if (name, damage) == ("validation.jsonl", "empty"):
+        return
+    with pytest.raises(
+        RunError, match="corpus: the run's copy of its sentence pairs is damaged or not all there: give"
+    ):
+        prepared(config)
+
+
+def test_a_directory_that_cannot_be_written_into_is_refused_before_anything_is_read(corpus, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(RunError, match="cannot be written into: give another --directory"):
+        prepared(copy_task.config(corpus, corpus={"train": {"source": "nowhere", "target": "nowhere"}}))
 
 
 def test_preparation_that_was_cut_off_is_done_again(corpus):

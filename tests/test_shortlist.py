@@ -239,7 +239,7 @@ def test_a_translator_searches_among_its_run_s_list(run: Run, monkeypatch: pytes
 
 def test_without_training_pairs_or_with_a_damaged_table_it_says_so(run: Run) -> None:
     run.short_list.write_bytes(b"damaged")
-    with pytest.raises(RunError, match="damaged"):
+    with pytest.raises(RunError, match="damaged; delete it, and it is made again"):
         ShortList.of_run(run)
     run.short_list.unlink()
     corpus = run.directory / "corpus"

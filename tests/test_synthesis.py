@@ -68,7 +68,7 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
     command = [*(distil(model, write, lines, lines[::-1]) if name == "distil" else command), *outputs(tmp_path)]
     assert main(command) == 130
-    assert "lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert "nmt: 8 lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
     assert not (tmp_path / "out.en").exists()
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
     monkeypatch.setattr(fake_translator.Translator, "interrupts", False)

@@ -87,8 +87,8 @@ def beginning(name: str, corpus: Path, **model: Any) -> Run:
 def test_dropout_may_differ_and_the_network_may_not(corpus, scramble):
     trained(made(corpus, "origin"), scramble)
     beginning("more dropout", corpus, dropout={"embedding": 0.5})
-    with pytest.raises(RunError, match="there model.units is 32, here 64: make them the same"):
-        beginning("wider", corpus, units=64)
+    with pytest.raises(RunError, match=r"with model.units 32 \(here 64\), model.embedding 32 \(here 16\): set them so"):
+        beginning("wider", corpus, units=64, embedding=16)
     assert not (corpus / "runs" / "wider").exists()  # the same name can be given again
 
 

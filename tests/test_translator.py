@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
@@ -185,7 +186,9 @@ def test_sides_of_different_lengths_are_refused(translator):
 def test_run_without_weights_is_refused(directory, tmp_path):
     for name in ("config.json", "shared.model"):
         (tmp_path / name).write_bytes((directory / name).read_bytes())
-    with pytest.raises(RunError, match=r"best\.npz: no such file; has the run been trained\?"):
+    with pytest.raises(
+        RunError, match=r"has no best\.npz yet, which training saves when it validates: go on with nmt train"
+    ):
         Translator.load(tmp_path)
 
 
@@ -196,6 +199,14 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
     (tmp_path / "config.json").write_text(config.replace('"units": 32', '"units": 16'))
     with pytest.raises(ValueError, match=r"best\.npz: .* has shape \(32, 64\); the model needs \(32, 32\)"):
         Translator.load(tmp_path)
+
+
+def test_phrases_are_for_a_beam(translator):
+    sampling = replace(translator.config.search, method="sample")
+    with pytest.raises(NmtError, match="phrases that must be in the translations are for a beam, and method is sample"):
+        list(translator.translate(["ba"], sampling, constraints=[Constraint(phrases=("iko",))]))
+    prefixed = translator.translate(["ba"], sampling, constraints=[Constraint("elo")])
+    assert next(prefixed).text.split()[0] == "elo"
 
 
 def test_constraints_are_in_the_translations(translator):
@@ -212,7 +223,7 @@ def test_what_cannot_be_asked_for_is_refused(translator):
         list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
     with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
         list(translator.translate(["ba"], replace(translator.config.search, suppress=("nowhere",))))
-    with pytest.raises(NmtError, match="3 translations of each sentence from a beam of 2: raise beam_size to 3"):
+    with pytest.raises(NmtError, match="3 translations of each sentence from a beam of 2: raise beam_size .* to 3"):
         list(translator.translate_nbest(["ba"], replace(translator.config.search, beam_size=2), 3))
 
 
@@ -267,6 +278,23 @@ def test_the_mean_of_the_newest_checkpoints(directory):
         np.testing.assert_array_equal(value, arrays[name])
     with pytest.raises(RunError, match=r"keeps 1 checkpoints, 2 are wanted: train with training\.checkpoints\.keep 2"):
         Translator.load(directory, checkpoints=2)
+
+
+def test_a_checkpoint_translates_before_there_are_best_weights(directory, tmp_path):
+    shutil.copytree(directory, tmp_path / "early")
+    (tmp_path / "early" / "best.npz").unlink()
+    with pytest.raises(RunError, match=r"early has no best.npz yet, .*, --checkpoints 1$"):
+        Translator.load(tmp_path / "early")
+    early, whole = (Translator.load(place, checkpoints=1) for place in (tmp_path / "early", directory))
+    assert all(map(same, early.translate(SENTENCES[:5]), whole.translate(SENTENCES[:5])))
+
+
+def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
+    shutil.copytree(directory, tmp_path / "other")
+    config = (tmp_path / "other" / "config.json").read_text()
+    (tmp_path / "other" / "config.json").write_text(config.replace('"encoder_layers": 1', '"encoder_layers": 2', 1))
+    with pytest.raises(RunError, match="other: the checkpoints are of another model than config.json says"):
+        Translator.load(tmp_path / "other", checkpoints=1)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def _discard_output() -> None:
 
 
 def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
         mend = ": make room there, then repeat the command" if error.errno in FULL else ""
-        return f"{error.filename2 or error.filename}: {error.strerror}{mend}"
+        return f"{error.filename2 or error.filename or 'standard output'}: {error.strerror}{mend}"
     return " ".join(str(error).split())

@@ -9,8 +9,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length, whole_file
+from nmt.cli.files import count_lines, require_files_of_their_own, require_lines, require_same_length, whole_file
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
+from nmt.cli.parser import as_flags
 from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
@@ -118,7 +119,8 @@ def _linking(arguments: Namespace) -> Linking:
     if arguments.threshold is not None and arguments.links not in ("shares", "threshold"):
         raise NmtError("--threshold is for --links shares and threshold")
     given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
-    return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
+    with as_flags(Linking):
+        return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
 
 def _export(
@@ -199,6 +201,7 @@ def evaluate(arguments: Namespace) -> None:
 
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    require_lines(arguments.source, sources)
     read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
@@ -225,7 +228,7 @@ def evaluate(arguments: Namespace) -> None:
             report.write(json.dumps(about | results, indent=2) + "\n")
     blank = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
     if blank:
-        say(f"{blank} of the references have no words: whatever the model says there counts as wrong")
+        say(f"references without words: {blank}; whatever the model says there counts as wrong")
     places = f", written to {' and '.join(written)}" if written else ""
     say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
 

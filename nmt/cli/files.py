@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import sys
@@ -38,6 +39,16 @@ def require_same_length(counts: dict[str, int | None]) -> int | None:
         lines = ", ".join(f"{path} has {count}" for path, count in known.items())
         raise NmtError(f"the files belong together line by line but differ in lines: {lines}")
     return next(iter(known.values()), None)
+
+
+def require_lines(path: str, lines: Sequence[str]) -> None:
+    """Refuses a text that is empty, where something is measured by it.
+
+    Raises:
+        NmtError: names the file.
+    """
+    if not lines:
+        raise NmtError(f"{path}: is empty: expected a sentence a line")
 
 
 def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -125,7 +136,7 @@ def _open_beside(place: Path, moves: ExitStack) -> TextIO:
     try:
         return open_text(temporary, "w", place)
     except OSError as error:
-        raise NmtError(f"{place}: {error.strerror}: choose a directory that can be written into") from None
+        raise _not_writable(place, error) from None
 
 
 def can_grow(paths: Sequence[str]) -> bool:
@@ -146,21 +157,22 @@ class Growing:
     Args:
         paths: the files, which belong together line by line.
         resume: whether to go on with what an interruption left; False: there must be nothing.
-        block: lines that are only there together.
+        block: lines of the input whose results are only there together.
+        per_line: lines that are written for a line of the input.
 
     Raises:
         NmtError: no directory to write into, or something to go on with that is not asked for.
     """
 
-    def __init__(self, paths: Sequence[str], resume: bool, block: int) -> None:
+    def __init__(self, paths: Sequence[str], resume: bool, block: int, per_line: int = 1) -> None:
         self._places = [Path(path).resolve() for path in paths]  # a symbolic link stays one
         for place in self._places:
             _require_directory(place.parent)
         self._parts = [place.with_name(f".{place.name}.part") for place in self._places]
         self._about = self._parts[0].with_name(f".{self._places[0].name}.identity")
-        self._block = block
+        self._block, self._per_line = block, per_line
         self.done = self._whole_blocks()
-        """Lines that are there already."""
+        """Lines of the input whose results are there already."""
         if self.done and not resume:
             raise NmtError(
                 f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
@@ -170,7 +182,7 @@ class Growing:
             print(f"nmt: {paths[0]}: no interrupted translation is there: beginning with line 1", file=sys.stderr)
 
     def _whole_blocks(self) -> int:
-        return min(map(_lines, self._parts)) // self._block * self._block
+        return min(map(_lines, self._parts)) // (self._block * self._per_line) * self._block
 
     @contextmanager
     def opened(self, identity: str) -> Iterator[list[TextIO]]:
@@ -188,10 +200,11 @@ class Growing:
                 "repeat that command, or delete it to begin anew"
             )
         try:
-            self._about.write_text(identity, encoding="utf-8")
+            self._identify(identity)
             with ExitStack() as files:
                 parts = zip(self._parts, self._places, strict=True)
-                yield [files.enter_context(_opened_behind(part, self.done, place)) for part, place in parts]
+                there = self.done * self._per_line
+                yield [files.enter_context(_opened_behind(part, there, place)) for part, place in parts]
         except BaseException as error:
             if left := self._whole_blocks():
                 print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
@@ -203,6 +216,12 @@ class Growing:
         for part, place in zip(self._parts, self._places, strict=True):
             part.replace(place)
         self._clear()
+
+    def _identify(self, identity: str) -> None:
+        try:
+            self._about.write_text(identity, encoding="utf-8")
+        except OSError as error:
+            raise _not_writable(self._places[0], error) from None
 
     def _clear(self) -> None:
         for path in (*self._parts, self._about):
@@ -229,6 +248,12 @@ def _opened_behind(path: Path, lines: int, place: Path) -> TextIO:
 def _require_directory(path: Path) -> None:
     if not path.is_dir():
         raise NmtError(f"{path}: {'is a file' if path.exists() else 'no such directory'}; make a directory first")
+    if not os.access(path, os.W_OK):
+        raise _not_writable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _not_writable(path: Path, error: OSError) -> NmtError:
+    return NmtError(f"{path}: {error.strerror}: choose a directory that can be written into")
 
 
 def read_once(path: Path) -> bool:

@@ -191,6 +191,8 @@ def _draw(records: Iterable[dict[str, Any]], directory: Path) -> None:
 
 def _print_means(corpus: _Corpus, numbers: NDArray[np.float64]) -> None:
     """A table of means and medians over the pairs, and how far attention agrees with erasure."""
+    if not len(numbers):
+        return
     values = _natural(numbers)
     print(f"\n{'':44}{'mean':>8}{'median':>8}")
     for place, measure in enumerate(MEASURES):

@@ -86,9 +86,9 @@ def _write(
             f"{unfit[0]}: expected a plain file, not compressed, so that an interruption can be gone on with"
         )
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
-    growing = Growing(outputs, arguments.resume, WINDOW * per_line)
+    growing = Growing(outputs, arguments.resume, WINDOW, per_line)
     translator, search = load(arguments)
-    done = growing.done // per_line
+    done = growing.done
     progress = lines_of(total - done, translator)
     with growing.opened(identity(arguments, translator, search, inputs, ways)) as files:
         if done:

@@ -95,7 +95,7 @@ def _interact(choose: Choice, outputs: Sequence[TextIO]) -> None:
 
 def _check(arguments: Namespace, path: str) -> None:
     if arguments.alignments in ("-", arguments.output):
-        raise NmtError("--alignments needs a file of its own")
+        raise NmtError(f"{arguments.alignments}: --alignments needs a file of its own")
     if arguments.resume and _lists(arguments):
         raise NmtError("--resume counts lines, of which an n-best list has more or fewer for each line: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
@@ -226,7 +226,7 @@ def score(arguments: Namespace) -> None:
             "(the end of sentence counts as a piece)"
         )
     if blank:
-        say(f"{blank} of the pairs have a side without words: their 0.0000 is no probability")
+        say(f"pairs with a side without words: {blank}; their 0.0000 is no probability")
     place = "standard output" if arguments.output == "-" else arguments.output
     say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
 

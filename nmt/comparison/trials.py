@@ -19,7 +19,7 @@ from nmt.comparison.plan import ComparisonError, Plan, Trial, fields_of
 from nmt.config import Precision
 from nmt.files import write_whole
 from nmt.progress import Ticker, duration
-from nmt.run import Run, load_arrays
+from nmt.run import Run
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _outcome(trial: Trial, directory: Path, scores: dict[str, Any], jobs: int) -
         seconds=float(last["seconds"]),
         steps=int(last["step"]),
         peak_memory_mib=int(last["peak_memory_mib"]),
-        parameters=int(sum(np.size(array) for array in load_arrays(run.best).values())),
+        parameters=int(sum(np.size(array) for array in run.weights().values())),
         precision=run.config.training.precision,
         jobs=jobs,
     )

@@ -57,6 +57,15 @@ def to_dict(config: Any) -> dict[str, Any]:
     }
 
 
+PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((float, int), "a number"),
+    "bool": ((bool,), "true or false"),
+    "str": ((str,), "text"),
+}
+"""Of the plain types that fields have: what a file may hold for them, and what that is called."""
+
+
 def from_dict(kind: type, values: dict[str, Any]) -> Any:
     """Reads back what `to_dict` wrote.
 
@@ -80,6 +89,9 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
             arguments[name] = _from_dict(nested, value, f"{group}.{name}" if group else name)
         else:
             arguments[name] = tuple(value) if isinstance(value, list) else value
+            kinds, expected = PLAIN.get(str(fields[name].type), ((type(value),), ""))
+            path = f"{group}.{name}" if group else name
+            require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
     try:
         return kind(**arguments)
     except ConfigError as error:

@@ -62,6 +62,7 @@ class SearchConfig:
         )
         for name in not_negative.split():
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
+        require(self.beam_size <= 1000, f"beam_size is {self.beam_size}: expected 1000 at most")
         require(self.short_list <= 100, f"short_list is {self.short_list}: expected 100 at most")
         require(
             not self.short_list or self.method == "beam",

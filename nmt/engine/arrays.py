@@ -26,7 +26,10 @@ def assign_arrays(variables: list[Any], arrays: dict[str, np.ndarray], where: st
         raise EngineError(f"{where}: holds {len(arrays)} arrays where the model has {len(variables)} variables")
     for variable, (name, array) in zip(variables, sorted(arrays.items()), strict=True):
         if tuple(variable.shape) != array.shape:
-            raise EngineError(f"{where}: {name} has shape {array.shape}; the model needs {tuple(variable.shape)}")
+            raise EngineError(
+                f"{where}: {name} has shape {array.shape}; the model needs {tuple(variable.shape)}: weights, "
+                "vocabulary and config.json are not of one run"
+            )
         variable.assign(array)
 
 

@@ -43,7 +43,7 @@ _ATTENTION_COLOURS, _ERASURE_COLOURS = "Blues", "PuOr_r"
 _OUTLINE = "#d55e00"
 
 _ATTENTION_TITLE, _ERASURE_TITLE = "attention", "fall of log-probability when a source word is erased"
-_LINK, _SURE, _POSSIBLE = "hard link", "gold link, sure", "gold link, possible"
+_LINK, _SURE, _POSSIBLE = "link", "gold link, sure", "gold link, possible"
 
 MOST_WORDS = 1000
 """Of a side: in a picture of bounded size, those of more would be smaller than any font is."""

@@ -143,7 +143,7 @@ def _notes(axes: tuple[str, str], faint: str, left_out: int, total: int) -> list
     if faint:
         notes.append(f"○ {faint}")
     if left_out:
-        notes.append(f"{left_out} of {total} dots have no room for their names")
+        notes.append(f"dots without room for their names: {left_out} of {total}")
     return [note for note in notes if note]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -180,6 +181,26 @@ def test_whole_file_appears_at_the_end(tmp_path):
         assert not place.exists()
     assert place.read_text() == "x\n"
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_full_standard_output_is_said(model, write, capsys, monkeypatch):
+    def write_nothing(text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys.stdout, "write", write_nothing)
+    assert main(["translate", "--model", model, "--input", write("in", "a")]) == 2
+    assert capsys.readouterr().err == (
+        "nmt: error: standard output: No space left on device: make room there, then repeat the command\n"
+    )
+
+
+def test_a_directory_that_cannot_be_written_into_is_said_before_the_model_is_loaded(write, capsys, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    source = write("in", "a")
+    assert main(["translate", "--model", "nowhere", "--input", source, "--output", f"{source}.out"]) == 2
+    assert capsys.readouterr().err == (
+        f"nmt: error: {Path(source).parent}: Permission denied: choose a directory that can be written into\n"
+    )
 
 
 def test_a_full_disk_is_said_with_the_file(model, write, capsys, monkeypatch, tmp_path):

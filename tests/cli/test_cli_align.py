@@ -194,6 +194,6 @@ def test_evaluate_names_references_without_words_and_keeps_its_input(model, writ
     reference = write("ref", "A", "", "C")
     command = ["evaluate", "--model", model, "--source", write("in", "a", "b", "c"), "--reference", reference]
     assert main(command) == 0
-    assert "1 of the references have no words" in capsys.readouterr().err
+    assert "references without words: 1;" in capsys.readouterr().err
     assert main([*command, "--output", reference]) == 2
     assert f"{reference}: is named twice, and would be overwritten" in capsys.readouterr().err

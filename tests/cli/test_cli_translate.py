@@ -279,7 +279,7 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
     assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
     # exp(4.5 / 5) and exp(4.5 / 4).
     assert "log-probability -4.50 in 5 pieces and 4 words: perplexity 2.460 a piece, 3.08 a word" in output.err
-    assert "1 of the pairs have a side without words" in output.err
+    assert "pairs with a side without words: 1" in output.err
     assert output.err.endswith("written to standard output\n")
     assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
