@@ -140,7 +140,10 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: expected fields, such as `name: first`")
     if "format" in values:  # the config.json of a run
-        values = as_it_was(values)
+        try:
+            values = as_it_was(values)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
     problems = list(_problems(values, RunConfig, ""))
     if problems:
         raise ConfigError(f"{path}: {'; '.join(problems)}")

@@ -74,6 +74,8 @@ def test_empty_group_is_no_error(write):
         ("", ["expected fields"]),
         ("just words", ["expected fields"]),
         ("name: [", ["not valid YAML"]),
+        ("format: 9\nmodel: {units: 4}", ["format 9 is none of this nmt's, which knows 2"]),
+        ("format: new\nmodel: {units: 4}", ["format new is none of this nmt's"]),
         ("name: !!python/object/apply:os.getcwd []", ["not valid YAML"]),
         ("nam: a\nmodel: {unitz: 3, units: 4}", ["nam, did you mean name?", "model.unitz, did you mean model.units?"]),
         ("corpus: {train: {sauce: a}}", ["unknown field corpus.train.sauce, did you mean corpus.train.source?"]),
