@@ -153,6 +153,10 @@ def test_interrupted_training_is_no_success(trained, capsys):
         (["--corpus.train.source", "a"], "corpus.train.source and target go together"),
         (["--training.checkpoints.keep", "0"], "training.checkpoints.keep is 0: expected more than 0"),
         (["--name", "a/b"], "name is 'a/b': expected a plain folder name"),
+        (["--units", "8"], "unrecognized arguments: --units 8, did you mean --model.units?"),
+        (["--model.heads", "4"], "unrecognized arguments: --model.heads 4, did you mean --model.transformer.heads?"),
+        (["--trainign.passes", "4"], "unrecognized arguments: --trainign.passes 4, did you mean --training.passes?"),
+        (["--model.unitz", "4"], "unrecognized arguments: --model.unitz 4, did you mean --model.units?"),
     ],
 )
 def test_refused_value_is_named_with_its_group(flags, message):
