@@ -20,10 +20,6 @@ BLANK = -1
 """Index of a row that only fills its batch up; such rows stand at a batch's end."""
 
 
-class CorpusDamage(NmtError):
-    """Files of an encoded corpus that are missing, or do not fit each other; the message names the directory."""
-
-
 class Batch(NamedTuple):
     """Right-padded ids, int32."""
 
@@ -288,7 +284,7 @@ class EncodedCorpus:
     grow with the corpus.
 
     Raises:
-        CorpusDamage: what is there is not what `write` wrote.
+        NmtError: what is there is not what `write` wrote; the message names the directory.
     """
 
     FIELDS = ("source", "target")
@@ -299,10 +295,10 @@ class EncodedCorpus:
             self.about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
             self.source, self.target = (self._open(field) for field in self.FIELDS)
             self.links = self._open("links") if self.about.get("links") else None
-        except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
-            raise CorpusDamage(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
-        if len({len(part) for part in (self.source, self.target, self.links) if part is not None}) > 1:
-            raise CorpusDamage(f"{directory}: the encoded sides have different numbers of sentences")
+            if len({len(part) for part in (self.source, self.target, self.links) if part is not None}) > 1:
+                raise ValueError("the sides have different numbers of sentences")
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NmtError(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
 
     def _open(self, field: str) -> Sequences:
         offsets = np.fromfile(self.directory / f"{field}.lengths", np.int32).cumsum(dtype=np.int64)

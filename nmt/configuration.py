@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt import recipes
-from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.config import ConfigError, RunConfig, from_dict, network
 from nmt.errors import NmtError
 from nmt.hints import did_you_mean, unknown_flags
 from nmt.run import Run, as_it_was
@@ -57,7 +57,7 @@ def load_config(
     over = {} if path is None else load_fields(path)
     config = _parsed(merged(under, over), path, given)
     if config.training.initial:
-        under = merged(under, {"model": _network(config.training.initial)})
+        under = merged(under, {"model": _network_of(config.training.initial)})
     elif len(given) == len(overrides):
         return config
     return _parsed(merged(under, over), path, overrides)
@@ -78,14 +78,12 @@ def _parsed(fields: dict[str, Any], path: str | Path | None, flags: Sequence[str
     return from_dict(RunConfig, parsed)
 
 
-def _network(initial: str) -> dict[str, Any]:
+def _network_of(initial: str) -> dict[str, Any]:
     """The fields of a run's network; none where there is no run, which preparation says if it needs one."""
     try:
-        model = to_dict(Run.open(initial).config.model)
+        return network(Run.open(initial).config)
     except NmtError:
         return {}
-    del model["dropout"]
-    return model
 
 
 def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:
@@ -113,7 +111,9 @@ def _parser() -> ArgumentParser:
         allow_abbrev=False,
     )
     # The file is read by `load_config`, so that flags win wherever they stand; this is for the help and --print_config.
-    parser.add_argument("--config", action="config", metavar="FILE", help="YAML or JSON file of fields.")
+    parser.add_argument(
+        "--config", action="config", metavar="FILE", help="YAML or JSON file of fields, or the config.json of a run."
+    )
     parser.add_class_arguments(RunConfig, as_group=False)
     return parser
 

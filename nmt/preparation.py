@@ -13,7 +13,7 @@ import sentencepiece
 
 import nmt
 from nmt.alignment import piece_links
-from nmt.batching import CorpusDamage, EncodedCorpus
+from nmt.batching import EncodedCorpus
 from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader
@@ -110,8 +110,10 @@ def _prepared(run: Run) -> Prepared:
     try:
         text = (run.directory / VALIDATION).read_text(encoding="utf-8")
         validation = [Pair(*json.loads(line)) for line in text.split("\n") if line]
+        if not validation:
+            raise ValueError(f"{VALIDATION} is empty")
         return Prepared(run, EncodedCorpus(run.directory / "corpus"), validation)
-    except (FileNotFoundError, ValueError, TypeError, CorpusDamage) as error:
+    except (FileNotFoundError, ValueError, TypeError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or not all there: give a new "
             "run another --name (with --training.initial it begins with this one's weights)"
@@ -125,7 +127,7 @@ def _changed(directory: Path, config: RunConfig) -> bool:
     try:
         then = json.loads((directory / TEXT).read_text(encoding="utf-8"))
         return bool(then != _text(config))
-    except (OSError, ValueError, NmtError):  # an older run, or one that was moved without its text
+    except (OSError, ValueError):  # an older run, or one that was moved without its text
         return False
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.batching import CorpusDamage, EncodedCorpus, Sequences
+from nmt.batching import EncodedCorpus, Sequences
+from nmt.errors import NmtError
 from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.tokenizer import EOS, PAD, UNK
 
@@ -61,7 +62,7 @@ class ShortList:
         if not run.short_list.exists():
             try:
                 corpus = EncodedCorpus(run.directory / "corpus")
-            except (OSError, CorpusDamage):
+            except (OSError, NmtError):
                 raise RunError(
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
                     "made from: search without a short list"

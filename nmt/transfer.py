@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.config import RunConfig, to_dict
+from nmt.config import RunConfig, network
 from nmt.model import Seq2Seq
 from nmt.run import Run, RunError
 from nmt.tokenizer import Tokenizer
@@ -38,9 +38,7 @@ def open_origin(config: RunConfig) -> Run:
     origin = Run.open(Path(config.training.initial))
     if not origin.best.exists():
         raise RunError(f"training.initial: {origin.directory} has no weights yet: train it first")
-    ours, theirs = to_dict(config.model), to_dict(origin.config.model)
-    for fields in (ours, theirs):
-        del fields["dropout"]  # no weights depend on it
+    ours, theirs = network(config), network(origin.config)
     if other := [name for name, value in ours.items() if value != theirs[name]]:
         there = ", ".join(f"model.{name} {theirs[name]} (here {ours[name]})" for name in other)
         raise RunError(f"training.initial: the network of {origin.directory} is another one, with {there}: set them so")

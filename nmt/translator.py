@@ -205,8 +205,7 @@ class Translator:
             read = [sources[row].ids[: config.max_source] for row in full]
             demands = None
             if constraints is not None:
-                sampling = config.method == "sample"
-                demands = [self._demand(window[row][1], begin + row, sampling) for row in full]
+                demands = [self._demand(window[row][1], begin + row, config.method) for row in full]
             numbers = np.array(full, np.int64) + begin
             found = iter(self._inference.find(read, config, nbest, demands, suppressed, numbers))
             for source in sources:
@@ -219,9 +218,9 @@ class Translator:
             raise NmtError(f"search.suppress: '{piece}' is no piece of the target vocabulary that can be left out")
         return index
 
-    def _demand(self, constraint: Constraint | None, row: int, sampling: bool) -> Demand:
+    def _demand(self, constraint: Constraint | None, row: int, method: str) -> Demand:
         texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
-        if texts[1:] and sampling:
+        if texts[1:] and method != "beam":
             raise NmtError(
                 "phrases that must be in the translations are for a beam, and method is sample: leave one out"
             )

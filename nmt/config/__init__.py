@@ -7,7 +7,7 @@ docstrings below the fields are the help texts of the command line.
 from nmt.config.checks import ConfigError
 from nmt.config.data import CorpusConfig, PairsConfig, VocabularyConfig
 from nmt.config.model import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
-from nmt.config.run import RunConfig, from_dict, to_dict
+from nmt.config.run import RunConfig, from_dict, network, to_dict
 from nmt.config.search import SearchConfig
 from nmt.config.training import CheckpointConfig, GuidedConfig, Precision, ScheduleConfig, TrainingConfig
 
@@ -28,5 +28,6 @@ __all__ = [
     "TransformerConfig",
     "VocabularyConfig",
     "from_dict",
+    "network",
     "to_dict",
 ]

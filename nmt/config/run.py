@@ -57,13 +57,20 @@ def to_dict(config: Any) -> dict[str, Any]:
     }
 
 
-PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
+def network(config: RunConfig) -> dict[str, Any]:
+    """The fields that a model's weights depend on: those of the model but dropout."""
+    model = to_dict(config.model)
+    del model["dropout"]
+    return model
+
+
+PLAIN: dict[object, tuple[tuple[type, ...], str]] = {
     "int": ((int,), "a whole number"),
     "float": ((float, int), "a number"),
     "bool": ((bool,), "true or false"),
     "str": ((str,), "text"),
 }
-"""Of the plain types that fields have: what a file may hold for them, and what that is called."""
+"""Of the plain types that fields are annotated with: what a file may hold for them, and what that is called."""
 
 
 def from_dict(kind: type, values: dict[str, Any]) -> Any:
@@ -84,14 +91,14 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
     for name, value in values.items():
-        nested = fields[name].default_factory
+        path, nested, plain = f"{group}.{name}" if group else name, fields[name].default_factory, fields[name].type
         if dataclasses.is_dataclass(nested):
-            arguments[name] = _from_dict(nested, value, f"{group}.{name}" if group else name)
-        else:
-            arguments[name] = tuple(value) if isinstance(value, list) else value
-            kinds, expected = PLAIN.get(str(fields[name].type), ((type(value),), ""))
-            path = f"{group}.{name}" if group else name
+            arguments[name] = _from_dict(nested, value, path)
+            continue
+        if plain in PLAIN:
+            kinds, expected = PLAIN[plain]
             require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
+        arguments[name] = tuple(value) if isinstance(value, list) else value
     try:
         return kind(**arguments)
     except ConfigError as error:

@@ -69,7 +69,7 @@ class TrainingConfig:
 
     initial: str = ""
     """Run directory whose weights training begins with, to adapt a trained model to other text (fine-tuning); the
-    network must be the same, the vocabulary need not be. Empty: weights are drawn."""
+    network is that run's, the vocabulary need not be. Empty: weights are drawn."""
     passes: int = 18
     """Passes over the training pairs at most."""
     batch_tokens: int = 1200
