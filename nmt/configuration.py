@@ -174,6 +174,15 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(error: argparse.ArgumentError) -> str:
-    """jsonargparse's message in one line, without Python's own names of types."""
+    """jsonargparse's message in one line and in our own terms, without Python's names of types."""
     text = re.sub(r'Parser key "([^"]+)":', r"\1:", " ".join(str(error).split()))
-    return re.sub(r"<class '(\w+)'>", r"\1", text).replace("typing.Literal", "one of ")
+    wrong = re.fullmatch(r"(?P<field>\S+): Expected a (?P<kind>.+)\. Got value: (?P<value>.*)", text)
+    if wrong is None:
+        return text
+    kind = re.sub(r"<class '(\w+)'>", r"\1", wrong["kind"])
+    one_of = re.sub(r"typing\.Literal\[(.*)\]", r"one of \1", kind).replace("'", "")
+    return f"{wrong['field']} is {wrong['value']!r}: expected {_KINDS.get(kind, one_of)}"
+
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list, such as [a, b]"}
+"""What users call the types of fields."""

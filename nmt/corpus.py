@@ -283,7 +283,7 @@ def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, byte
         if len(cells) < needed:
             raise CorpusError(
                 f"{path}, line {number}: {len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} "
-                "separated by tabs; check source_column and target_column"
+                "separated by tabs; check which column is the source and which the target"
             )
         yield cells[source - 1], cells[target - 1]
 

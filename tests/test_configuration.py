@@ -81,8 +81,10 @@ def test_empty_group_is_no_error(write):
         ("corpus: {train: {sauce: a}}", ["unknown field corpus.train.sauce, did you mean corpus.train.source?"]),
         ("3: a", ["unknown field 3"]),
         ("model: large", ["model is 'large': expected its fields"]),
-        ("model: {units: many}", ["model.units: Expected a int. Got value: many"]),
-        ("training: {precision: half}", ["training.precision: Expected a one of ['auto', ", "Got value: half"]),
+        ("model: {units: many}", ["model.units is 'many': expected a whole number"]),
+        ("training: {ema: x}", ["training.ema is 'x': expected a number"]),
+        ("model: {words_in_readout: 3}", ["model.words_in_readout is '3': expected true or false"]),
+        ("training: {precision: half}", ["training.precision is 'half': expected one of auto, float32, "]),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_file_are_named(text, parts, write):
