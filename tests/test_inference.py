@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt import inference
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.engine import TrainStep
-from nmt.inference import Demand, Hypothesis, Inference, windows
+from nmt.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
 from nmt.tokenizer import BOS, EOS, PAD
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
@@ -81,7 +80,7 @@ def test_batches_side_by_side_give_what_one_after_the_other_gives(
     alone = everything()
     erased = [[(), (0,)] if source else [()] for source in SOURCES]
     falls = engine.erase(SOURCES, SOURCES, erased, batch_tokens=10)
-    monkeypatch.setattr(inference, "batches_at_once", lambda: 3)
+    monkeypatch.setattr(core, "batches_at_once", lambda: 3)
     for one, two in zip(alone, everything(), strict=True):
         close(one, two)
     for one, two in zip(falls, engine.erase(SOURCES, SOURCES, erased, batch_tokens=10), strict=True):
@@ -96,9 +95,9 @@ def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch
         time.sleep(0.01)  # as long as the others need to be called off
         raise MemoryError(f"batch of {len(rows)}")
 
-    monkeypatch.setattr(inference, "batches_at_once", lambda: 2)
+    monkeypatch.setattr(core, "batches_at_once", lambda: 2)
     with pytest.raises(MemoryError, match="batch of 1"):
-        inference._each(compute, [np.zeros(count) for count in range(1, 500)])
+        core._each(compute, [np.zeros(count) for count in range(1, 500)])
     assert len(begun) < 400
 
 
@@ -158,7 +157,7 @@ def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, avera
         readout, _ = model.step(tokens, state, encoded)
         readout, kernel = (keras.ops.cast(values, "float32") for values in (readout, model.output_kernel))
         exact.append(keras.ops.log_softmax(readout @ keras.ops.transpose(kernel) + model.output_bias))
-    together = np.asarray(inference.averaged(exact, averaging))
+    together = np.asarray(averaged(exact, averaging))
     likeliest = np.argsort(-together, axis=-1)[:, :6].astype(np.int32)
     wanted = np.take_along_axis(together, likeliest, axis=-1)
     rough = np.take_along_axis(np.asarray(said.logits - said.log_sum), likeliest, axis=-1)
@@ -302,14 +301,14 @@ def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
     engine: Inference, monkeypatch: pytest.MonkeyPatch, beam: int, budget: int
 ) -> None:
     shapes = []
-    original = inference.source_rows
+    original = questions.source_rows
 
     def spy(*arguments: Any) -> np.ndarray:
         rows = original(*arguments)
         shapes.append(rows.shape)
         return rows
 
-    monkeypatch.setattr(inference, "source_rows", spy)
+    monkeypatch.setattr(questions, "source_rows", spy)
     engine.translate(SOURCES * 3, SearchConfig(beam_size=beam, length_penalty=0.8, batch_tokens=budget))
     assert sum(rows for rows, _ in shapes) == len(SOURCES) * 3
     assert all(rows == 1 or rows * positions * beam <= budget for rows, positions in shapes)
@@ -322,8 +321,8 @@ def test_what_fits_into_one_batch_is_shared_out_among_processors(
 ) -> None:
     """Of three processors each gets more than eight hypotheses, or one gets all."""
     seen: list[np.ndarray] = []
-    monkeypatch.setattr(inference, "batches_at_once", lambda: 3)
-    monkeypatch.setattr(inference, "_each", lambda _, batches: seen.extend(batches))
+    monkeypatch.setattr(core, "batches_at_once", lambda: 3)
+    monkeypatch.setattr(core, "_each", lambda _, batches: seen.extend(batches))
     engine.find([[4, 5]] * sentences, SearchConfig(beam_size=beam))
     assert len(seen) == batches
     assert sorted(index for rows in seen for index in rows) == list(range(sentences))

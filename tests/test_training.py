@@ -1,4 +1,4 @@
-"""Training: schedules, the place in the stream, validation, checkpoints, and going on.
+"""Training: the place in the stream, validation, checkpoints, and going on.
 
 What decides when to validate, save and stop is tested with a step that only counts; the rest with the real one.
 """
@@ -22,51 +22,14 @@ import pytest
 
 from nmt import engine, training
 from nmt.batching import Batch
-from nmt.config import RunConfig, ScheduleConfig
+from nmt.config import RunConfig
 from nmt.preparation import prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
-from nmt.training import Trainer, TrainingError, TrainingResult, WarmUp, interruption, learning_rate, train, validate
+from nmt.training import Trainer, TrainingError, TrainingResult, interruption, train, validate
 
 HANDLER = signal.getsignal(signal.SIGINT)
 """Of Ctrl-C outside a training; a process in the background may ignore it."""
-
-# Learning rate
-
-
-def rates(total: int, *steps: int, **fields: Any) -> list[float]:
-    schedule = learning_rate(ScheduleConfig(learning_rate=2.0, **fields), total)
-    return [float(schedule(step)) for step in steps]
-
-
-def test_constant_after_a_linear_warm_up():
-    assert rates(100, 0, 1, 3, 4, 99, warmup_steps=4, decay="constant") == [0.5, 1.0, 2.0, 2.0, 2.0]
-    assert rates(100, 0, 99, warmup_steps=0, decay="constant") == [2.0, 2.0]
-
-
-def test_the_warm_up_is_a_fifth_of_a_short_run():
-    assert rates(20, 0, 1, 3, 4, 19, warmup_steps=400, decay="constant") == [0.5, 1.0, 2.0, 2.0, 2.0]
-    assert rates(4, 0, 3, warmup_steps=400, decay="constant") == [2.0, 2.0]
-
-
-def test_inverse_square_root_after_a_linear_warm_up():
-    # The 16th step, at 4 of warm-up: 2 sqrt(4 / 16).
-    assert rates(100, 0, 3, 15, 63, warmup_steps=4, decay="inverse_sqrt") == pytest.approx([0.5, 2.0, 1.0, 0.5])
-
-
-def test_cosine_ends_at_its_final_share():
-    # Half way between the warm-up's end at 10 and the last step 110 the cosine is 0: the mean of 2.0 and 0.2.
-    fields = {"decay": "cosine", "final_share": 0.1}
-    expected = [0.0, 1.0, 2.0, 1.1, 0.2, 0.2]
-    assert rates(110, 0, 5, 10, 60, 110, 200, warmup_steps=10, **fields) == pytest.approx(expected)
-    quarter = 0.2 + 1.8 * (1 + math.cos(math.pi / 4)) / 2
-    assert rates(100, 0, 25, warmup_steps=0, **fields) == pytest.approx([2.0, quarter])
-
-
-def test_schedule_is_the_same_from_its_own_configuration():
-    schedule = WarmUp(2.0, 4, inverse_sqrt=True)
-    assert float(WarmUp.from_config(schedule.get_config())(63)) == float(schedule(63))
-
 
 # A step that only counts
 

@@ -1,7 +1,4 @@
-"""Batches of ids through the compiled search and the compiled forward pass, for validation and translator alike.
-
-Several models together are an ensemble: at each step their distributions are averaged.
-"""
+"""The compiled search and scoring of a model, or of several."""
 
 from __future__ import annotations
 
@@ -10,99 +7,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from keras import ops
 
 from nmt import search
-from nmt.batching import Sequences, by_length, cut, make_batch, pad, source_rows
+from nmt.batching import Sequences, by_length, cut, make_batch
 from nmt.config import SearchConfig
 from nmt.engine import batches_at_once, compile_function, dynamic_shapes, read_once, rounds_products
 from nmt.erasure import Way
+from nmt.inference.distributions import Averaging, averaged, mean, unrounded
+from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Question, make_hypothesis, make_question
 from nmt.losses import token_losses
 from nmt.model import Output, Seq2Seq
 from nmt.operations import take_within
 from nmt.shortlist import Lists, ShortList
 from nmt.tokenizer import BOS, EOS, PAD
 
-Averaging = Literal["probability", "log_probability"]
-
 FEW = 8
 """Rows of a step that take no longer to multiply than their weights take to be read."""
-
-
-class Hypothesis(NamedTuple):
-    """A translation in pieces, or a given one that was scored."""
-
-    ids: list[int]
-    """Pieces, without end of sentence."""
-    log_probability: float
-    """Of all pieces, end of sentence included where it is there, in nats."""
-    score: float
-    """What the search ranked by: log-probability over length penalty, coverage penalty added."""
-    weights: np.ndarray
-    """Attention, float32 [pieces (and end of sentence), source pieces + end of sentence]."""
-    finished: bool
-    """Whether the end of sentence was reached."""
-    piece_log_probabilities: np.ndarray
-    """Of each piece (and end of sentence), float32 [pieces (and end of sentence)], in nats."""
-
-
-class Demand(NamedTuple):
-    """What the translation of a sentence must hold, in pieces."""
-
-    prefix: Sequence[int] = ()
-    """Its first pieces."""
-    phrases: Sequence[Sequence[int]] = ()
-    """Runs of pieces that appear somewhere, in any order, without overlap."""
-
-
-NO_DEMAND = Demand()
-
-
-class Kind(NamedTuple):
-    """What a search is compiled for."""
-
-    config: SearchConfig
-    slots: int
-    nbest: int
-    demanding: bool
-    suppressed: tuple[int, ...]
-    single: bool
-    """Whether for one hypothesis of one sentence alone, so that there are no rows to be told apart."""
-
-
-class Question(NamedTuple):
-    """The arrays of a batch that is searched for, int32 where nothing else is said."""
-
-    source: Any
-    """[batch, positions], end of sentence included."""
-    limits: Any
-    """Greatest length of each hypothesis, end of sentence included, [batch]."""
-    steps: Any
-    """[greatest limit, 0]: carries a length that is dynamic on TensorFlow, static on JAX."""
-    least: Any
-    """Least length, the end of sentence not counted, [batch]."""
-    numbers: Any
-    """Of each sentence's draw, uint32 [batch]."""
-    prefix: Any
-    """[batch, longest], PAD behind the end."""
-    phrases: Any
-    """[batch, phrases, longest], PAD behind the end."""
-    lists: Lists
-    """Of a search with short lists."""
-
-
-def averaged(log_probabilities: Sequence[Any], averaging: Averaging) -> Any:
-    """One distribution [..., vocabulary] out of several models': the mean of their probabilities, or the geometric
-    mean, normalised."""
-    if len(log_probabilities) == 1:
-        return log_probabilities[0]
-    stacked = ops.stack(log_probabilities)
-    if averaging == "probability":
-        return ops.logsumexp(stacked, axis=0) - float(np.log(len(log_probabilities)))
-    return ops.log_softmax(ops.mean(stacked, axis=0), axis=-1)
 
 
 class Inference:
@@ -166,12 +90,12 @@ class Inference:
         def find_batch(rows: np.ndarray) -> None:
             asked = [demands[row] for row in rows] if demands is not None else [NO_DEMAND] * len(rows)
             lists = self._lists(packed, rows, config.short_list, asked, slots)
-            question = _question(packed, rows, config, asked, numbers[rows], lists)
+            question = make_question(packed, rows, config, asked, numbers[rows], lists)
             result = run_single(question) if len(rows) == 1 else run(question)
             arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
                 found[index] = [
-                    _hypothesis(arrays, row, slot, int(lengths[index]))
+                    make_hypothesis(arrays, row, slot, int(lengths[index]))
                     for slot in range(nbest)
                     if slot == 0 or arrays.log_probabilities[row, slot] > search.IMPOSSIBLE / 2
                 ]
@@ -247,7 +171,7 @@ class Inference:
             model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
         ]
         states = tuple(state for _, state in stepped)
-        return [readout for readout, _ in stepped], states, _mean([state.weights for state in states])
+        return [readout for readout, _ in stepped], states, mean([state.weights for state in states])
 
     def _logits(self, model: Seq2Seq, readout: Any) -> Any:
         """Logits of the next piece; where rows are few, the processors share the reading of the kernel."""
@@ -278,9 +202,9 @@ class Inference:
                 for model, readout, output in zip(self.models, readouts, outputs, strict=True)
             ]
             if self.averaging == "log_probability":
-                return _shifted(take_within(together, places) - of_together, _mean(lost))
+                return unrounded(take_within(together, places) - of_together, mean(lost))
             shifted = [
-                _shifted(take_within(values, places) - total, taken)
+                unrounded(take_within(values, places) - total, taken)
                 for values, total, taken in zip(logits, log_sums, lost, strict=True)
             ]
             return averaged(shifted, self.averaging)
@@ -337,7 +261,7 @@ class Inference:
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
         """Log-probabilities of the target's pieces [batch, steps], 0 at padding, and attention."""
         forced = [model(source, target_in, training=False) for model in self.models]
-        return self._of_targets([logits for logits, _ in forced], target_out), _mean([weights for _, weights in forced])
+        return self._of_targets([logits for logits, _ in forced], target_out), mean([weights for _, weights in forced])
 
     def _of_targets(self, logits: Sequence[Any], target_out: Any) -> Any:
         if len(logits) == 1:
@@ -422,68 +346,6 @@ def _budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
     if each * slots <= FEW:
         each = len(lengths)
     return min(batch_tokens // slots, each * int(lengths.max(initial=0)))
-
-
-def _shifted(log_probabilities: Any, lost: Any) -> Any:
-    """Log-probabilities of a few pieces as if rounding had taken nothing from their logits; exact where hardly any
-    probability is left for others.
-
-    Rounding puts likely pieces that are close in the wrong order, which costs BLEU; that factors are rounded does not.
-
-    Args:
-        log_probabilities: of these pieces, from rounded logits, float32 [rows, any].
-        lost: `Seq2Seq.rounded_off` of them.
-    """
-    # What these gain is added to the sum over all.
-    gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)
-    return log_probabilities + lost - ops.log1p(gained)
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    return values[0] if len(values) == 1 else ops.mean(ops.stack(values), axis=0)
-
-
-def _question(
-    packed: Sequences,
-    rows: np.ndarray,
-    config: SearchConfig,
-    demands: Sequence[Demand],
-    numbers: np.ndarray,
-    lists: Lists,
-) -> Question:
-    lengths = packed.lengths[rows]
-    needed = np.array([len(d.prefix) + sum(map(len, d.phrases)) for d in demands], np.int64)
-    limits = (np.ceil(config.max_length_ratio * lengths) + 10 + needed).astype(np.int32)
-    most = max(1, *(len(demand.phrases) for demand in demands))
-    phrases = [phrase for demand in demands for phrase in [*demand.phrases, *[()] * (most - len(demand.phrases))]]
-    return Question(
-        source=source_rows(packed, rows),
-        limits=limits,
-        steps=np.empty((limits.max(), 0), np.int32),
-        least=np.minimum(np.floor(config.min_length_ratio * lengths), limits - 1).astype(np.int32),
-        numbers=(np.uint64(config.seed) * np.uint64(0x9E3779B1) + numbers.astype(np.uint64)).astype(np.uint32),
-        prefix=_padded([demand.prefix for demand in demands]),
-        phrases=_padded(phrases).reshape(len(demands), most, -1),
-        lists=lists,
-    )
-
-
-def _padded(sequences: Sequence[Sequence[int]]) -> np.ndarray:
-    """int32 [sequences, longest, at least 1], PAD behind the end of each."""
-    packed = Sequences.of(sequences)
-    return pad(packed.ids, packed.lengths, width=max(1, int(packed.lengths.max(initial=0))))
-
-
-def _hypothesis(found: search.Found, row: int, slot: int, positions: int) -> Hypothesis:
-    steps, finished = int(found.lengths[row, slot]), bool(found.finished[row, slot])
-    return Hypothesis(
-        ids=found.tokens[row, slot, : steps - finished].tolist(),
-        log_probability=float(found.log_probabilities[row, slot]),
-        score=float(found.scores[row, slot]),
-        weights=found.records[row, slot, :steps, :positions].copy(),
-        finished=finished,
-        piece_log_probabilities=found.piece_log_probabilities[row, slot, :steps].copy(),
-    )
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

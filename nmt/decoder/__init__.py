@@ -1,0 +1,16 @@
+"""The recurrent decoders: a GRU or an LSTM that attends before each of its steps (Bahdanau) or after it (Luong)."""
+
+from nmt.decoder.bahdanau import BahdanauDecoder
+from nmt.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
+from nmt.decoder.luong import LuongDecoder
+
+__all__ = [
+    "NO_LOOP",
+    "BahdanauDecoder",
+    "DecoderState",
+    "Loop",
+    "LuongDecoder",
+    "PieceShare",
+    "RecurrentDecoder",
+    "Source",
+]

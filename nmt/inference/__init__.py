@@ -1,0 +1,10 @@
+"""Batches of ids through the compiled search and the compiled forward pass, for validation and translator alike.
+
+Several models together are an ensemble: at each step their distributions are averaged.
+"""
+
+from nmt.inference.core import Inference, windows
+from nmt.inference.distributions import Averaging, averaged
+from nmt.inference.questions import Demand, Hypothesis
+
+__all__ = ["Averaging", "Demand", "Hypothesis", "Inference", "averaged", "windows"]

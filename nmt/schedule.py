@@ -1,0 +1,47 @@
+"""The learning rate, update by update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from nmt.config import ScheduleConfig
+
+
+def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
+    """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names; a number where
+    the rate does not follow from the step alone."""
+    peak, warmup = config.learning_rate, warmup_steps(config, total_steps)
+    if config.decay == "cosine":
+        return keras.optimizers.schedules.CosineDecay(
+            0.0 if warmup else peak,
+            max(total_steps - warmup, 1),
+            alpha=config.final_share,
+            warmup_target=peak if warmup else None,
+            warmup_steps=warmup,
+        )
+    return peak if config.decay == "plateau" else WarmUp(peak, warmup, config.decay == "inverse_sqrt")
+
+
+def warmup_steps(config: ScheduleConfig, total_steps: int) -> int:
+    """Steps of the warm-up: as configured, a fifth of all at most."""
+    return min(config.warmup_steps, total_steps // 5)
+
+
+@keras.saving.register_keras_serializable("nmt")
+class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up to `peak`, then constant or falling as 1/sqrt(step) (Vaswani et al. 2017, eq. 3)."""
+
+    def __init__(self, peak: float, warmup_steps: int, inverse_sqrt: bool) -> None:
+        self.peak, self.warmup_steps, self.inverse_sqrt = peak, warmup_steps, inverse_sqrt
+
+    def __call__(self, step: Any) -> Any:
+        step = keras.ops.cast(step, "float32") + 1.0
+        warmup = float(max(self.warmup_steps, 1))
+        rising = keras.ops.minimum(step / warmup, 1.0)
+        falling = keras.ops.sqrt(warmup / keras.ops.maximum(step, warmup)) if self.inverse_sqrt else 1.0
+        return self.peak * rising * falling
+
+    def get_config(self) -> dict[str, object]:
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "inverse_sqrt": self.inverse_sqrt}
