@@ -2,31 +2,38 @@
 # "[test,jax,browser,search]") into it, when that is missing or what it was made from has changed. PYTHON chooses the
 # interpreter.
 
+# For these every package in constraints.txt has a release.
+supported="3.11 3.12 3.13"
+
 prepare_environment() {
-    local extras="$1" python="${PYTHON:-python3}"
+    local extras="$1"
     local stamp=".venv/installed${extras}" made_from
     made_from="$(cat setup.cfg pyproject.toml constraints.txt | cksum)"
     if [[ -f "$stamp" && "$(cat "$stamp")" == "$made_from" ]]; then
         return
     fi
-    [[ -x .venv/bin/python ]] || make_environment "$python"
+    [[ -x .venv/bin/python ]] || make_environment
     echo "Installing nmt${extras} into .venv (a few minutes the first time)" >&2
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".${extras}"
     echo "$made_from" > "$stamp"
 }
 
 make_environment() {
-    local python="$1"
-    if ! command -v "$python" > /dev/null; then
-        fail "no '$python' here: install Python 3.11, or name one with PYTHON=/path/to/python3.11"
-    fi
-    if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-        fail "$("$python" --version 2>&1) is too old: nmt needs 3.11 or newer; name one with PYTHON=/path/to/python3.11"
+    local candidates=(python3 python3.13 python3.12 python3.11) python version found=""
+    [[ -z "${PYTHON:-}" ]] || candidates=("$PYTHON")
+    for python in "${candidates[@]}"; do
+        version="$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null)" || continue
+        [[ " $supported " != *" $version "* ]] || break
+        found+="${found:+, }$python is $version"
+        version=""
+    done
+    if [[ -z "$version" ]]; then
+        fail "nmt needs Python ${supported// /, } (${found:-none is here as ${candidates[*]}}): install one of them, or name it with PYTHON=/path/to/python"
     fi
     if ! "$python" -c 'import venv, ensurepip' 2> /dev/null; then
         fail "$python cannot make virtual environments: install its venv module (on Debian: apt-get install python3-venv)"
     fi
-    echo "Making the virtual environment .venv with $("$python" --version)" >&2
+    echo "Making the virtual environment .venv with $python, which is $version" >&2
     "$python" -m venv .venv
 }
 

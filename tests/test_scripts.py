@@ -31,9 +31,10 @@ def checkout(tmp_path) -> Path:
     return tmp_path
 
 
-def prepare(checkout: Path, interpreter: str) -> subprocess.CompletedProcess[str]:
+def prepare(checkout: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Prepares the environment with these variables in place of PYTHON."""
     command = "set -euo pipefail; source scripts/environment.sh; prepare_environment '[test]'"
-    environment = os.environ | {"PYTHON": interpreter}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON"} | variables
     return subprocess.run(["bash", "-c", command], cwd=checkout, capture_output=True, text=True, env=environment)
 
 
@@ -44,23 +45,39 @@ def program(path: Path, body: str) -> str:
     return str(path)
 
 
-def test_environment_needs_a_python_that_is_new_enough(checkout):
-    missing = prepare(checkout, "python-nowhere")
+def interpreter(path: Path, version: str, bare: bool = False) -> str:
+    """A Python of this version that makes an environment which notes its calls, or that cannot make one."""
+    answers = f"*version_info*) echo {version};; *ensurepip*) exit {int(bare)};;"
+    python = "mkdir -p .venv/bin; printf '#!/bin/sh\\n' > .venv/bin/python; chmod +x .venv/bin/python"
+    return program(path, f'echo "$0 $*" >> calls; case "$2" in {answers} venv) {python};; esac')
+
+
+def test_environment_needs_a_python_that_all_packages_have_releases_for(checkout):
+    missing = prepare(checkout, PYTHON="python-nowhere")
     assert missing.returncode == 2
-    assert "no 'python-nowhere' here" in missing.stderr
-    old = prepare(checkout, program(checkout / "old", 'test "$1" = --version && echo Python 3.8.1'))
-    assert old.returncode == 2
-    assert "Python 3.8.1 is too old" in old.stderr
-    bare = prepare(checkout, program(checkout / "bare", 'case "$2" in *ensurepip*) exit 1;; esac'))
+    assert "needs Python 3.11, 3.12, 3.13 (none is here as python-nowhere)" in missing.stderr
+    for version in ("3.8", "3.14"):
+        other = prepare(checkout, PYTHON=interpreter(checkout / "other", version))
+        assert other.returncode == 2
+        assert f"other is {version})" in other.stderr
+    bare = prepare(checkout, PYTHON=interpreter(checkout / "bare", "3.12", bare=True))
     assert bare.returncode == 2
     assert "python3-venv" in bare.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_environment_takes_the_first_python_that_will_do(checkout):
+    places = [interpreter(checkout / "bin" / f"python{name}", v) for name, v in (("3", "3.14"), ("3.13", "3.13"))]
+    made = prepare(checkout, PATH=f"{checkout / 'bin'}:{os.environ['PATH']}")
+    assert made.returncode == 0, made.stderr
+    assert f"{places[1]} -m venv .venv" in (checkout / "calls").read_text()
 
 
 def test_environment_is_installed_again_only_when_its_files_change(checkout):
     program(checkout / ".venv/bin/python", 'echo "$@" >> installed')
     for _ in range(2):
-        assert prepare(checkout, "python-nowhere").returncode == 0
+        assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
     assert (checkout / "installed").read_text().count("--editable .[test]") == 1
     (checkout / "constraints.txt").write_text("")
-    assert prepare(checkout, "python-nowhere").returncode == 0
+    assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
     assert (checkout / "installed").read_text().count("--editable .[test]") == 2
