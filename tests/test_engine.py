@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -428,9 +429,14 @@ def test_event_files_hold_scalars_and_images(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tf.io.decode_png(png), pixels)
 
 
-def test_memory_is_told_in_mebibytes() -> None:
+def test_memory_is_told_in_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has loaded TensorFlow holds hundreds of them, and not a million."""
     assert 100 < engine.peak_memory() < 1_000_000
+    monkeypatch.setattr("resource.getrusage", lambda who: SimpleNamespace(ru_maxrss=300 << 20))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert engine.peak_memory() == 300 << 10  # told in KiB
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert engine.peak_memory() == 300  # told in bytes
 
 
 LINKS = np.zeros((2, 3, 4), np.float32)

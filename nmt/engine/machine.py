@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 
 import keras
 
@@ -70,4 +71,5 @@ def peak_memory() -> int:
         import resource
     except ImportError:
         return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes that it is told in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit >> 20
