@@ -313,6 +313,8 @@ def test_scripts_that_no_font_has_are_named_once(monkeypatch: pytest.MonkeyPatch
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         heatmap(alignment("\U00012003 cat", "\u1201 Katze"))
+    with pytest.warns(UserWarning, match=r"can draw Cherokee \(such as U\+13A0\)"):  # and Cuneiform no more
+        heatmap(alignment("\U00012003 cat", "\u13a0 Katze"))
 
 
 def test_saving_says_no_more_than_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

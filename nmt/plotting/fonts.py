@@ -31,11 +31,12 @@ def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
         families, missing = _chosen(missing, [FONT], text)
         if missing.size and _add_new_fonts():
             families, missing = _chosen(missing, families, text)
-    scripts = _scripts(missing)
-    if not _told.issuperset(scripts):
+    untold = [code for code in missing if not _told.issuperset(_scripts([code]))]
+    if untold:
+        scripts = _scripts(untold)
         _told.update(scripts)
         warnings.warn(
-            f"no installed font can draw {', '.join(scripts)} (such as U+{missing[0]:04X}): "
+            f"no installed font can draw {', '.join(scripts)} (such as U+{untold[0]:04X}): "
             "install one, for example of the Noto family",
             stacklevel=stacklevel,
         )
