@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat, zip_longest
@@ -59,7 +60,7 @@ class Constraint:
     """What the translation of a sentence must hold."""
 
     prefix: str = ""
-    """What it begins with, whole words."""
+    """What it begins with; its last word may go on."""
     phrases: tuple[str, ...] = ()
     """What appears in it, whole words, in any order."""
 
@@ -197,8 +198,10 @@ class Translator:
         self.prepare(config)
         suppressed = [self._piece(piece) for piece in config.suppress]
         asked = repeat(None) if constraints is None else constraints
-        pairs = zip(sentences, asked, strict=constraints is not None)
+        pairs = zip(sentences, asked, strict=False) if constraints is None else zip_longest(sentences, asked)
         for number, window in enumerate(windows(pairs, WINDOW)):
+            if constraints is not None and any(None in pair for pair in window):
+                raise NmtError("there are more sentences than lines of what their translations must hold, or fewer")
             begin = first + number * WINDOW
             sources = [self.run.source.segment(sentence) for sentence, _ in window]
             full = [row for row, source in enumerate(sources) if source.ids]
@@ -266,7 +269,9 @@ class Translator:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield self._translation(source, target, hypothesis, limit, linking)
 
-    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+    def erase(
+        self, pairs: Iterable[Translation], way: Way = "word", max_source: int | None = None
+    ) -> Iterator[tuple[Translation, Erasure]]:
         """Each pair with what its target words lose when a source word is erased, in order.
 
         A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The text of a
@@ -275,8 +280,9 @@ class Translator:
         Args:
             pairs: translations or aligned pairs of this model; may be a stream.
             way: how a word is erased, see `erasure.Way`.
+            max_source: pieces of a source that the search read which found the pairs; None: the model's own.
         """
-        limit = self.config.search.max_source
+        limit = max_source or self.config.search.max_source
         for window in windows(pairs, ERASURE_WINDOW):
             sources = [self.run.source.segment(pair.source) for pair in window]
             sources = [source._replace(ids=source.ids[:limit]) for source in sources]
@@ -339,8 +345,9 @@ def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, 
             source = alignment.source[int(alignment.weights[t].argmax())]
             bare = _bare(source)
             copy = lexicon.get(source, lexicon.get(bare, bare))
-            head, _, rest = words[t].partition(UNKNOWN_SURFACE)
-            words[t] = head + copy + rest.lstrip(UNKNOWN_SURFACE)
+            head, rest = words[t].partition(UNKNOWN_SURFACE)[0], words[t].rpartition(UNKNOWN_SURFACE)[2]
+            # What is copied is a whole word: letters right before and behind the unknown piece are of its place.
+            words[t] = re.sub(r"\w*$", "", head) + copy + re.sub(r"^\w*", "", rest)
     return replace(translation, text=" ".join(words), alignment=replace(alignment, target=tuple(words)))
 
 

@@ -17,7 +17,7 @@ from keras import ops
 
 from nmt.config import SearchConfig
 from nmt.evaluation import Score
-from nmt.search import IMPOSSIBLE, length_penalty
+from nmt.search import length_penalty
 from nmt.search.ranking import Normalization
 from nmt.tokenizer import EOS, SPECIAL_PIECES
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from nmt.translator import Translation
 
 END = SPECIAL_PIECES[EOS]
+
+LAST = -1e9
+"""What a hypothesis pays that did not end by itself: more than any score, not so much that scores are lost in it."""
 
 STEPS = 5
 """Exponents that are tried from one whole number to the next."""
@@ -93,7 +96,7 @@ class Lists:
             for one in translations:
                 texts.append(one.text)
                 ended = not one.pieces or one.pieces[-1] == END
-                numbers.append((one.log_probability, max(len(one.pieces), 1), one.score, 0 if ended else IMPOSSIBLE))
+                numbers.append((one.log_probability, max(len(one.pieces), 1), one.score, 0 if ended else LAST))
         log_probabilities, lengths, scores, last = np.array(numbers, float).reshape(-1, 4).T
         rest = scores - _normalized(log_probabilities, lengths, Penalty.of(search)) + last
         return cls(texts, log_probabilities, lengths, rest, np.cumsum(counts).tolist())

@@ -89,8 +89,14 @@ class Translator:
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
 
-    def erase(self, pairs: Iterable[Translation], way: Way = "word") -> Iterator[tuple[Translation, Erasure]]:
+    erasures: list[int | None] = []
+    """What source lengths `erase` was called with."""
+
+    def erase(
+        self, pairs: Iterable[Translation], way: Way = "word", max_source: int | None = None
+    ) -> Iterator[tuple[Translation, Erasure]]:
         """A word loses two nats without the word that it attends to, and a hundredth without the word before that."""
+        self.erasures.append(max_source)
         for pair in pairs:
             words = pair.alignment
             falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)

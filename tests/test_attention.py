@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
-from nmt.attention.windows import HardWindow, Moment
+from nmt.attention.windows import HardWindow, Moment, last_position
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig
 from nmt.engine import TrainStep
@@ -193,6 +193,11 @@ def test_the_predicted_centre_stays_inside_the_sentence(make_layer: Callable, da
     for scale in (-1e4, 1.0, 1e4):
         centre = np.asarray(layer.window.centre(MASK[:, None], scale * query[:, None]))[:, 0, 0]
         assert ((centre >= 0) & (centre <= LENGTHS - 1)).all()
+
+
+def test_a_window_stays_where_it_is_when_positions_before_it_are_erased() -> None:
+    mask = np.array([[1, 1, 1, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0]], bool)
+    assert np.asarray(last_position(mask)).tolist() == [[3], [3], [0]]
 
 
 def test_monotonic_attention_past_the_end_stays_at_the_end(make_layer: Callable, data: tuple) -> None:

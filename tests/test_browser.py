@@ -216,6 +216,30 @@ def test_erasure_is_another_view(show: Callable[..., Opened]) -> None:
     assert show(Entry([CAT])).page.locator("#views").inner_text() == ""
 
 
+def test_a_pair_of_hundreds_of_words_has_its_erasure(show: Callable[..., Opened]) -> None:
+    """More cells than a call of JavaScript takes arguments."""
+    words = " ".join(f"w{place}" for place in range(400))
+    long = translated(words, words, np.eye(400, 401))
+    opened = show(Entry([long], "line 1", None, np.eye(400).tolist()), Entry([CAT], "line 2", None, ERASURE))
+    assert opened.page.locator("article").count() == 2
+
+
+def test_keys_leave_out_what_erasure_hides(show: Callable[..., Opened]) -> None:
+    opened = show(Entry([CAT], "line 1", None, ERASURE))
+    opened.word("le").focus()
+    opened.page.keyboard.press("End")
+    assert opened.focused() == "end of sentence"
+    opened.page.get_by_label("erasure").check()
+    opened.page.keyboard.press("Tab")
+    assert opened.focused() == "noir"  # the last one that is there
+    opened.page.keyboard.press("Home")
+    opened.page.keyboard.press("End")
+    assert opened.focused() == "noir"
+    opened.page.keyboard.press("Tab")
+    opened.page.keyboard.press("Shift+Tab")
+    assert opened.focused() == "noir"
+
+
 def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
     opened = show(Entry([CAT], "line 1", GOLD, ERASURE))
     assert opened.page.locator("table").count() == 0  # not made before it is wanted

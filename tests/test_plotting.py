@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.dom import minidom
 from xml.etree import ElementTree
 
 import matplotlib
@@ -290,6 +291,14 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         save_heatmap(SMALL, path)
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_every_word_can_be_drawn_in_every_format(tmp_path: Path) -> None:
+    """A byte order mark within a text, noncharacters and control characters are no reason to fail."""
+    drawn = alignment("a \ufeffman\uffff \x07 \U0001ffff", "ein \ufdd0 Mann")
+    for suffix in ("pdf", "svg", "png"):
+        save_heatmap(drawn, tmp_path / f"plot.{suffix}", title="\ufeffa title")
+    minidom.parse(str(tmp_path / "plot.svg"))
 
 
 def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:

@@ -165,6 +165,17 @@ def test_finished_hypotheses_come_before_cut_ones() -> None:
     assert found.finished[0].tolist() == [True, False]
 
 
+def test_cut_hypotheses_are_in_the_order_of_their_scores() -> None:
+    """Where several are cut, the likelier comes first, although A began better; what ended is before all of them."""
+    table = chain(6, start={A: 0.6, B: 0.39, EOS: 0.01}, A={A: 0.5, EOS: 0.5}, B={B: 1.0})
+    found = run(table, [3], 4)
+    assert found.finished[0].tolist() == [True, True, True, False]
+    cut = run(chain(6, start={A: 0.6, B: 0.4}, A={A: 0.7, B: 0.3}, B={B: 1.0}), [3], 4)
+    assert not cut.finished.any()
+    assert [pieces(cut, slot=k) for k in range(4)] == [[B, B, B], [A, A, A], [A, B, B], [A, A, B]]
+    assert (np.diff(cut.scores[0]) < 0).all()
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_slots_that_no_hypothesis_fills_never_end_and_come_last(alpha: float) -> None:
     """Two hypotheses are possible and both are cut; six slots wait for more."""

@@ -303,6 +303,9 @@ def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
         ("⁇", "Zürich,", {}, "Zürich"),
         ("⁇,", "Zürich,", {}, "Zürich,"),
         ("l'⁇⁇", "Rhein", {}, "l'Rhein"),
+        ("Zo⁇n", "Zoën", {}, "Zoën"),
+        ("(A⁇b⁇c),", "Zoën", {}, "(Zoën),"),
+        ("⁇-Brücke", "Rhein", {}, "Rhein-Brücke"),
         ("⁇", "Wien", {"Wien": "Vienna"}, "Vienna"),
         ("⁇.", "Wien.", {"Wien": "Vienna"}, "Vienna."),
         ("⁇", "…", {}, "…"),
@@ -376,6 +379,16 @@ def test_erasure_of_the_copy_task_is_its_alignment(translator):
         own += int((erasure.falls.argmax(axis=1) == np.arange(len(erasure.target))).sum())
         total += len(erasure.target)
     assert own >= 0.8 * total
+
+
+def test_erasure_reads_as_much_of_a_source_as_the_search_did(translator):
+    search = replace(translator.config.search, max_source=4)
+    sentence = "ba ki ma " * 3
+    (pair,) = translator.translate([sentence], search)
+    ((_, cut),), ((_, whole),) = (translator.erase([pair], max_source=most) for most in (4, None))
+    read = translator.run.source.segment(sentence).word_of_piece[3] + 1  # words
+    assert pair.truncated and not cut.falls[:, read:].any() and whole.falls[:, read:].any()
+    assert cut.log_probabilities.sum() > whole.log_probabilities.sum()
 
 
 @pytest.mark.parametrize("way", ["word", "attention"])

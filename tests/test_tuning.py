@@ -50,7 +50,7 @@ def test_the_penalty_decides_between_the_short_and_the_long() -> None:
 def test_what_was_cut_comes_after_what_ended() -> None:
     found = [said("a", -9, -9), said("b", -1, -1, ended=False), said("c", -2, -2, ended=False)]
     search = SearchConfig(length_penalty=0)
-    assert Lists.of([found, found[1:]], search).best(Penalty("wu", 2)) == ["a", "b"]
+    assert Lists.of([found, found[1:], found[:0:-1]], search).best(Penalty("wu", 2)) == ["a", "b", "b"]
 
 
 def test_a_blank_sentence_stays_blank() -> None:

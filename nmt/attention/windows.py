@@ -135,8 +135,10 @@ WINDOWS: dict[str, type[Window]] = {
 
 
 def last_position(mask: Tensor) -> Tensor:
-    """S - 1, float32 [batch, 1 or queries, 1], of a mask that is true at the first S positions; at least 0."""
-    return ops.maximum(ops.sum(ops.cast(mask, "float32"), axis=-1, keepdims=True) - 1.0, 0.0)
+    """S - 1, float32 [batch, 1 or queries, 1], of a mask whose last true position is that; at least 0. Positions before
+    it may be false, where they have been erased."""
+    positions = ops.arange(ops.shape(mask)[-1], dtype="float32")
+    return ops.max(ops.where(mask, positions, 0.0), axis=-1, keepdims=True)
 
 
 def _distances(energies: Tensor, centre: Tensor) -> Tensor:

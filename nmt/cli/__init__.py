@@ -67,6 +67,7 @@ def _run(argv: list[str]) -> int:
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    _require_text(argv)
     parsed, rest = arguments.parse(argv)
     from nmt.cli import cleaning, commands, embeddings, holdout, synthesis, translation, tuning
 
@@ -87,6 +88,16 @@ def _run(argv: list[str]) -> int:
         "clean": cleaning.clean,
     }[parsed.command](parsed)
     return 0
+
+
+def _require_text(argv: Sequence[str]) -> None:
+    """Refuses words that are not UTF-8, as a terminal of another encoding sends them; files may have such names."""
+    for place, word in enumerate(argv, start=1):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            if not os.path.lexists(word):
+                raise NmtError(f"argument {place} is not valid UTF-8, and no file is named so") from None
 
 
 def _flush_output() -> None:

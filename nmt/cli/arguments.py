@@ -267,7 +267,7 @@ def _add_tune(parser: Parser) -> None:
     parser.add_argument(
         "--metric", choices=["bleu", "chrf"], default="bleu", help="what a penalty is chosen by (default: bleu)"
     )
-    parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
+    parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer, for BLEU (default: 13a)")
     parser.add_argument(
         "--save", action="store_true", help="the run translates so from now on: with this search and what is best"
     )

@@ -9,7 +9,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.files import count_lines, require_files_of_their_own, require_lines, require_same_length, whole_file
+from nmt.cli.files import (
+    count_lines,
+    earlier_drawings,
+    require_files_of_their_own,
+    require_lines,
+    require_same_length,
+    whole_file,
+)
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
 from nmt.cli.parser import as_flags
 from nmt.cli.quiet import quiet_start
@@ -55,6 +62,7 @@ def align(arguments: Namespace) -> None:
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
         raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
     linking = _linking(arguments)
+    require_files_of_their_own([path for path in (arguments.source, arguments.target, arguments.gold) if path], [])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     if arguments.reverse and Path(arguments.reverse).resolve() in (Path(model).resolve() for model in arguments.model):
@@ -138,8 +146,9 @@ def _export(
     from nmt.links import require_in_range
     from nmt.plotting import MOST_WORDS, Picture, drawable
 
-    _clear_drawings(directory)
+    outdated = earlier_drawings(directory, "alignments")
     kept: list[Links] = []
+    number = 0
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with ExitStack() as files:
         links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
@@ -150,7 +159,7 @@ def _export(
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
-            gold_links = gold[number - 1] if gold is not None else None
+            gold_links = gold[number - 1] if gold is not None and number <= len(gold) else None
             if gold_links is not None:
                 where = f"{arguments.gold}, sentence {number}"
                 require_in_range(gold_links, pair.alignment.source, pair.alignment.target, where)
@@ -162,17 +171,12 @@ def _export(
                 drawn[number] = found, Picture(pair.alignment, title, gold_links)
             elif max(pair.alignment.weights.shape) > MOST_WORDS:
                 progress.say(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
+        if gold is not None:  # of a pipe it is known only now
+            require_same_length({arguments.source: number, arguments.gold: len(gold)})
+    for place in outdated:
+        place.unlink(missing_ok=True)
     _draw(drawn, directory, arguments.format)
     return kept
-
-
-def _clear_drawings(directory: Path) -> None:
-    """Takes away what an earlier call drew of other sentences, in a directory that holds the numbers of one."""
-    if (directory / "alignments.jsonl").exists():
-        named = [directory / f"alignments.{suffix}" for suffix in ("html", "pdf")]
-        numbered = [place for suffix in ("png", "svg") for place in directory.glob(f"[0-9][0-9][0-9][0-9].{suffix}")]
-        for place in (*named, *numbered):
-            place.unlink(missing_ok=True)
 
 
 def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
@@ -199,12 +203,12 @@ def evaluate(arguments: Namespace) -> None:
     from nmt.evaluation import bleu
     from nmt.links import require_in_range
 
-    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
-    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
-    require_lines(arguments.source, sources)
     read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
+    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    require_lines(arguments.source, sources)
     gold = _read_gold(arguments, len(sources))
     for number, links in enumerate(gold or (), start=1):
         words = sources[number - 1].split(), references[number - 1].split()
@@ -256,7 +260,9 @@ def explain(arguments: Namespace) -> None:
 
     _refuse_search_flags(arguments)
     _refuse_file(arguments.output)
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
+    read = [path for path in (arguments.source, arguments.target) if path]
+    require_files_of_their_own(read, [])
+    total = require_same_length({path: count_lines(path) for path in read})
     translator, search = load(arguments)
     source = read_lines(arguments.source)
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
@@ -265,7 +271,7 @@ def explain(arguments: Namespace) -> None:
         from nmt.translator import ERASURE_WINDOW
 
         progress = Progress(total, window=ERASURE_WINDOW)
-        explained = _erased(translator.erase(pairs, arguments.erase), progress)
+        explained = _erased(translator.erase(pairs, arguments.erase, search.max_source), progress)
     else:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))

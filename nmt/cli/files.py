@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,7 +26,7 @@ def count_lines(path: str) -> int | None:
     Raises:
         CorpusError: the file is not valid UTF-8, so that this is known before any work is done.
     """
-    return sum(1 for _ in read_lines(path)) if path != "-" and not read_once(Path(path)) else None
+    return sum(1 for _ in read_lines(path)) if can_read_again([path]) else None
 
 
 def require_same_length(counts: dict[str, int | None]) -> int | None:
@@ -52,11 +53,13 @@ def require_lines(path: str, lines: Sequence[str]) -> None:
 
 
 def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Refuses to write over what is read, or two files to one place.
+    """Refuses to write over what is read, two files to one place, or to take lines of standard input in turns.
 
     Raises:
         NmtError: names the file.
     """
+    if inputs.count("-") > 1:
+        raise NmtError("standard input (-) is named twice, and each of its lines is read once: give files")
     for place, path in enumerate(outputs):
         for other in (*inputs, *outputs[:place]):
             if _same(path, other):
@@ -137,6 +140,11 @@ def _open_beside(place: Path, moves: ExitStack) -> TextIO:
         return open_text(temporary, "w", place)
     except OSError as error:
         raise _not_writable(place, error) from None
+
+
+def can_read_again(paths: Iterable[str]) -> bool:
+    """Whether all of these are files, and none a pipe or a device, which is empty once it has been read."""
+    return not any(path == "-" or read_once(Path(path)) for path in paths)
 
 
 def can_grow(paths: Sequence[str]) -> bool:
@@ -243,6 +251,16 @@ def _opened_behind(path: Path, lines: int, place: Path) -> TextIO:
             file.readline()
         file.truncate(file.tell())
     return open_text(path, "a", place)
+
+
+def earlier_drawings(directory: Path, name: str) -> list[Path]:
+    """What an earlier call drew of other sentences, in a directory that holds its numbers (`name`.jsonl): outdated as
+    soon as new numbers are there."""
+    if not (directory / f"{name}.jsonl").exists():
+        return []
+    named = [directory / f"{name}.{suffix}" for suffix in ("html", "pdf")]
+    drawn = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
+    return [*named, *(place for place in drawn if re.fullmatch(r"[0-9]{4,}", place.stem))]
 
 
 def _require_directory(path: Path) -> None:

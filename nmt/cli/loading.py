@@ -45,9 +45,9 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     for name in SAMPLING:
         if name in given and search.method == "beam":
             raise NmtError(f"--{name.replace('_', '-')} is for drawing translations: give --method sample too")
-    for name in CHOOSING:
+    for name in ("beam_size", *CHOOSING):
         if name in given and search.method == "sample":
-            raise NmtError(f"--{name} is for a beam: leave it or --method sample out")
+            raise NmtError(f"--{name.replace('_', '-')} is for a beam: leave it or --method sample out")
     if search.short_list:
         if not translator.run.short_list.exists():
             say("learning the short list from the training pairs, once for this run")

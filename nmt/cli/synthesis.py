@@ -5,10 +5,16 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import Growing, can_grow, count_lines, read_once, require_files_of_their_own, require_same_length
+from nmt.cli.files import (
+    Growing,
+    can_grow,
+    can_read_again,
+    count_lines,
+    require_files_of_their_own,
+    require_same_length,
+)
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.translation import WINDOW, identity
 from nmt.config import SearchConfig
@@ -79,7 +85,7 @@ def _write(
     """
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    unfit = [path for path in inputs if path == "-" or read_once(Path(path))]
+    unfit = [path for path in inputs if not can_read_again([path])]
     unfit += [path for path in outputs if not can_grow([path])]
     if unfit:
         raise NmtError(

@@ -12,7 +12,15 @@ from contextlib import ExitStack
 from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
-from nmt.cli.files import Growing, can_grow, count_lines, require_files_of_their_own, require_same_length, whole_file
+from nmt.cli.files import (
+    Growing,
+    can_grow,
+    can_read_again,
+    count_lines,
+    require_files_of_their_own,
+    require_same_length,
+    whole_file,
+)
 from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
@@ -32,7 +40,7 @@ def translate(arguments: Namespace) -> None:
     """`nmt translate`: the translations of each line, in order."""
     path = "-" if arguments.input is None else arguments.input
     _check(arguments, path)
-    read = [name for name in (arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon) if name]
+    read = [name for name in (path, arguments.prefixes, arguments.phrases, arguments.lexicon) if name]
     require_files_of_their_own(read, [name for name in (arguments.output, arguments.alignments) if name])
     total = count_lines(path)
     beside = {name: count_lines(name) for name in (arguments.prefixes, arguments.phrases) if name}
@@ -41,16 +49,18 @@ def translate(arguments: Namespace) -> None:
     with ExitStack() as files:
         names, done = [name for name in (arguments.output, arguments.alignments) if name], 0
         growing = None
-        if path != "-" and can_grow(names) and not _lists(arguments):
+        if can_read_again(read) and can_grow(names) and not _lists(arguments):
             growing = Growing(names, arguments.resume, WINDOW)
         if arguments.resume and growing is None:
             raise NmtError("--resume goes on with a file: give --input and --output, both plain files")
         if growing is None:
             outputs = [files.enter_context(whole_file(name)) for name in names]
         translator, search = load(arguments)
+        if lexicon is not None and not search.copy_unknown:
+            raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
         choose = Choice(translator, search, arguments, lexicon)
         if growing is not None:
-            every = [arguments.input, arguments.prefixes, arguments.phrases, arguments.lexicon]
+            every = [path, arguments.prefixes, arguments.phrases, arguments.lexicon]
             made_from = identity(arguments, translator, search, every, ("nbest", "mbr"))
             outputs, done = files.enter_context(growing.opened(made_from)), growing.done
         if arguments.input is None and sys.stdin.isatty():
@@ -81,11 +91,16 @@ def _interact(choose: Choice, outputs: Sequence[TextIO]) -> None:
     say("a sentence a line; end with Ctrl-D")
     for number in count(1):
         print("> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
+        line = sys.stdin.buffer.readline()
         if not line:
             print(file=sys.stderr)
             return
-        for translations in choose.of_lines(iter([line.rstrip("\r\n")]), number - 1):
+        try:
+            sentence = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            say(f"not valid UTF-8 at byte {error.start + 1}: type the sentence again, or have the terminal send UTF-8")
+            continue
+        for translations in choose.of_lines(iter([sentence]), number - 1):
             if translations[0].truncated:
                 say("the sentence is longer than the model takes; its end was cut off")
             choose.write(number, translations, outputs)
@@ -103,8 +118,6 @@ def _check(arguments: Namespace, path: str) -> None:
     for name in CHOOSING if arguments.prefixes or arguments.phrases else ():
         if getattr(arguments, name) is not None:
             raise NmtError(f"--{name} is for a search without --prefixes and --phrases: leave it or those out")
-    if arguments.lexicon and not arguments.copy_unknown:
-        raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
 
 
 def _lists(arguments: Namespace) -> bool:
@@ -207,8 +220,8 @@ def _digest(path: str) -> str:
 
 def score(arguments: Namespace) -> None:
     """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
     require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
     summed, pieces, words, blank = 0.0, 0, 0, 0
     with whole_file(arguments.output) as output:
         translator = load_models(arguments)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import require_lines, require_same_length
+from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.config import SearchConfig
 from nmt.corpus import read_lines
@@ -26,10 +26,13 @@ def tune(arguments: Namespace) -> None:
 
     if arguments.save and len(arguments.model) > 1:
         raise NmtError("--save is for one run: of an ensemble give the penalty that is found to each command")
+    require_files_of_their_own([arguments.source, arguments.reference], [])
+    if arguments.tokenize and arguments.metric == "chrf":
+        raise NmtError("--tokenize is for BLEU: leave it or --metric chrf out")
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)
-    measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize)
+    measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize or "13a")
     measure(["a"], ["a"])  # an unknown tokenizer is told before the translation, not after it
     translator, search = load(arguments)
     if search.method != "beam" or search.beam_size < 2:

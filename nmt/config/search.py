@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +64,10 @@ class SearchConfig:
         )
         for name in not_negative.split():
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            require(not isinstance(value, float) or math.isfinite(value), f"{field.name} is {value}: expected a number")
+        require(self.max_length_ratio <= 100, f"max_length_ratio is {self.max_length_ratio}: expected 100 at most")
         require(self.beam_size <= 1000, f"beam_size is {self.beam_size}: expected 1000 at most")
         require(self.short_list <= 100, f"short_list is {self.short_list}: expected 100 at most")
         require(

@@ -100,10 +100,15 @@ def sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
 
 
 def label(word: str) -> str:
-    """The word as it can be written: no control characters, and the middle of a very long one left out."""
-    visible = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in word)
+    """The word as it can be written: no control characters or noncharacters, which a file in SVG must not hold, no byte
+    order marks, which matplotlib's PDF stumbles over, and the middle of a very long one left out."""
+    visible = "".join("\N{REPLACEMENT CHARACTER}" if _unwritable(c) else c for c in word if c != "\ufeff")
     half = LONGEST_LABEL // 2
     return visible if len(visible) <= LONGEST_LABEL else f"{visible[:half]}…{visible[1 - half :]}"
+
+
+def _unwritable(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs") or ord(character) & 0xFFFE == 0xFFFE
 
 
 def wrapped(text: str, width: float, fonts: list[str], size: float = TITLE) -> tuple[list[str], float]:

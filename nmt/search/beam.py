@@ -301,9 +301,11 @@ def search(
     _, *fields = ops.while_loop(go_on, body, (_can_improve(beam, limits, how), *beam))
     beam = Beam(*fields)
     scores = how.ranking.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
-    # Finished hypotheses first: a cut one lacks the cost of its ending.
-    rank = ops.where(beam.finished, scores, scores + IMPOSSIBLE)
-    _, order = ops.top_k(rank, how.slots)
+    _, order = ops.top_k(scores, how.slots)
+    # Finished hypotheses first, for a cut one lacks the cost of its ending; of equals the first stays the first.
+    ended = ops.take_along_axis(beam.finished, order, axis=1)
+    _, parted = ops.top_k(ops.cast(ended, "float32"), how.slots)
+    order = ops.take_along_axis(order, parted, axis=1)
     held = beam._asdict()
     fields = [scores if name == "scores" else held[name] for name in Found._fields]
     return Found(*(take_slots(values, order) for values in fields))

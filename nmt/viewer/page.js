@@ -28,7 +28,8 @@ class Entry {
     this.translations = data.translations;
     this.source = data.translations[0].alignment.source;
     this.erasure = data.erasure;
-    this.most = Math.max(0, ...(data.erasure ?? []).flat().map(Math.abs)) || 1;
+    // Not all cells as arguments of one call: of a long pair there are more than a call takes.
+    this.most = (data.erasure ?? []).flat().reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.sure = pairs(data.gold?.sure);
     this.possible = pairs(data.gold?.possible);
     this.links = data.translations.map((translation) => pairs(translation.alignment.links));
@@ -142,7 +143,8 @@ class Entry {
   key(event) {
     const word = event.target.closest(".word");
     if (!word || event.altKey || event.ctrlKey || event.metaKey) return;
-    const { words, row } = this.rowOf(word.place.side);
+    const row = this.rowOf(word.place.side).row;
+    const words = this.shownWords(word.place.side);
     const forward = getComputedStyle(row).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
     const next = {
       ArrowLeft: words[word.place.index + (forward === "ArrowLeft" ? 1 : -1)],
@@ -177,9 +179,18 @@ class Entry {
     return side === "source" ? this.rows[0] : this.rows[side + 1];
   }
 
+  shownWords(side) {
+    return this.rowOf(side).words.filter((word) => !word.hidden);
+  }
+
   focus(word) {
-    for (const other of this.rowOf(word.place.side).words) other.tabIndex = other === word ? 0 : -1;
+    this.stopAt(word);
     word.focus();
+  }
+
+  // The one word of its row that the Tab key comes to.
+  stopAt(word) {
+    for (const other of this.rowOf(word.place.side).words) other.tabIndex = other === word ? 0 : -1;
   }
 
   show() {
@@ -244,7 +255,9 @@ class Entry {
   changeView() {
     this.clear();
     this.unmeasured.hidden = view === "attention" || this.erasure !== null;
-    this.rows[0].words.at(-1).hidden = view === "erasure";
+    const end = this.rows[0].words.at(-1);
+    end.hidden = view === "erasure";
+    if (end.hidden && end.tabIndex === 0) this.stopAt(this.shownWords("source").at(-1));
     for (const fill of this.tables ?? []) fill();
     this.show();
   }

@@ -61,8 +61,9 @@ def test_explain_given_pairs(model, write, tmp_path, capsys):
 def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_path, capsys):
     output = tmp_path / "o"
     command = ["explain", "--model", model, "--source", write("in", "a b c", "", "a", "a b"), "--output", str(output)]
-    assert main([*command, "--erase", "--worst", "0", "--beam-size", "2"]) == 0
+    assert main([*command, "--erase", "--worst", "0", "--beam-size", "2", "--max-source", "9"]) == 0
     assert fake_translator.Translator.searches[0].beam_size == 2
+    assert fake_translator.Translator.erasures[-1] == 9  # what the search read
     rows, records = explained(output)
     assert [record["erasure"]["way"] for record in records] == ["word"] * 4
     assert records[0]["target"] == ["A", "B", "C"]
@@ -90,6 +91,16 @@ def test_explain_standard_input_and_no_lines_at_all(model, write, tmp_path, monk
     assert [record["source"] for record in explained(tmp_path / "o")[1]] == [["a", "b"], ["c"]]
     assert main([*command, write("none")]) == 0
     assert explained(tmp_path / "o") == ([], [])
+
+
+def test_explain_takes_earlier_drawings_away_and_no_others(model, write, tmp_path):
+    output = tmp_path / "o"
+    command = ["explain", "--model", model, "--output", str(output), "--source"]
+    assert main([*command, write("in", "a b", "c d", "e f"), "--worst", "3"]) == 0
+    (output / "notes.png").write_bytes(b"mine")
+    (output / "12345.png").write_bytes(b"an earlier drawing")
+    assert main([*command, write("fewer", "a b"), "--worst", "0"]) == 0
+    assert sorted(path.name for path in output.iterdir()) == ["explanation.jsonl", "notes.png", "sentences.tsv"]
 
 
 def test_explain_keeps_no_pair_in_memory(tmp_path, capsys):

@@ -190,12 +190,51 @@ def test_prefixes_and_phrases_go_line_by_line(model, write, capsys):
     assert "differ in lines" in capsys.readouterr().err
 
 
-def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, capsys):
+def piped(tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a shell, where files can be pipes."""
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    line = f"{sys.executable} -m fake_translator {' '.join(command)} --model {tmp_path}"
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, cwd=tmp_path)
+
+
+def test_a_pipe_is_read_once(tmp_path, write):
+    """What a file's output is known again by would read its input before it is translated."""
+    write("in", "a", "b")
+    assert piped(tmp_path, "translate --input <(cat in) --output out").returncode == 0
+    assert (tmp_path / "out").read_text() == "A\nB\n"
+    files = "--input in --output out --prefixes <(echo Da; echo Dort)"
+    assert piped(tmp_path, f"translate {files}").returncode == 0
+    assert (tmp_path / "out").read_text() == "Da A\nDort B\n"
+    assert "both plain files" in piped(tmp_path, "translate --input <(cat in) --output out --resume").stderr
+
+
+@pytest.mark.parametrize("command", ["score", "explain", "align", "evaluate", "tune"])
+def test_standard_input_is_one_of_the_files_at_most(command, model, tmp_path, monkeypatch, capsys):
+    other = "--reference" if command in ("evaluate", "tune") else "--target"
+    monkeypatch.chdir(tmp_path)
+    output = ["--output", "out"] if command in ("explain", "align") else []
+    assert main([command, "--model", model, "--source", "-", other, "-", *output]) == 2
+    assert "standard input (-) is named twice" in capsys.readouterr().err
+
+
+def test_words_that_are_no_text_are_refused_and_files_may_be_named_so(model, tmp_path, capsys):
+    latin = "caf\udce9"  # as the system gives a byte that is not UTF-8
+    assert main(["translate", "--model", model, "--suppress", latin]) == 2
+    assert "argument 5 is not valid UTF-8" in capsys.readouterr().err
+    (tmp_path / latin).write_text("ein haus\n")
+    assert main(["translate", "--model", model, "--input", str(tmp_path / latin)]) == 0
+    assert capsys.readouterr().out == "EIN HAUS\n"
+
+
+def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, monkeypatch, capsys):
     command = ["translate", "--model", model, "--input", write("in", "a"), "--lexicon"]
     assert main([*command, write("l", "Wien\tVienna", "Rom"), "--copy-unknown"]) == 2
     assert "l:2: expected a source word, a tab" in capsys.readouterr().err
     assert main([*command, write("l", "Wien\tVienna")]) == 2
     assert "give --copy-unknown too" in capsys.readouterr().err
+    own = replace(fake_translator.Translator.config, search=SearchConfig(copy_unknown=True))
+    monkeypatch.setattr(fake_translator.Translator, "config", own)
+    assert main([*command, write("l", "Wien\tVienna")]) == 0
 
 
 @pytest.mark.parametrize("flag", ["--temperature", "--top-k", "--top-p", "--seed"])
@@ -204,6 +243,12 @@ def test_what_a_beam_does_not_read_is_not_taken_in_silence(model, write, capsys,
     assert main(command) == 2
     assert f"{flag} is for drawing translations: give --method sample too" in capsys.readouterr().err
     assert main([*command, "--method", "sample"]) == 0
+
+
+def test_draws_have_no_beam(model, write, capsys):
+    command = ["translate", "--model", model, "--input", write("in", "a"), "--method", "sample"]
+    assert main([*command, "--beam-size", "3"]) == 2
+    assert "--beam-size is for a beam: leave it or --method sample out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--diversity", "--prune"])
@@ -222,6 +267,10 @@ def test_drawings_of_an_earlier_call_do_not_stay(model, write, tmp_path):
     assert main([*command, write("three", "a b", "c d", "e f"), "--format", "png", "svg", "html"]) == 0
     kept = output / "notes.png"
     kept.write_bytes(b"mine")
+    before = sorted(path.name for path in output.iterdir())
+    gold = ["--target", write("target", "g h"), "--gold", write("gold", "7-7")]
+    assert main([*command, write("one", "g h"), *gold]) == 2  # and nothing is lost by it
+    assert sorted(path.name for path in output.iterdir()) == before
     assert main([*command, write("one", "g h"), "--format", "png"]) == 0
     assert sorted(path.name for path in output.iterdir()) == [
         "0001.png",
@@ -324,9 +373,14 @@ def test_conversation_on_a_terminal(tmp_path):
         for line, answer in (("ein haus", "EIN HAUS\n"), ("", "\n"), ("zwei", "ZWEI\n")):
             os.write(ours, f"{line}\n".encode())
             assert process.stdout.readline() == answer  # before the next line is typed
+        os.write(ours, b"gr\xf6\xdfe\nvier\n")  # as a terminal sends it that does not speak UTF-8
+        assert process.stdout.readline() == "VIER\n"
         os.write(ours, b"\x04")
         assert process.wait(timeout=10) == 0
-        assert process.stderr.read() == "nmt: a sentence a line; end with Ctrl-D\n> > > > \n"
+        assert process.stderr.read() == (
+            "nmt: a sentence a line; end with Ctrl-D\n> > > > nmt: not valid UTF-8 at byte 3: type the sentence again, "
+            "or have the terminal send UTF-8\n> > \n"
+        )
     os.close(ours)
     os.close(theirs)
 
