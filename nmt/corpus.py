@@ -16,19 +16,21 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from nmt.cache import digest
 from nmt.config import CorpusConfig, PairsConfig, to_dict
 from nmt.errors import NmtError
+from nmt.files import read_once
 from nmt.links import parse_pharaoh, require_in_range
 
 _FILES = ("source", "target", "tsv", "alignment")
 """Fields of `PairsConfig` that name a file."""
 
 _EXAMPLES_SHOWN = 3
-_ONCE = "standard input (-) can be read only once, the pairs are needed again: use files"
+_ONCE = "{} can be read only once, the pairs are needed again: use files"
 _PROBE_SECONDS = 5.0
 _PROBED_HOSTS = 3
 
@@ -99,14 +101,16 @@ class PairReader:
         self._pairs = pairs
         self._corpus = corpus or CorpusConfig()
         self._links = links
-        self._standard_inputs = [*(getattr(pairs, field) for field in _FILES), links].count("-")
+        files = [path for path in (*(getattr(pairs, field) for field in _FILES), links) if path]
+        self._once = [path for path in files if path == "-" or read_once(Path(path))]
+        """What can be read only once."""
         self._started = False
-        if self._standard_inputs > 1:
+        if files.count("-") > 1:
             raise CorpusError("standard input (-) is given more than once: put all but one into files")
 
     def __iter__(self) -> Iterator[Pair]:
-        if self._standard_inputs and self._started:
-            raise CorpusError(_ONCE)
+        if self._once and self._started:
+            raise CorpusError(_ONCE.format(_name(self._once[0])))
         self._started = True
         report = CorpusReport()
         streams = _streams(self._pairs, self._links)
@@ -127,8 +131,8 @@ class PairReader:
         Raises:
             CorpusError: something cannot be read, or only once.
         """
-        if self._standard_inputs:
-            raise CorpusError(_ONCE)
+        if self._once:
+            raise CorpusError(_ONCE.format(_name(self._once[0])))
         settings = to_dict(self._pairs)
         settings |= {field: _digest(settings[field]) for field in _FILES if settings[field]}
         if self._links:
@@ -154,8 +158,10 @@ class PairReader:
         alignment = texts[2] if self._pairs.alignment else None
         pair = Pair(texts[0], texts[1], alignment, texts[-1] if self._links else None)
         if pair.source and pair.target:
+            if pair.alignment is not None:
+                _check_links(pair, pair.alignment, columns[2].place(report.read))
             if pair.links is not None:
-                _check_links(pair, columns[-1].place(report.read))
+                _check_links(pair, pair.links, columns[-1].place(report.read))
             return pair
         if self._corpus.on_empty == "stop":
             where = columns[bool(pair.source)].place(report.read)
@@ -164,8 +170,8 @@ class PairReader:
         return None
 
 
-def _check_links(pair: Pair, where: str) -> None:
-    require_in_range(parse_pharaoh(pair.links or "", where), pair.source.split(), pair.target.split(), where)
+def _check_links(pair: Pair, links: str, where: str) -> None:
+    require_in_range(parse_pharaoh(links, where), pair.source.split(), pair.target.split(), where)
 
 
 def read_lines(path: str) -> Iterator[str]:
@@ -209,7 +215,11 @@ class _Stream(NamedTuple):
     unit: str = "line"
 
     def place(self, number: int) -> str:
-        return f"{'standard input' if self.name == '-' else self.name}, {self.unit} {number}"
+        return f"{_name(self.name)}, {self.unit} {number}"
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else path
 
 
 def _streams(pairs: PairsConfig, links: str) -> list[_Stream]:

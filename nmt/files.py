@@ -73,6 +73,37 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
 
 
+@contextmanager
+def locked(path: Path, error: NmtError) -> Iterator[None]:
+    """Keeps a file or directory to this process while it works in it, and no longer than it lives, whatever ends it.
+    Where the system has no such locks, nothing is kept.
+
+    Raises:
+        NmtError: `error`; another process has it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not POSIX
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise error from None
+        except OSError:  # a file system without them
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def read_once(path: Path) -> bool:
+    """Whether it is a pipe or a device, which gives its contents only once."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Writes content that is at hand under another name beside its place and moves it there when it has reached the
     disk: it is never half there, even if the machine stops. One process writes to a place at a time."""

@@ -23,7 +23,7 @@ from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
-from nmt.run import Run, RunError, load_vocabularies, require_same, save_vocabularies
+from nmt.run import Run, RunError, differences, load_vocabularies, require_same, save_vocabularies
 from nmt.tokenizer import Tokenizer
 from nmt.transfer import open_origin
 
@@ -99,6 +99,8 @@ def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
             "the pairs of then; for those of now give the run another --name (with --training.initial it begins with "
             "these weights)"
         )
+    for name, then, now in differences(to_dict(run.config.search), to_dict(config.search)):
+        say(f"the run translated with search.{name} {then}, as it was trained or tuned; from now on it is {now}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     run = replace(run, config=config)
     run.save_config()
@@ -180,7 +182,6 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     if not config.vocabulary.run:
         say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
     source, target = _vocabularies(config, pairs, report)
-    report(reader.report.summary())
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_whole(directory / VALIDATION, lines.encode())
     write_whole(directory / TEXT, json.dumps(origin["text"], ensure_ascii=False).encode())
@@ -188,6 +189,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     if guide:
         report(f"attention is guided by the links of {guide}")
     _encode(directory / "corpus", config.corpus, pairs, source, target, report, bool(guide))
+    report(reader.report.summary())
     if isinstance(pairs, WithoutHeldOut):
         report(
             f"{len(validation)} pairs kept aside for validation; "

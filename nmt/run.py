@@ -62,7 +62,7 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
             return dict(arrays)
     except FileNotFoundError:
         raise RunError(f"{path}: no such file") from None
-    except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile):
+    except (ValueError, TypeError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile):
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 
@@ -153,7 +153,7 @@ class Run:
 
     def checkpoints(self) -> list[Path]:
         """Checkpoints, oldest first."""
-        return sorted((self.directory / "checkpoints").glob("*.npz"))
+        return sorted((self.directory / "checkpoints").glob("[0-9]*.npz"))
 
     def save_checkpoint(self, step: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Saves a checkpoint and deletes those beyond the newest `training.checkpoints.keep`."""
@@ -220,7 +220,7 @@ def require_same(saved: RunConfig, wanted: RunConfig, directory: Path) -> None:
     Raises:
         RunError: names the first field that differs, and both values.
     """
-    for name, old, new in _differences(to_dict(saved), to_dict(wanted), ""):
+    for name, old, new in differences(to_dict(saved), to_dict(wanted)):
         if not any(name == free or name.startswith(free + ".") for free in FREE):
             raise RunError(
                 f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
@@ -228,11 +228,12 @@ def require_same(saved: RunConfig, wanted: RunConfig, directory: Path) -> None:
             )
 
 
-def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str) -> list[tuple[str, Any, Any]]:
+def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
+    """Name, old and new value of each field that two configurations (`to_dict`) do not have in common."""
     found = []
     for name, value in old.items():
         if isinstance(value, dict):
-            found += _differences(value, new[name], f"{prefix}{name}.")
-        elif value != new[name]:
-            found.append((f"{prefix}{name}", value, new[name]))
+            found += differences(value, new.get(name) or {}, f"{prefix}{name}.")
+        elif value != new.get(name):
+            found.append((f"{prefix}{name}", value, new.get(name)))
     return found

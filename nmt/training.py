@@ -22,11 +22,12 @@ from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
+from nmt.files import locked
 from nmt.links import parse_pharaoh
 from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches
-from nmt.plotting import heatmap
+from nmt.plotting import drawable, heatmap
 from nmt.preparation import Prepared, prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays
@@ -96,7 +97,9 @@ def train(config: RunConfig) -> TrainingResult:
     engine.set_determinism(config.training.seed, config.training.deterministic)
     ticker = Ticker()
     prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
-    return Trainer(prepared, ticker).run()
+    directory = prepared.run.directory
+    with locked(directory, RunError(f"{directory} is trained already, by another process: wait, or end that one")):
+        return Trainer(prepared, ticker).run()
 
 
 class Trainer:
@@ -124,6 +127,7 @@ class Trainer:
         # Validation and translation use the averaged weights: a model of their own, so that nothing is swapped.
         self.averaged = self._build("float32")
         self.translator = Translator(prepared.run, self.averaged)
+        self.translator.require_pieces(prepared.run.config.search)  # told now, and not after a pass
         self.place = Place()
         self.history: list[dict[str, Any]] = []
         self._validating = 0.0
@@ -154,6 +158,8 @@ class Trainer:
         """Trains to the end or to an interruption."""
         self._restore()
         self._introduce()
+        if self._done() and (self.place.batches or self.place.best is None):  # interrupted, and now wanted shorter
+            self._validate()
         with interruption() as interrupted:
             while not self._done():
                 self._train_pass(interrupted)
@@ -266,9 +272,14 @@ class Trainer:
             place.stale += 1
             place.halvings += place.stale % self.config.schedule.plateau == 0
         place.stopped_early = bool(self.config.patience) and place.stale >= self.config.patience
-        self._record(measured, better)
+        row = self._record(measured)
         place.losses, place.guided, place.batches = 0.0, 0.0, 0
         self._save()
+        shown = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
+        self.ticker.say(f"step {place.step}: validation {shown}{'  (best)' if better else ''}")
+        self.events.scalars(place.step, {name: float(value) for name, value in row.items()})
+        if (pixels := self._picture()) is not None:
+            self.events.image(place.step, "alignment", pixels)
         self._validating = time.perf_counter() - started
 
     def _better(self, measured: dict[str, float]) -> bool:
@@ -280,8 +291,8 @@ class Trainer:
         gained = round(measured["bleu"], 2) - round(best, 2)
         return gained > 0 or (gained == 0 and best_loss is not None and measured["loss"] < best_loss)
 
-    def _record(self, measured: dict[str, float], better: bool) -> None:
-        """One validation into history.csv, TensorBoard and onto the terminal."""
+    def _record(self, measured: dict[str, float]) -> dict[str, Any]:
+        """One validation into history.csv."""
         place = self.place
         row: dict[str, Any] = {
             "pass": place.pass_index,
@@ -296,17 +307,17 @@ class Trainer:
         }
         self.history.append(row)
         self.prepared.run.write_history(self.history)
-        self.events.scalars(place.step, {name: float(value) for name, value in row.items()})
-        self.events.image(place.step, "alignment", self._picture())
-        shown = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
-        self.ticker.say(f"step {place.step}: validation {shown}{'  (best)' if better else ''}")
+        return row
 
-    def _picture(self) -> np.ndarray:
-        """The alignment of the first validation pair as pixels."""
+    def _picture(self) -> np.ndarray | None:
+        """The alignment of the first validation pair as pixels, where it can be drawn."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         pair = self.prepared.validation[0]
-        canvas = FigureCanvasAgg(heatmap(next(self.translator.align([pair.source], [pair.target])).alignment))
+        alignment = next(self.translator.align([pair.source], [pair.target])).alignment
+        if not drawable(alignment):
+            return None
+        canvas = FigureCanvasAgg(heatmap(alignment))
         canvas.draw()
         return np.asarray(canvas.buffer_rgba())
 
@@ -326,12 +337,12 @@ class Trainer:
             return
         try:
             arrays = load_arrays(checkpoints[-1])
+            self.place = _place(checkpoints[-1], arrays.pop("place", None))
         except RunError as error:
             then = "goes on from the one before"
             if len(checkpoints) == 1:
                 then = f"begins anew, for there is no other; {self.prepared.run.best.name} translates until then"
             raise RunError(f"{error}: delete it, and training {then}") from None
-        self.place = Place(**json.loads(str(arrays.pop("place"))))
         engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
         rows = self.prepared.run.read_history()
         self.history = [dict(row) for row in rows if int(row["step"]) <= self.place.step]
@@ -403,6 +414,18 @@ def validate(translator: Translator, prepared: Prepared) -> dict[str, float]:
     return measured
 
 
+def _place(checkpoint: Path, saved: np.ndarray | None) -> Place:
+    """The place in the stream that a checkpoint holds.
+
+    Raises:
+        RunError: it holds none, or one of another nmt.
+    """
+    try:
+        return Place(**json.loads(str(saved)))
+    except (ValueError, TypeError):
+        raise RunError(f"{checkpoint}: does not say where training was: not a checkpoint of this nmt") from None
+
+
 @contextlib.contextmanager
 def interruption() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C or termination signal sets; the second Ctrl-C raises KeyboardInterrupt."""
@@ -412,7 +435,7 @@ def interruption() -> Iterator[threading.Event]:
         return
 
     def request(number: int, frame: object) -> None:
-        if event.is_set():
+        if event.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         event.set()
         print("\nnmt: finishing this step, then saving ...", file=sys.stderr)

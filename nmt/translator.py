@@ -135,10 +135,20 @@ class Translator:
         """Has ready what this search needs besides the model: its short list, learned where the run has none yet.
 
         Raises:
-            RunError: it cannot be had.
+            NmtError: it cannot be had, or see `require_pieces`.
         """
+        self.require_pieces(search)
         if search.short_list and self._inference.short_list is None:
             self._inference.short_list = ShortList.of_run(self.run)
+
+    def require_pieces(self, search: SearchConfig) -> None:
+        """Refuses a search that suppresses what the target vocabulary does not have.
+
+        Raises:
+            NmtError: names the piece.
+        """
+        for piece in search.suppress:
+            self._piece(piece)
 
     def translate(
         self,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Iterator
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import copy_task
 import numpy as np
@@ -64,6 +67,10 @@ def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is
         ({"variants": {"x": {"model": {"heads": 2}}}}, "variant x: model: unknown field heads"),
         ({"variants": {"x": {"model": {"units": 7}}}}, "variant x: model.units is 7: expected an even number"),
         ({"test": {"source": "x"}}, "test: expected source and target"),
+        ({"variants": {"x": 5}}, "variant x is 5: expected fields, indented below it"),
+        ({"variants": {"x": {"model": {"cell": "lstmm"}}}}, "model.cell is 'lstmm': expected one of gru, lstm"),
+        ({"variants": {"x": {"training": {"seed": 3}}}}, "variant x: training.seed: every variant is trained with"),
+        ({"common": [1]}, "common is [1]: expected fields"),
         ({"seeds": 0}, "seeds is 0: expected a number from 1"),
         ({"variant": {}}, "unknown field variant, did you mean variants?"),
     ],
@@ -73,6 +80,10 @@ def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, cha
         read_plan(write_variants(corpus, **changes), Path("out"))
     assert message in str(caught.value)
     assert "variants.yaml" in str(caught.value)
+
+
+def test_what_is_common_may_be_commented_out(corpus: Path) -> None:
+    assert len(read_plan(write_variants(corpus, common=None), Path("out")).trials) == 2
 
 
 def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
@@ -117,29 +128,26 @@ def test_spreads_and_differences_by_hand() -> None:
 def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The commands that trials run; they run in this process, which has loaded all they need."""
     ran: list[str] = []
-    really = subprocess.run
 
-    def run(command: list[str], **kwargs: Any) -> subprocess.CompletedProcess[str]:
-        if command[1:3] != ["-m", "nmt"]:  # something that a library asks the system
-            return really(command, **kwargs)
-        ran.append(command[3])
-        return subprocess.CompletedProcess(command, main(command[3:]))
+    def run(self: object, arguments: list[object], log: TextIO) -> int:
+        ran.append(str(arguments[0]))
+        return main([*map(str, arguments)])
 
-    monkeypatch.setattr(trials.subprocess, "run", run)
+    monkeypatch.setattr(trials._Commands, "run", run)
     yield ran
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *trials_that_fail: str) -> None:
     """Of the commands that trials run, those of these trials end with 2."""
-    run = trials.subprocess.run
+    run = trials._Commands.run
 
-    def fail_some(command: list[str], **kwargs: Any) -> Any:
-        if any(f"configs/{name}.json" in part for name in trials_that_fail for part in command):
-            print("nmt: 1 pass done\nnmt: error: there is a reason", file=kwargs["stdout"], flush=True)
-            return subprocess.CompletedProcess(command, 2)
-        return run(command, **kwargs)
+    def fail_some(self: trials._Commands, arguments: list[object], log: TextIO) -> int:
+        if any(f"configs/{name}.json" in str(part) for name in trials_that_fail for part in arguments):
+            print("nmt: 1 pass done\nnmt: error: there is a reason", file=log, flush=True)
+            return 2
+        return run(self, arguments, log)
 
-    monkeypatch.setattr(trials.subprocess, "run", fail_some)
+    monkeypatch.setattr(trials._Commands, "run", fail_some)
 
 
 def test_the_command_trains_measures_reports_and_goes_on(
@@ -177,13 +185,47 @@ def test_the_command_trains_measures_reports_and_goes_on(
     assert len(commands) == 4
     assert "2 trainings, 2 of them done already" in capfd.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in before} == before
+    other = {"additive": {"training": {"passes": 9}}, "none": {"model": {"attention": {"score": "none"}}}}
+    for changes, message in (
+        ({"variants": other}, "additive-1 was trained with training.passes = 1, now it is 9: delete "),
+        ({"test": shorter(corpus)}, "additive-1 was measured on another test set: delete "),
+    ):
+        write_variants(corpus, **changes)
+        for more in ([], ["--report-only"]):
+            assert main([*command, *more]) == 2
+            assert message in capfd.readouterr().err
+    assert len(commands) == 4
+
+
+def shorter(corpus: Path) -> dict[str, str]:
+    """A test set of the first ten pairs."""
+    for side in ("source", "target"):
+        lines = (corpus / f"validation.{side}").read_text().splitlines(keepends=True)[:10]
+        (corpus / f"shorter.{side}").write_text("".join(lines))
+    return {side: str(corpus / f"shorter.{side}") for side in ("source", "target")}
+
+
+def test_what_is_under_way_ends_with_the_comparison_and_nothing_begins_then(tmp_path: Path) -> None:
+    commands, ended = trials._Commands(dict(os.environ)), []
+    os.mkfifo(tmp_path / "pipe")  # that nobody writes to: the command waits
+    inputs = ["--source", tmp_path / "pipe", "--target", tmp_path / "pipe"]
+    waiting = ["clean", *inputs, "--output-source", tmp_path / "s", "--output-target", tmp_path / "t"]
+    with open(tmp_path / "log", "w") as log:
+        thread = threading.Thread(target=lambda: ended.append(commands.run(waiting, log)))
+        thread.start()
+        while not commands._under_way:
+            time.sleep(0.01)
+        commands.end()
+        thread.join(timeout=60)
+        assert ended and ended[0] != 0
+        assert commands.run(["--version"], log) == -signal.SIGTERM
+    assert (tmp_path / "log").read_text() in ("", "nmt: interrupted\n")
 
 
 def test_where_the_first_trial_fails_the_others_do_not_begin(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    failed: Callable[..., Any] = lambda command, **_: subprocess.CompletedProcess(command, 2)  # noqa: E731
-    monkeypatch.setattr(trials.subprocess, "run", failed)
+    monkeypatch.setattr(trials._Commands, "run", lambda self, arguments, log: 2)
     assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path)]) == 2
     said = capfd.readouterr().err
     assert "additive-1: nmt train ended with 2, see" in said.splitlines()[-1]

@@ -96,6 +96,8 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (SearchConfig, {"min_length_ratio": 3.0}, "min_length_ratio is 3.0, above max_length_ratio, 2.0: lower it"),
     (SearchConfig, {"max_length_ratio": math.inf}, "max_length_ratio is inf: expected a number"),
     (SearchConfig, {"max_length_ratio": 101.0}, "max_length_ratio is 101.0: expected 100 at most"),
+    (TrainingConfig, {"seed": -1}, "seed is -1: expected a number from 0 to 2147483647"),
+    (TrainingConfig, {"seed": 2**31}, "seed is 2147483648: expected a number from 0"),
     (SearchConfig, {"seed": -1}, "seed is -1: expected a number from 0"),
     (SearchConfig, {"length_penalty": -0.5}, "length_penalty is -0.5: expected 0 or more"),
     (RunConfig, {"name": ""}, "name is '': expected a plain folder name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import socket
 import sys
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from nmt import corpus
 from nmt.config import CorpusConfig, PairsConfig
 from nmt.corpus import CorpusError, Pair, PairReader, read_lines
+from nmt.links import AlignmentError
 
 
 def files(folder: Path, **contents: bytes) -> dict[str, str]:
@@ -156,8 +158,17 @@ class TestFingerprint:
     def test_what_cannot_be_read_again(self, tmp_path):
         with pytest.raises(CorpusError, match="nowhere: No such file or directory: expected a text file"):
             PairReader(PairsConfig(source="nowhere", target="nowhere")).fingerprint()
-        with pytest.raises(CorpusError, match="read only once"):
+        with pytest.raises(CorpusError, match="standard input can be read only once"):
             PairReader(PairsConfig(source="-", **files(tmp_path, target=b"A\n"))).fingerprint()
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(CorpusError, match="pipe can be read only once, the pairs are needed again: use files"):
+            PairReader(PairsConfig(source=str(tmp_path / "pipe"), **files(tmp_path, target=b"A\n"))).fingerprint()
+
+    def test_alignments_that_do_not_fit_their_pairs(self, tmp_path):
+        for links, message in ((b"SURE", "alignment, line 2: 'SURE' is no link"), (b"0-1", "alignment, line 2: ")):
+            reader = PairReader(parallel(tmp_path, b"a b\nb\n", b"A B\nB\n", alignment=b"0-1 1-0\n" + links + b"\n"))
+            with pytest.raises(AlignmentError, match=message):
+                list(reader)
 
 
 class TestInvalidAndEmpty:
@@ -231,8 +242,10 @@ class TestTsv:
 
     def test_blank_line_is_an_empty_pair(self, tmp_path):
         (tmp_path / "pairs.tsv").write_bytes(b"a\tA\n\n\tC\nd\tD\n")
-        reader = PairReader(PairsConfig(tsv=str(tmp_path / "pairs.tsv"), **files(tmp_path, alignment=b"1\n2\n3\n4\n")))
-        assert list(reader) == [Pair("a", "A", "1"), Pair("d", "D", "4")]
+        reader = PairReader(
+            PairsConfig(tsv=str(tmp_path / "pairs.tsv"), **files(tmp_path, alignment=b"0-0\n2\n3\n0p0\n"))
+        )
+        assert list(reader) == [Pair("a", "A", "0-0"), Pair("d", "D", "0p0")]
         assert reader.report.empty == 2
 
     def test_only_the_columns_used_must_be_valid(self, tmp_path):

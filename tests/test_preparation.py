@@ -87,6 +87,7 @@ def test_the_seed_decides_what_is_held_out(corpus):
 def test_vocabulary_knows_the_training_pairs_alone(corpus):
     for side in ("source", "target"):
         copy_task.write_lines(corpus / f"validation.{side}", ["zebra ba"] * 5)
+    copy_task.write_lines(corpus / "validation.align", ["0-0 1-1"] * 5)
     vocabulary = prepared(copy_task.config(corpus)).run.source
     assert vocabulary.decode(vocabulary.encode(["zebra ba"])) == ["⁇ ba"]
 
@@ -141,7 +142,8 @@ def test_nothing_short_enough_is_refused_and_can_be_mended(corpus):
         ({"corpus": {"train": {"source": "nowhere"}}}, "nowhere: No such file"),
         ({"corpus": {"train": {"source": "{}/bad"}}}, "bad, line 3: not valid UTF-8"),
         ({"corpus": {"train": {"source": "{}/short"}}}, "short has 2 lines, .*train.target has 60 lines"),
-        ({"corpus": {"validation": {"source": "{}/short"}}}, "short has 2 lines"),
+        ({"corpus": {"validation": {"source": "{}/short", "alignment": ""}}}, "short has 2 lines"),
+        ({"corpus": {"validation": {"source": "{}/words"}}}, "validation.align, line 1: link 1-1, .* out of range"),
         ({"corpus": {"validation": {"source": "{}/none", "target": "{}/none", "alignment": ""}}}, "holds no pairs"),
         ({"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 60}}, "held_out"),
     ],
@@ -150,6 +152,7 @@ def test_mistakes_are_named_and_leave_nothing(changes, message, corpus):
     (corpus / "bad").write_bytes(b"a\nb\nc\xff\n" + b"d\n" * 57)
     (corpus / "short").write_text("a\nb\n")
     (corpus / "none").write_text("")
+    (corpus / "words").write_text("word\n" * 5)
 
     def here(value: Any) -> Any:
         if isinstance(value, dict):
@@ -341,6 +344,26 @@ def test_it_does_not_need_its_corpus_files_any_more(corpus):
     for path in [*corpus.glob("train.*"), *corpus.glob("validation.*")]:
         path.unlink()
     assert texts(prepared(config)) == texts(first)
+
+
+def test_search_that_the_command_gives_anew_is_said(corpus):
+    """Such as where `nmt tune --save` had found another."""
+    config = copy_task.config(corpus)
+    run = prepared(config).run
+    tuned = replace(config.search, length_penalty=0.4)
+    replace(run, config=replace(run.config, search=tuned)).save_config()
+    said: list[str] = []
+    prepared(config, said)
+    then, now = tuned.length_penalty, config.search.length_penalty
+    assert f"the run translated with search.length_penalty {then}" in said[0] and said[0].endswith(f" it is {now}")
+    assert Run.open(run.directory).config.search == config.search
+
+
+def test_what_was_read_is_told_with_the_vocabulary_of_another_run_too(corpus):
+    run = prepared(copy_task.config(corpus)).run
+    said: list[str] = []
+    prepared(copy_task.config(corpus, name="other", vocabulary={"run": str(run.directory)}), said)
+    assert "60 pairs read, 60 kept" in said
 
 
 def test_text_that_has_changed_since_is_said_and_not_read(corpus):

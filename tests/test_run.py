@@ -83,6 +83,20 @@ def test_damaged_weights_are_named(kind, tmp_path):
         load_arrays(path)
 
 
+def test_another_system_s_files_are_no_checkpoints_and_any_damage_is_one_line(run):
+    """macOS puts ._NAME beside a file where the disk cannot hold what it knows of it; a flipped bit may stand for a
+    compression that nobody has."""
+    run.save_checkpoint(3, {"a": np.zeros(2)})
+    (place,) = run.checkpoints()
+    (place.parent / f"._{place.name}").write_bytes(b"attributes")
+    assert run.checkpoints() == [place]
+    whole = place.read_bytes()
+    directory = whole.index(b"PK\x01\x02")  # the central directory's entry: its method of compression is at 10
+    place.write_bytes(whole[: directory + 10] + b"\x63" + whole[directory + 11 :])
+    with pytest.raises(RunError, match="damaged, or not a file of weights"):
+        load_arrays(place)
+
+
 def test_weights_are_never_unpickled(tmp_path):
     with open(tmp_path / "objects.npz", "wb") as file:
         np.savez(file, a=np.array([print], dtype=object))

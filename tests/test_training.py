@@ -22,7 +22,11 @@ import pytest
 
 from nmt import engine, training
 from nmt.batching import Batch
-from nmt.config import RunConfig
+from nmt.config import RunConfig, SearchConfig
+from nmt.corpus import Pair
+from nmt.errors import NmtError
+from nmt.files import locked
+from nmt.plotting import MOST_WORDS
 from nmt.preparation import prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
@@ -281,6 +285,39 @@ def test_an_interruption_while_the_end_is_measured_comes_too_late(corpus, tmp_pa
     assert "training has ended" in said and "interrupted; step" not in said
 
 
+def test_fewer_passes_than_were_begun_end_with_a_validation(corpus, tmp_path, counting, steps):
+    counting.signals[steps + 2] = [signal.SIGINT]
+    fields = {"validate_every": 10 * steps}
+    assert train(config(corpus, tmp_path, **fields)).best is None
+    result = train(config(corpus, tmp_path, passes=1, **fields))
+    assert result.finished and result.best is not None
+    assert weights_of(result.directory / "best.npz") == steps + 2
+
+
+def test_a_run_is_trained_by_one_process(corpus, tmp_path, counting):
+    result = train(config(corpus, tmp_path, passes=1))
+    with (
+        locked(result.directory, RunError("here")),
+        pytest.raises(RunError, match="is trained already, by another process: wait, or end that one"),
+    ):
+        train(config(corpus, tmp_path))
+    assert train(config(corpus, tmp_path)).finished
+
+
+def test_a_piece_to_suppress_that_there_is_not_is_told_before_training(corpus, tmp_path, counting):
+    wanted = replace(config(corpus, tmp_path), search=SearchConfig(suppress=("[no such piece]",)))
+    with pytest.raises(NmtError, match=r"search\.suppress: '\[no such piece\]' is no piece"):
+        train(wanted)
+    assert not counting.batches
+
+
+def test_a_signal_to_end_does_not_end_what_ctrl_c_has_it_save(corpus, tmp_path, counting, steps):
+    """As where a comparison passes on what a terminal has sent to both."""
+    counting.signals[steps] = [signal.SIGINT, signal.SIGTERM, signal.SIGTERM]
+    result = train(config(corpus, tmp_path))
+    assert not result.finished and place(result)["step"] == steps
+
+
 def test_second_interruption_ends_at_once_and_the_last_checkpoint_counts(corpus, tmp_path, counting, steps):
     counting.signals[steps + 2] = [signal.SIGINT, signal.SIGINT]
     with pytest.raises(KeyboardInterrupt):
@@ -439,6 +476,13 @@ def test_precision_that_was_decided_is_saved(corpus, tmp_path, counting):
     result = train(config(corpus, tmp_path, passes=1, precision="auto"))
     saved = Run.open(result.directory).config.training.precision
     assert saved == engine.decide_precision("auto") != "auto"
+
+
+def test_a_validation_pair_too_long_to_be_drawn_is_no_reason_to_end(trainer):
+    made = trainer()
+    long = " ".join(["ba"] * (MOST_WORDS + 1))
+    made.prepared = replace(made.prepared, validation=[Pair(long, long)])
+    assert made._picture() is None
 
 
 def test_loss_and_alignments_are_in_the_events(corpus, tmp_path, counting):

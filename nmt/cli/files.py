@@ -15,7 +15,7 @@ from typing import IO, TextIO
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
-from nmt.files import open_text, renamed
+from nmt.files import locked, open_text, read_once, renamed
 
 Bytes = IO[bytes] | gzip.GzipFile
 
@@ -200,30 +200,42 @@ class Growing:
             identity: of what makes their contents; only what the same identity left is gone on with.
 
         Raises:
-            NmtError: what is there is of another identity.
+            NmtError: what is there is of another identity, or another process is writing it.
         """
-        if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
-            raise NmtError(
-                f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision: "
-                "repeat that command, or delete it to begin anew"
-            )
+        with self._alone():
+            if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
+                raise NmtError(
+                    f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision: "
+                    "repeat that command, or delete it to begin anew"
+                )
+            try:
+                self._identify(identity)
+                with ExitStack() as files:
+                    parts = zip(self._parts, self._places, strict=True)
+                    there = self.done * self._per_line
+                    yield [files.enter_context(_opened_behind(part, there, place)) for part, place in parts]
+            except BaseException as error:
+                if left := self._whole_blocks():
+                    print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
+                else:
+                    self._clear()
+                    if isinstance(error, KeyboardInterrupt):
+                        print(f"nmt: nothing is kept: lines are kept {self._block} at a time", file=sys.stderr)
+                raise
+            for part, place in zip(self._parts, self._places, strict=True):
+                part.replace(place)
+            self._clear()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keeps other processes from writing the same."""
+        part, place = self._parts[0], self._places[0]
         try:
-            self._identify(identity)
-            with ExitStack() as files:
-                parts = zip(self._parts, self._places, strict=True)
-                there = self.done * self._per_line
-                yield [files.enter_context(_opened_behind(part, there, place)) for part, place in parts]
-        except BaseException as error:
-            if left := self._whole_blocks():
-                print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
-            else:
-                self._clear()
-                if isinstance(error, KeyboardInterrupt):
-                    print(f"nmt: nothing is kept: lines are kept {self._block} at a time", file=sys.stderr)
-            raise
-        for part, place in zip(self._parts, self._places, strict=True):
-            part.replace(place)
-        self._clear()
+            part.touch()
+        except OSError as error:
+            raise _not_writable(place, error) from None
+        with locked(part, NmtError(f"{place}: another process is writing it: wait, or choose another output")):
+            yield
 
     def _identify(self, identity: str) -> None:
         try:
@@ -272,8 +284,3 @@ def _require_directory(path: Path) -> None:
 
 def _not_writable(path: Path, error: OSError) -> NmtError:
     return NmtError(f"{path}: {error.strerror}: choose a directory that can be written into")
-
-
-def read_once(path: Path) -> bool:
-    """Whether it is a pipe or a device, which gives its contents only once."""
-    return path.exists() and not path.is_file() and not path.is_dir()

@@ -77,7 +77,8 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
         ComparisonError, ConfigError: a field that is missing, unknown, or a variant that is no configuration.
     """
     values = _fields(path)
-    common = merged(load_fields(values["config"]) if values["config"] else {}, values["common"])
+    common = _changes(path, "common", values["common"])
+    common = merged(load_fields(values["config"]) if values["config"] else {}, common)
     variants = values["variants"]
     if not isinstance(variants, dict) or not variants:
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
@@ -86,7 +87,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     if not isinstance(test, dict) or not {"source", "target"} <= set(test) <= known:
         raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
     count = seeds or values["seeds"]
-    changes = {str(name): change or {} for name, change in variants.items()}
+    changes = {str(name): _changes(path, f"variant {name}", change) for name, change in variants.items()}
     trials = [
         Trial(name, seed, _config(path, name, merged(common, change), seed, output))
         for seed in range(1, count + 1)
@@ -113,6 +114,16 @@ def _fields(path: Path) -> dict[str, Any]:
     if not isinstance(values["seeds"], int) or values["seeds"] < 1:
         raise ComparisonError(f"{path}: seeds is {values['seeds']}: expected a number from 1")
     return values
+
+
+def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
+    """The fields that a variant changes, or all variants do; none where everything below the name is commented out."""
+    if not isinstance(values or {}, dict):
+        raise ComparisonError(f"{path}: {name} is {values!r}: expected fields, indented below it")
+    training = (values or {}).get("training")
+    if isinstance(training, dict) and "seed" in training:
+        raise ComparisonError(f"{path}: {name}: training.seed: every variant is trained with seeds 1, 2, ... (`seeds`)")
+    return values or {}
 
 
 def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:

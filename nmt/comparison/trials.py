@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import numpy as np
 
-from nmt.comparison.plan import ComparisonError, Plan, Trial, fields_of
+from nmt.cache import digest_file
+from nmt.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 from nmt.config import Precision
 from nmt.files import write_whole
 from nmt.progress import Ticker, duration
-from nmt.run import Run
+from nmt.run import Run, differences
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,14 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
     Raises:
         ComparisonError: the first trial failed; those that had begun go on to their end, the others do not begin.
     """
-    todo = [trial for trial in plan.trials if not _place(output, trial).exists()]
+    todo = [trial for trial in plan.trials if _saved_outcome(trial, plan, output) is None]
     ticker = Ticker()
     done_before, failed = len(plan.trials) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
     ticker.say(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
+    commands = _Commands(shared_cores(jobs))
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = [pool.submit(_run, trial, plan, output, jobs) for trial in todo]
+        waiting = [pool.submit(_run, trial, plan, output, jobs, commands) for trial in todo]
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
                 left = ticker.seconds / done * (len(todo) - done)
@@ -84,8 +89,10 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
                     f"{done}/{len(todo)} {outcome.variant}, seed {outcome.seed}: BLEU {outcome.bleu:.2f}{aer}, "
                     f"{outcome.tokens_per_second:,} tokens/s; about {duration(left)} left"
                 )
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):  # or a signal to end, which reaches this process alone
+                commands.end()
             raise
     return failed
 
@@ -122,7 +129,40 @@ def _left_open(trial: Trial) -> bool:
     return trial.config.training.precision == "auto"
 
 
-def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
+class _Commands:
+    """`nmt` commands in processes of their own, which end when this one is to end.
+
+    Args:
+        environment: theirs.
+    """
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._under_way: set[subprocess.Popen[bytes]] = set()
+        self._lock, self._ended = threading.Lock(), False
+
+    def run(self, arguments: Sequence[object], log: TextIO) -> int:
+        """Waits for a command and returns how it ended; once all are to end, none begins."""
+        command = [sys.executable, "-m", "nmt", *map(str, arguments)]
+        with self._lock:
+            if self._ended:
+                return -signal.SIGTERM
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
+            self._under_way.add(process)
+        try:
+            return process.wait()
+        finally:
+            self._under_way.discard(process)
+
+    def end(self) -> None:
+        """Has those that are under way save what they have and end."""
+        with self._lock:
+            self._ended = True
+            for process in [*self._under_way]:
+                process.terminate()
+
+
+def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: _Commands) -> Outcome:
     """Trains and evaluates by `nmt train` and `nmt evaluate`."""
     config, log = output / "configs" / f"{trial.name}.json", output / "logs" / f"{trial.name}.log"
     write_whole(config, json.dumps(fields_of(trial), indent=1).encode())
@@ -136,20 +176,38 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int) -> Outcome:
     evaluation += ["--gold", test.alignment] if test.alignment else []
     with open(log, "a", encoding="utf-8") as file:
         for command in (["train", "--config", config], evaluation):
-            result = subprocess.run(
-                [sys.executable, "-m", "nmt", *map(str, command)],
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=shared_cores(jobs),
-                check=False,
-            )
-            if result.returncode:
-                raise ComparisonError(
-                    f"{trial.name}: nmt {command[0]} ended with {result.returncode}, see {log}: {_last_line(log)}"
-                )
+            if code := commands.run(command, file):
+                raise ComparisonError(f"{trial.name}: nmt {command[0]} ended with {code}, see {log}: {_last_line(log)}")
     outcome = _outcome(trial, run, json.loads(scores.read_text(encoding="utf-8")), jobs)
-    write_whole(_place(output, trial), (json.dumps(asdict(outcome), indent=1) + "\n").encode())
+    saved = {"test": _fingerprint(plan.test), **asdict(outcome)}
+    write_whole(_place(output, trial), (json.dumps(saved, indent=1) + "\n").encode())
     return outcome
+
+
+def _fingerprint(test: TestSet) -> str:
+    """Of the test set's text and of how it is scored."""
+    files = [digest_file(path) for path in (test.source, test.target, test.alignment) if path]
+    return hashlib.sha256(json.dumps([*files, test.tokenize]).encode()).hexdigest()
+
+
+def _saved_outcome(trial: Trial, plan: Plan, output: Path) -> Outcome | None:
+    """What was measured of a trial before; None where it was not.
+
+    Raises:
+        ComparisonError: it was measured with other settings or on another test set.
+    """
+    place, config = _place(output, trial), output / "configs" / f"{trial.name}.json"
+    if not place.exists():
+        return None
+    mend = f"delete {place} to measure it again (and its run to train it again), or choose another --output"
+    values = json.loads(place.read_text(encoding="utf-8"))
+    if values.pop("test", None) not in (None, _fingerprint(plan.test)):
+        raise ComparisonError(f"{trial.name} was measured on another test set: {mend}")
+    then = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
+    for name, old, new in differences(then, json.loads(json.dumps(fields_of(trial)))):
+        if name not in ("name", "directory", "training.precision", "training.log_every"):
+            raise ComparisonError(f"{trial.name} was trained with {name} = {old!r}, now it is {new!r}: {mend}")
+    return Outcome(**values)
 
 
 def _last_line(path: Path) -> str:
@@ -196,9 +254,12 @@ def _translation(output: Path, trial: Trial) -> Path:
 
 
 def read_outcomes(plan: Plan, output: Path) -> Iterator[tuple[Trial, Outcome, list[str]]]:
-    """Of the trials that are done: trial, outcome, and the test set's translations."""
+    """Of the trials that are done: trial, outcome, and the test set's translations.
+
+    Raises:
+        ComparisonError: one was measured with other settings or on another test set.
+    """
     for trial in plan.trials:
-        place = _place(output, trial)
-        if place.exists():
-            outcome = Outcome(**json.loads(place.read_text(encoding="utf-8")))
+        outcome = _saved_outcome(trial, plan, output)
+        if outcome is not None:
             yield trial, outcome, _translation(output, trial).read_text(encoding="utf-8").splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from nmt.config.checks import ConfigError, require
 from nmt.config.data import CorpusConfig, VocabularyConfig
@@ -86,7 +86,7 @@ def from_dict(kind: type, values: dict[str, Any]) -> Any:
 def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     where = f"{group}: " if group else ""
     require(isinstance(values, dict), f"{where}expected fields and their values")
-    fields = {f.name: f for f in dataclasses.fields(kind)}
+    fields, types = {f.name: f for f in dataclasses.fields(kind)}, get_type_hints(kind)
     unknown = sorted(set(values) - set(fields))
     require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
@@ -98,6 +98,9 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
         if plain in PLAIN:
             kinds, expected = PLAIN[plain]
             require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
+        if get_origin(types[name]) is Literal:
+            choices = get_args(types[name])
+            require(value in choices, f"{path} is {value!r}: expected one of {', '.join(map(str, choices))}")
         arguments[name] = tuple(value) if isinstance(value, list) else value
     try:
         return kind(**arguments)

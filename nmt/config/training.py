@@ -114,5 +114,6 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")
         require_rate(self, "label_smoothing", "ema")
+        require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
         for name in ("shapes", "clip_norm", "validate_every", "patience"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")

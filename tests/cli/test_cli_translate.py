@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.cli import main, parser, translation
+from nmt.cli.files import Growing
 from nmt.config import SearchConfig
+from nmt.errors import NmtError
 from nmt.mbr import expected_utilities
 
 REPOSITORY = Path(__file__).parents[2]
@@ -150,6 +152,21 @@ def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys, windo
     assert main([*command, "--resume"]) == 0
     assert "out: no interrupted translation is there: beginning with line 1" in capsys.readouterr().err
     assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
+
+
+def test_two_processes_do_not_write_one_file(tmp_path):
+    """Neither a second command from the start nor one that would go on with what the first has not left yet."""
+    first, second = (Growing([str(tmp_path / "out")], resume=again, block=1) for again in (False, True))
+    with first.opened("same") as files:
+        files[0].write("one\n")
+        files[0].flush()
+        late = Growing([str(tmp_path / "out")], resume=True, block=1)
+        for other in (second, late):
+            with pytest.raises(NmtError, match="out: another process is writing it"), other.opened("same"):
+                pass
+        files[0].write("two\n")
+    assert (tmp_path / "out").read_text() == "one\ntwo\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_the_window_is_the_translator_s():
