@@ -40,7 +40,7 @@ MISTAKES = [
     ("align --model model --source bad --output new", "bad, line 3: not valid UTF-8"),
     ("align --model model --source two --target bad --output new", "bad, line 3: not valid UTF-8"),
     ("align --model model --source two --target train.target --output new", "two has 2, train.target has 50"),
-    ("evaluate --model model --source two --reference train.target --output new --json new", "two has 2, train.target"),
+    ("evaluate --model model --source two --reference train.target --output new", "two has 2, train.target"),
     ("evaluate --model cut --source two --reference two --output new", "cut/best.npz: damaged"),
     ("evaluate --model model --source none --reference none --output new", "none: is empty: expected a sentence"),
     ("tune --model model --source none --reference none", "none: is empty: expected a sentence"),
