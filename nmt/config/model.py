@@ -16,9 +16,9 @@ class DropoutConfig:
     """Source and target embeddings."""
     encoder: float = 0.3
     """Outputs of every layer of a recurrent encoder, so of the memory too."""
-    state: float = 0.1
+    state: float = 0.0
     """Decoder state where the recurrence reads it; one mask a sentence (Gal and Ghahramani 2016)."""
-    context: float = 0.1
+    context: float = 0.0
     """Context vector (of a Luong decoder: attentional vector) where the recurrence reads it, not where the read-out
     does; one mask a sentence."""
     readout: float = 0.3
