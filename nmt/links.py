@@ -159,30 +159,42 @@ def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links
         return forward & backward
     if method == "union":
         return forward | backward
-    linked = set(forward & backward)
-    _grow(linked, forward | backward)
+    made = _Alignment(set(forward & backward))
+    _grow(made, forward | backward)
     if method != "grow-diag":
         enough = all if method == "grow-diag-final-and" else any
         for direction in (forward, backward):
-            for link in sorted(direction - linked):
-                if _free(link, linked, enough):
-                    linked.add(link)
-    return frozenset(linked)
+            for link in sorted(direction - made.links):
+                if made.leaves_free(link, enough):
+                    made.add(link)
+    return frozenset(made.links)
 
 
-def _grow(linked: set[Link], candidates: Links) -> None:
+class _Alignment:
+    """Links that become more, and the words that have one."""
+
+    def __init__(self, links: set[Link]) -> None:
+        self.links = links
+        self._sources, self._targets = {s for s, _ in links}, {t for _, t in links}
+
+    def add(self, link: Link) -> None:
+        self.links.add(link)
+        self._sources.add(link[0])
+        self._targets.add(link[1])
+
+    def leaves_free(self, link: Link, enough: Callable[[Iterable[bool]], bool]) -> bool:
+        """Whether any (or all) of a link's two words have no link yet."""
+        return enough((link[0] not in self._sources, link[1] not in self._targets))
+
+
+def _grow(made: _Alignment, candidates: Links) -> None:
     """Adds candidates beside a link, until there are none."""
     grown = True
     while grown:
         grown = False
-        for s, t in sorted(linked):
+        for s, t in sorted(made.links):
             around = ((s + i, t + j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
             for link in around:
-                if link in candidates and link not in linked and _free(link, linked, any):
-                    linked.add(link)
+                if link in candidates and link not in made.links and made.leaves_free(link, any):
+                    made.add(link)
                     grown = True
-
-
-def _free(link: Link, linked: set[Link], enough: Callable[[Iterable[bool]], bool]) -> bool:
-    """Whether any (or all) of a link's two words have no link yet."""
-    return enough([all(s != link[0] for s, _ in linked), all(t != link[1] for _, t in linked)])

@@ -11,6 +11,7 @@ import numpy as np
 
 from nmt.batching import EncodedCorpus, Sequences
 from nmt.errors import NmtError
+from nmt.files import unfinished
 from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.tokenizer import EOS, PAD, UNK
 
@@ -69,8 +70,9 @@ class ShortList:
                 ) from None
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
-            with suppress(OSError):
-                save_arrays(run.short_list, {"translations": learned.translations, "frequent": learned.frequent})
+            # Under a name of its own until it is whole: several commands may learn it at once.
+            with suppress(RunError), unfinished(run.short_list, RunError) as place:
+                save_arrays(place, {"translations": learned.translations, "frequent": learned.frequent})
             return learned
         try:
             arrays = load_arrays(run.short_list)
