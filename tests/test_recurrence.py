@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt import decoder, recurrence
+from nmt import recurrence
 from nmt.config import AttentionConfig, DropoutConfig
+from nmt.decoder import core as decoder
 from nmt.model import MOST_KEPT
 
 SOURCE = np.array([[4, 7, 9, 5, 11, 3], [6, 8, 3, 0, 0, 0]], np.int32)
