@@ -8,7 +8,6 @@ from collections import Counter
 from functools import cache
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import (
     count_lines,
-    earlier_drawings,
+    outdated_drawings,
     require_files_of_their_own,
     require_lines,
     require_same_length,
@@ -146,11 +146,10 @@ def _export(
     from nmt.links import require_in_range
     from nmt.plotting import MOST_WORDS, Picture, drawable
 
-    outdated = earlier_drawings(directory, "alignments")
     kept: list[Links] = []
     number = 0
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
-    with ExitStack() as files:
+    with outdated_drawings(directory, "alignments"), ExitStack() as files:
         links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
         numbers = files.enter_context(whole_file(str(directory / "alignments.jsonl")))
         for number, found in enumerate(pairs, start=1):
@@ -173,8 +172,6 @@ def _export(
                 progress.say(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
         if gold is not None:  # of a pipe it is known only now
             require_same_length({arguments.source: number, arguments.gold: len(gold)})
-    for place in outdated:
-        place.unlink(missing_ok=True)
     _draw(drawn, directory, arguments.format)
     return kept
 

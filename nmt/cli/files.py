@@ -265,14 +265,18 @@ def _opened_behind(path: Path, lines: int, place: Path) -> TextIO:
     return open_text(path, "a", place)
 
 
-def earlier_drawings(directory: Path, name: str) -> list[Path]:
-    """What an earlier call drew of other sentences, in a directory that holds its numbers (`name`.jsonl): outdated as
-    soon as new numbers are there."""
-    if not (directory / f"{name}.jsonl").exists():
-        return []
-    named = [directory / f"{name}.{suffix}" for suffix in ("html", "pdf")]
-    drawn = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
-    return [*named, *(place for place in drawn if re.fullmatch(r"[0-9]{4,}", place.stem))]
+@contextmanager
+def outdated_drawings(directory: Path, name: str) -> Iterator[None]:
+    """While new numbers are written as `name`.jsonl: what an earlier call drew of others beside them goes when they are
+    there, and stays after an error. In a directory without such numbers nothing was drawn by us."""
+    drawn: list[Path] = []
+    if (directory / f"{name}.jsonl").exists():
+        numbered = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
+        drawn = [place for place in numbered if re.fullmatch(r"[0-9]{4,}", place.stem)]
+        drawn += [directory / f"{name}.{suffix}" for suffix in ("html", "pdf")]
+    yield
+    for place in drawn:
+        place.unlink(missing_ok=True)
 
 
 def _require_directory(path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.alignment import WordAlignment
-from nmt.cli.files import earlier_drawings, whole_file
+from nmt.cli.files import outdated_drawings, whole_file
 from nmt.erasure import Erasure, agreement
 from nmt.explanation import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
 from nmt.progress import Progress
@@ -82,8 +82,8 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
         directory: where to.
         worst: how many pairs are plotted and printed.
     """
-    outdated = earlier_drawings(directory, "explanation")
     with (
+        outdated_drawings(directory, "explanation"),
         whole_file(str(directory / "explanation.jsonl")) as records,
         whole_file(str(directory / "sentences.tsv")) as table,
     ):
@@ -95,8 +95,6 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
         print(f"{len(corpus.places)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)")
         with open(records.name, "rb") as written:
             first = _write_table(corpus, numbers, ranking, written, table, worst)
-    for place in outdated:
-        place.unlink(missing_ok=True)
     _draw(Progress(len(first)).over(first), directory)
     _print_means(corpus, numbers)
 

@@ -118,12 +118,13 @@ def _fields(path: Path) -> dict[str, Any]:
 
 def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
     """The fields that a variant changes, or all variants do; none where everything below the name is commented out."""
-    if not isinstance(values or {}, dict):
+    values = values or {}
+    if not isinstance(values, dict):
         raise ComparisonError(f"{path}: {name} is {values!r}: expected fields, indented below it")
-    training = (values or {}).get("training")
+    training = values.get("training")
     if isinstance(training, dict) and "seed" in training:
         raise ComparisonError(f"{path}: {name}: training.seed: every variant is trained with seeds 1, 2, ... (`seeds`)")
-    return values or {}
+    return values
 
 
 def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:

@@ -65,10 +65,10 @@ def network(config: RunConfig) -> dict[str, Any]:
 
 
 PLAIN: dict[object, tuple[tuple[type, ...], str]] = {
-    "int": ((int,), "a whole number"),
-    "float": ((float, int), "a number"),
-    "bool": ((bool,), "true or false"),
-    "str": ((str,), "text"),
+    int: ((int,), "a whole number"),
+    float: ((float, int), "a number"),
+    bool: ((bool,), "true or false"),
+    str: ((str,), "text"),
 }
 """Of the plain types that fields are annotated with: what a file may hold for them, and what that is called."""
 
@@ -91,12 +91,12 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
     for name, value in values.items():
-        path, nested, plain = f"{group}.{name}" if group else name, fields[name].default_factory, fields[name].type
+        path, nested = f"{group}.{name}" if group else name, fields[name].default_factory
         if dataclasses.is_dataclass(nested):
             arguments[name] = _from_dict(nested, value, path)
             continue
-        if plain in PLAIN:
-            kinds, expected = PLAIN[plain]
+        if types[name] in PLAIN:
+            kinds, expected = PLAIN[types[name]]
             require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
         if get_origin(types[name]) is Literal:
             choices = get_args(types[name])
