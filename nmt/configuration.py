@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt import recipes
 from nmt.config import ConfigError, RunConfig, from_dict, network
+from nmt.config.run import PLAIN
 from nmt.errors import NmtError
 from nmt.hints import did_you_mean, unknown_flags
 from nmt.run import Run, as_it_was
@@ -184,5 +185,5 @@ def _plain(error: argparse.ArgumentError) -> str:
     return f"{wrong['field']} is {wrong['value']!r}: expected {_KINDS.get(kind, one_of)}"
 
 
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list, such as [a, b]"}
+_KINDS = {kind.__name__: words for kind, (_, words) in PLAIN.items()} | {"tuple": "a list, such as [a, b]"}
 """What users call the types of fields."""

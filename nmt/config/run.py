@@ -64,7 +64,7 @@ def network(config: RunConfig) -> dict[str, Any]:
     return model
 
 
-PLAIN: dict[object, tuple[tuple[type, ...], str]] = {
+PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     float: ((float, int), "a number"),
     bool: ((bool,), "true or false"),
