@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -51,11 +52,11 @@ def load_config(
         CorpusError: for "auto", pairs that cannot be read.
     """
     given = [flag for flag in overrides if not flag.startswith("--print_config")]  # it prints what is found here
+    over = {} if path is None else load_fields(path)  # once: it may be a pipe
     if recipe == "auto":
-        recipe, reason = recipes.choose(load_config(path, given).corpus)
+        recipe, reason = recipes.choose(_parsed(over, path, given).corpus)
         say(reason)
     under = load_fields(recipes.path(recipe)) if recipe else {}
-    over = {} if path is None else load_fields(path)
     config = _parsed(merged(under, over), path, given)
     if config.training.initial:
         under = merged(under, {"model": _network_of(config.training.initial)})
@@ -95,8 +96,13 @@ def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """The nested fields of `over` over those of `under`."""
+
+    def beneath(name: str) -> dict[str, Any]:
+        values = under.get(name)
+        return values if isinstance(values, dict) else {}
+
     return dict(under) | {
-        name: merged(under.get(name) or {}, value) if isinstance(value, dict) else value for name, value in over.items()
+        name: merged(beneath(name), value) if isinstance(value, dict) else value for name, value in over.items()
     }
 
 
@@ -126,18 +132,7 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     Raises:
         ConfigError: as `load_config`.
     """
-    import yaml
-
-    path = Path(path)
-
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}: save it as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+    values = read_yaml(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: expected fields, such as `name: first`")
     if "format" in values:  # the config.json of a run
@@ -149,6 +144,52 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     if problems:
         raise ConfigError(f"{path}: {'; '.join(problems)}")
     return _without_empty(values)
+
+
+def read_yaml(path: str | Path) -> Any:
+    """What a YAML or JSON file says, plain values alone. No name may stand twice in one place, where YAML would take
+    the last, and 1e-4 is a number, as in JSON and YAML 1.2.
+
+    Raises:
+        ConfigError: a file that cannot be read, or not as YAML.
+    """
+    import yaml
+
+    path = Path(path)
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _yaml_loader())  # noqa: S506  a safe one
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}: save it as UTF-8") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+    except ValueError as error:  # such as of a date that there is not
+        raise ConfigError(f"{path}: {error}: text is written in quotes") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply: expected fields") from None
+
+
+@functools.cache
+def _yaml_loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Of plain values, as `read_yaml` says."""
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node, seen = super().compose_mapping_node(anchor), set()
+            for name, _ in node.value:
+                if isinstance(name, yaml.ScalarNode) and name.value in seen:
+                    raise yaml.composer.ComposerError(
+                        "in these fields", node.start_mark, f"{name.value} stands twice", name.start_mark
+                    )
+                seen.add(name.value if isinstance(name, yaml.ScalarNode) else id(name))
+            return node
+
+    power = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", power, list("-+0123456789"))
+    return Loader
 
 
 def _problems(values: dict[Any, Any], kind: type, prefix: str) -> Iterator[str]:

@@ -64,6 +64,10 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
     Raises:
         NmtError: of the class `error`; the place cannot be written.
     """
+    if read_once(path):  # a pipe or a device takes what is written as it comes
+        yield path
+        return
+    path = path.resolve()  # a symbolic link stays one
     temporary = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

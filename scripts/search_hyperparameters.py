@@ -11,7 +11,10 @@ which `nmt train --config` reads. Choices are made on the validation pairs alone
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+import signal
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -46,6 +49,7 @@ def _arguments() -> Namespace:
 def main() -> None:
     """Searches, reports, and says where the results are."""
     arguments = _arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a trial is told to save, as by Ctrl-C
     try:
         import optuna
     except ImportError:
@@ -55,7 +59,7 @@ def main() -> None:
 
     space, ticker = read_space(arguments.space), Ticker()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = _study(arguments, "maximize" if space.metric == "bleu" else "minimize")
+    study = _study(arguments, space)
     ticker.say(f"{len(study.trials)} trials so far; how they go is in {arguments.output}/logs")
     _search(study, space, arguments, ticker)
     if not study.get_trials(False, (optuna.trial.TrialState.COMPLETE,)):
@@ -90,8 +94,12 @@ def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) ->
     )
 
 
-def _study(arguments: Namespace, direction: str) -> Study:
-    """The study in the output directory, as far as it is; trials that were under way come first."""
+def _study(arguments: Namespace, space: Space) -> Study:
+    """The study in the output directory, as far as it is; trials that were under way come first.
+
+    Raises:
+        NmtError: it is one of another space.
+    """
     import optuna
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
@@ -101,10 +109,17 @@ def _study(arguments: Namespace, direction: str) -> Study:
     study = optuna.create_study(
         study_name="nmt",
         storage=storage,
-        direction=direction,
+        direction="maximize" if space.metric == "bleu" else "minimize",
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
         load_if_exists=True,
     )
+    about = json.loads(json.dumps(dataclasses.asdict(space)))
+    if study.user_attrs.get("space", about) != about:
+        raise NmtError(
+            f"{arguments.output} holds a search of another space, and what was measured there does not compare with "
+            f"{arguments.space}: choose another --output, or take back what was changed"
+        )
+    study.set_user_attr("space", about)
     # With one seed for all calls each would begin with the same values.
     study.sampler = optuna.samplers.TPESampler(seed=arguments.seed + len(study.trials))
     states = optuna.trial.TrialState

@@ -51,6 +51,10 @@ def train(recipe: str, config: str | None, flags: Sequence[str]) -> bool:
     return result.finished
 
 
+ALIGNMENTS = ("alignments.pharaoh", "alignments.jsonl")
+"""What `nmt align` writes of all pairs, beside its drawings: links and all numbers."""
+
+
 def align(arguments: Namespace) -> None:
     """`nmt align`: Pharaoh links, all numbers as JSON, and drawings of the first pairs."""
     if arguments.gold and not arguments.target:
@@ -62,7 +66,8 @@ def align(arguments: Namespace) -> None:
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
         raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
     linking = _linking(arguments)
-    require_files_of_their_own([path for path in (arguments.source, arguments.target, arguments.gold) if path], [])
+    read = [path for path in (arguments.source, arguments.target, arguments.gold) if path]
+    require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in ALIGNMENTS])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
     if arguments.reverse and Path(arguments.reverse).resolve() in (Path(model).resolve() for model in arguments.model):
@@ -150,8 +155,7 @@ def _export(
     number = 0
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with outdated_drawings(directory, "alignments"), ExitStack() as files:
-        links = files.enter_context(whole_file(str(directory / "alignments.pharaoh")))
-        numbers = files.enter_context(whole_file(str(directory / "alignments.jsonl")))
+        links, numbers = (files.enter_context(whole_file(str(directory / name))) for name in ALIGNMENTS)
         for number, found in enumerate(pairs, start=1):
             pair = found[0]
             say_if_cut(pair, progress)

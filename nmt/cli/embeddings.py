@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import load_run, say
 from nmt.errors import NmtError
 
@@ -54,6 +55,7 @@ def _check(arguments: Namespace) -> None:
     """What can be refused before the seconds that loading takes."""
     if not (arguments.neighbours or arguments.analogy or arguments.plot or arguments.export):
         raise NmtError("nothing is asked for: give --neighbours, --analogy, --plot or --export")
+    require_files_of_their_own([], [path for path in (arguments.plot, arguments.export) if path])
     if arguments.plot:
         from nmt.plotting import check_suffix
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
-from nmt.configuration import load_fields, merged
-from nmt.corpus import read_lines
+from nmt.configuration import load_fields, merged, read_yaml
 from nmt.errors import NmtError
 from nmt.hints import did_you_mean
 
@@ -86,6 +85,9 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     test = values["test"]
     if not isinstance(test, dict) or not {"source", "target"} <= set(test) <= known:
         raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
+    for name, value in test.items():
+        if not isinstance(value, str):
+            raise ComparisonError(f"{path}: test: {name} is {value!r}: expected text")
     count = seeds or values["seeds"]
     changes = {str(name): _changes(path, f"variant {name}", change) for name, change in variants.items()}
     trials = [
@@ -93,16 +95,11 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
         for seed in range(1, count + 1)
         for name, change in changes.items()
     ]
-    return Plan(TestSet(**test), tuple(changes), tuple(trials), changes, str(values["about"]))
+    return Plan(TestSet(**test), tuple(changes), tuple(trials), changes, str(values["about"] or ""))
 
 
 def _fields(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        values = yaml.safe_load("\n".join(read_lines(str(path))))
-    except yaml.YAMLError as error:
-        raise ComparisonError(f"{path}: not valid YAML: {error}") from None
+    values = read_yaml(path)
     defaults: dict[str, Any] = {"about": "", "config": "", "common": {}, "test": None, "seeds": 1, "variants": None}
     if not isinstance(values, dict):
         raise ComparisonError(f"{path}: no fields: expected {', '.join(defaults)}")
@@ -113,6 +110,8 @@ def _fields(path: Path) -> dict[str, Any]:
     values = defaults | values
     if not isinstance(values["seeds"], int) or values["seeds"] < 1:
         raise ComparisonError(f"{path}: seeds is {values['seeds']}: expected a number from 1")
+    if not isinstance(values["config"] or "", str):
+        raise ComparisonError(f"{path}: config is {values['config']!r}: expected the name of a file")
     return values
 
 

@@ -33,7 +33,8 @@ class RunConfig:
     """Search, also of the validation and the default of `nmt translate`."""
 
     def __post_init__(self) -> None:
-        require(bool(self.name) and "/" not in self.name, f"name is '{self.name}': expected a plain folder name")
+        plain = self.name not in ("", ".", "..") and "/" not in self.name and "\0" not in self.name
+        require(plain, f"name is '{self.name}': expected a plain folder name")
         require(
             self.vocabulary.shared or self.model.tie != "all",
             "model.tie is 'all' but the vocabularies are separate: set vocabulary.shared to true, or tie to 'target'",
@@ -87,7 +88,7 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     where = f"{group}: " if group else ""
     require(isinstance(values, dict), f"{where}expected fields and their values")
     fields, types = {f.name: f for f in dataclasses.fields(kind)}, get_type_hints(kind)
-    unknown = sorted(set(values) - set(fields))
+    unknown = sorted(map(str, set(values) - set(fields)))
     require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
     for name, value in values.items():

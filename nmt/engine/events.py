@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,12 @@ class EventWriter:
         if self._tensorflow:
             from tensorflow.core.framework.summary_pb2 import SummaryMetadata
 
-            # The file begins with the first point: a run that has ended already gets no empty one.
-            self._writer = self._writer or self._tensorflow.summary.create_file_writer(str(self._directory))
             metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin))
-            with self._writer.as_default(step):
-                self._tensorflow.summary.write(name, value, metadata=metadata)
-            self._writer.flush()
+            try:
+                # The file begins with the first point: a run that has ended already gets no empty one.
+                self._writer = self._writer or self._tensorflow.summary.create_file_writer(str(self._directory))
+                with self._writer.as_default(step):
+                    self._tensorflow.summary.write(name, value, metadata=metadata)
+                self._writer.flush()
+            except self._tensorflow.errors.OpError as error:  # a full disk above all
+                raise OSError(errno.EIO, f"cannot be written: {error.message}", str(self._directory)) from None

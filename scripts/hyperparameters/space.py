@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from nmt.config import ConfigError, RunConfig, from_dict
-from nmt.configuration import load_fields, merged
-from nmt.corpus import read_lines
+from nmt.configuration import load_fields, merged, read_yaml
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -57,17 +54,17 @@ def read_space(path: Path) -> Space:
     Raises:
         NmtError: a file that is not that.
     """
-    try:
-        values = yaml.safe_load("\n".join(read_lines(str(path))))
-    except yaml.YAMLError as error:
-        raise NmtError(f"{path}: not valid YAML: {error}") from None
+    values = read_yaml(path)
     defaults: dict[str, Any] = {"config": "", "common": {}, "metric": "bleu", "space": None}
     if not isinstance(values, dict) or not set(values) <= set(defaults):
         raise NmtError(f"{path}: expected the fields {', '.join(defaults)}")
     values = defaults | values
     if values["metric"] not in ("bleu", "loss"):
         raise NmtError(f"{path}: metric is {values['metric']}: expected bleu or loss")
-    common = merged(load_fields(values["config"]) if values["config"] else {}, values["common"])
+    config, common = values["config"] or "", values["common"] or {}
+    if not isinstance(config, str) or not isinstance(common, dict):
+        raise NmtError(f"{path}: expected a file's name as config, and fields below common")
+    common = merged(load_fields(config) if config else {}, common)
     space = Space(common, _ranges(path, values["space"]), values["metric"])
     for name, given in space.ranges.items():
         ends = given.get("choices", [given.get("low"), given.get("high")])
@@ -80,6 +77,8 @@ def read_space(path: Path) -> Space:
 
 
 def _ranges(path: Path, given: Any) -> dict[str, dict[str, Any]]:
+    from optuna.trial import FixedTrial
+
     if not isinstance(given, dict) or not given:
         raise NmtError(f"{path}: space: expected fields, each with low and high, or with choices")
     for name, values in given.items():
@@ -88,6 +87,10 @@ def _ranges(path: Path, given: Any) -> dict[str, dict[str, Any]]:
             raise NmtError(f"{path}: space: {name}: expected choices, or low and high with step or log if need be")
         if "choices" in values and not (isinstance(values["choices"], list) and values["choices"]):
             raise NmtError(f"{path}: space: {name}: choices: expected a list")
+        try:
+            _suggested(FixedTrial({name: values.get("low", values.get("choices", [None])[0])}), name, values)
+        except (ValueError, TypeError) as error:  # such as low above high
+            raise NmtError(f"{path}: space: {name}: {error}") from None
     return given
 
 
