@@ -77,7 +77,21 @@ def _parsed(fields: dict[str, Any], path: str | Path | None, flags: Sequence[str
     except argparse.ArgumentError as error:
         raise ConfigError(f"{_plain(error)}{_nearest(parser, flags)} (see nmt train --help)") from None
     del parsed["config"]
-    return from_dict(RunConfig, parsed)
+    try:
+        return from_dict(RunConfig, parsed)
+    except ConfigError as error:
+        if path is not None and _refused(fields) == str(error):  # and not what a flag has made of them
+            raise ConfigError(f"{path}: {error}") from None
+        raise
+
+
+def _refused(fields: dict[str, Any]) -> str:
+    """Why these fields alone make no configuration; "" where they do."""
+    try:
+        from_dict(RunConfig, fields)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _network_of(initial: str) -> dict[str, Any]:
@@ -157,7 +171,7 @@ def read_yaml(path: str | Path) -> Any:
 
     path = Path(path)
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _yaml_loader())  # noqa: S506  a safe one
+        return yaml.load(path.read_text(encoding="utf-8"), _yaml_loader())  # of its safe one
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -70,15 +70,15 @@ class Seq2Seq(keras.Model):
         kwargs: dict[str, Any] = {"dtype": self.dtype_policy, "name": "encoder"}
         if config.architecture == "rnn":
             return Encoder(config.memory_width, config.encoder_layers, config.dropout.encoder, seed, **kwargs)
-        return TransformerEncoder(config.transformer, config.dropout.residual, seed, **kwargs)
+        # Of several seeds, one a layer: all are kept apart from those of other layers.
+        return TransformerEncoder(config.transformer, config.dropout.residual, seed + 10_000, **kwargs)
 
     def _decoder(self, seed: int) -> Any:
         config = self.config
         kwargs: dict[str, Any] = {"dtype": self.dtype_policy, "name": "decoder"}
         kwargs["words_in_readout"] = config.words_in_readout
         if config.architecture == "transformer":
-            # Encoder and decoder have several seeds each, one a layer: they are kept apart.
-            return TransformerDecoder(config.transformer, config.dropout.residual, seed + 100, **kwargs)
+            return TransformerDecoder(config.transformer, config.dropout.residual, seed + 20_000, **kwargs)
         kwargs |= {"state_dropout": config.dropout.state, "context_dropout": config.dropout.context, "seed": seed}
         sizes = config.units, config.attention, config.readout_width, config.cell
         if config.decoder == "luong":

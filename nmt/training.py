@@ -119,6 +119,11 @@ class Trainer:
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
+        if self.config.accumulate > (batches := self.config.passes * self.steps_per_pass):
+            raise TrainingError(
+                f"training.accumulate is {self.config.accumulate}, and all passes together have about {batches} "
+                "batches: there would be no update; choose less"
+            )
         self.model = self._build(self.config.precision)
         self.spared = self.model.spare_memory(self.plan.most_cells(first_pass))
         self.optimizer = self._optimizer()
@@ -402,7 +407,9 @@ def validate(translator: Translator, prepared: Prepared) -> dict[str, float]:
     tokens = sum(len(ids) + 1 for ids in prepared.run.target.encode([pair.target for pair in pairs]))
     greedy = [
         translation.text
-        for translation in translator.translate(sources, replace(translator.config.search, beam_size=1, short_list=0))
+        for translation in translator.translate(
+            sources, replace(translator.config.search, method="beam", beam_size=1, short_list=0)
+        )
     ]
     measured = {
         "loss": -sum(pair.log_probability for pair in forced) / tokens,

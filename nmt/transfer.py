@@ -19,7 +19,7 @@ ROWS = {
     "output_kernel": "target",
     "output_bias": "target",
 }
-"""Weights that have a row for each piece, and whose pieces these are."""
+"""Weights of the whole model that have a row for each piece, and whose pieces these are."""
 
 
 class Carried(NamedTuple):
@@ -56,7 +56,7 @@ def carry_over(model: Seq2Seq, run: Run, origin: Run) -> Carried:
     weights = {name.partition("/")[2]: array for name, array in origin.weights().items()}
     rows = {side: _rows(getattr(run, side), getattr(origin, side)) for side in ("source", "target")}
     for variable in model.trainable_variables:
-        side = next((side for suffix, side in ROWS.items() if variable.path.endswith(suffix)), None)
+        side = ROWS.get(variable.path.partition("/")[2])  # layers have an output_kernel too, which is none of these
         given = weights[variable.path]
         if side is None:
             variable.assign(given)

@@ -17,8 +17,12 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from nmt.corpus import read_lines
+from nmt.errors import NmtError
 
 KINDS = ("swapped", "dropped", "repeated")
 SHORTEST = 6
@@ -35,10 +39,19 @@ def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], 
 
     Returns:
         All sentences, and the kind of damage by line, counted from 1.
+
+    Raises:
+        NmtError: too few sentences are long enough.
     """
     draw = random.Random(seed)
     long_enough = [line for line, text in enumerate(targets, start=1) if len(text.split()) >= SHORTEST]
-    chosen = draw.sample(long_enough, round(share * len(targets)))
+    wanted = round(share * len(targets))
+    if not 0 < wanted <= len(long_enough):
+        raise NmtError(
+            f"{wanted} of {len(targets)} sentences cannot be damaged, {len(long_enough)} of which have {SHORTEST} "
+            "words or more: choose another --share"
+        )
+    chosen = draw.sample(long_enough, wanted)
     kinds = {line: KINDS[place * len(KINDS) // len(chosen)] for place, line in enumerate(chosen)}
     swapped = [line for line in chosen if kinds[line] == "swapped"]
     given = dict(zip(swapped, swapped[1:] + swapped[:1], strict=True))
@@ -90,22 +103,28 @@ def main() -> None:
     meter.add_argument("--by", help="column to order by (default: the order of the report)")
     arguments = parser.parse_args()
     if arguments.command == "damage":
-        damaged, kinds = damage(
-            arguments.target.read_text(encoding="utf-8").splitlines(), arguments.share, arguments.seed
-        )
+        damaged, kinds = damage(list(read_lines(str(arguments.target))), arguments.share, arguments.seed)
         arguments.output.write_text("".join(f"{text}\n" for text in damaged), encoding="utf-8")
         listed = "".join(f"{line}\t{kind}\n" for line, kind in sorted(kinds.items()))
-        Path(f"{arguments.output}.tsv").write_text(f"line\tkind\n{listed}", encoding="utf-8")
+        list_of_damage = Path(f"{arguments.output}.tsv")
+        list_of_damage.write_text(f"line\tkind\n{listed}", encoding="utf-8")
+        print(f"{len(kinds)} of {len(damaged)} sentences damaged: {arguments.output}, listed in {list_of_damage}")
         return
-    kinds = dict(row.split("\t") for row in arguments.damage.read_text(encoding="utf-8").splitlines()[1:])
+    kinds = dict(row.split("\t") for row in list(read_lines(str(arguments.damage)))[1:])
     with arguments.report.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     if arguments.by:
         column, sign = arguments.by.removeprefix("-"), -1 if arguments.by.startswith("-") else 1
+        if any(column not in row for row in rows):
+            raise NmtError(f"{arguments.report} has no column {column}: expected one of {', '.join(rows[0])}")
         rows.sort(key=lambda row: (-sign * float(row[column] or "nan"), int(row["line"])))
     ranked = [int(row["line"]) for row in rows]
     print("\n".join(measure(ranked, {int(line): kind for line, kind in kinds.items()})))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (NmtError, OSError) as error:
+        print(f"corrupt.py: error: {error}", file=sys.stderr)
+        sys.exit(2)

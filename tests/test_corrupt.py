@@ -46,5 +46,5 @@ def test_precision_by_hand():
         "dropped: 1 of 1 among the first 4",
         "repeated: 1 of 2 among the first 4",
     ]
-    with pytest.raises(ValueError, match="Sample larger"):
+    with pytest.raises(NmtError, match="20 of 40 sentences cannot be damaged, 0 of which have 6 words"):
         damage(TARGETS[60:], 0.5, seed=1)

@@ -34,7 +34,8 @@ def masked_softmax(energies: Tensor, mask: Tensor) -> Tensor:
         with warnings.catch_warnings():
             # Of one position, which gets all of it: no mistake here.
             warnings.filterwarnings("ignore", message="You are using a softmax over axis")
-            weights = ops.softmax(ops.where(mask, ops.cast(energies, "float32"), MASKED), axis=-1)
+            # Less than `MASKED`, which may be the energy of all that the mask leaves.
+            weights = ops.softmax(ops.where(mask, ops.cast(energies, "float32"), 2 * MASKED), axis=-1)
         weights = ops.where(mask, weights, 0.0)
 
         # Of each step by itself TensorFlow would ask how mask and energies were made alike.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import nmt
 from nmt.cleaning import Rules
-from nmt.cli.parser import Parser, add_fields, count, positive, share
+from nmt.cli.parser import Parser, add_fields, count, finite, positive, share
 from nmt.config import PairsConfig, Precision, SearchConfig
 from nmt.errors import NmtError
 from nmt.hints import did_you_mean, unknown_flags
@@ -409,7 +409,7 @@ def _add_clean(parser: Parser) -> None:
     )
     limit.add_argument(
         "--threshold",
-        type=float,
+        type=finite,
         metavar="X",
         help="with --model: drop the pairs that are unusual or unlikely by more than this",
     )

@@ -17,6 +17,7 @@ from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import as_flags
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
+from nmt.progress import Progress
 
 _BY: Literal["unusual"] = "unusual"
 WORST = 0.05
@@ -32,11 +33,15 @@ def clean(arguments: Namespace) -> None:
     written = [path for path in (arguments.output_source, arguments.output_target, arguments.report) if path]
     with whole_files(written) as files:
         outputs, report = files[:2], files[2] if arguments.report else None
-        usual = learn(_pairs(arguments), rules.sample) if not _read_once(arguments) else None
+        usual, total = None, None
+        if not _read_once(arguments):
+            reading = Progress()
+            usual = learn(reading.over(_pairs(arguments)), rules.sample)
+            total = reading.count
         judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:
-            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual))
-        counts = _write(judged, outputs, report)
+            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual, total))
+        counts = _write(Progress(total).over(judged), outputs, report)
     _summarize(counts, arguments)
 
 
@@ -61,8 +66,9 @@ def _pairs(arguments: Namespace) -> Iterator[RawPair]:
     return raw_pairs(arguments.source, arguments.target)
 
 
-def _scores(arguments: Namespace, rules: Rules, usual: Usual | None) -> tuple[list[float], float]:
-    """How bad a model finds each pair that the rules keep, NaN where a side is blank; and the limit to keep."""
+def _scores(arguments: Namespace, rules: Rules, usual: Usual | None, total: int | None) -> tuple[list[float], float]:
+    """How bad a model finds each pair that the rules keep, of `total` at most, NaN where a side is blank; and the limit
+    to keep."""
     import numpy as np
 
     from nmt.explanation import MEASURES, explain, rank
@@ -70,7 +76,7 @@ def _scores(arguments: Namespace, rules: Rules, usual: Usual | None) -> tuple[li
     translator = load_models(arguments)
     judged = judge(_pairs(arguments), rules, usual)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
-    progress, numbers, cut = lines_of(None), array("d"), 0
+    progress, numbers, cut = lines_of(total), array("d"), 0
     for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
         numbers.extend(explain(pair.alignment, pair.log_probability, len(pair.pieces)).numbers())
         cut += pair.truncated

@@ -201,9 +201,6 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
 
 def evaluate(arguments: Namespace) -> None:
     """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
-    from nmt.evaluation import bleu
-    from nmt.links import require_in_range
-
     read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
@@ -211,10 +208,7 @@ def evaluate(arguments: Namespace) -> None:
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)
     gold = _read_gold(arguments, len(sources))
-    for number, links in enumerate(gold or (), start=1):
-        words = sources[number - 1].split(), references[number - 1].split()
-        require_in_range(links, *words, f"{arguments.gold}, sentence {number}")
-    bleu(["a"], ["a"], arguments.tokenize)  # an unknown tokenizer is told before the translation, not after it
+    _require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold)
     with ExitStack() as files:
         output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
         report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
@@ -223,9 +217,8 @@ def evaluate(arguments: Namespace) -> None:
         hypotheses = [t.text for t in watched(translator.translate(sources, search), progress)]
         results = _score(hypotheses, references, arguments.tokenize)
         if gold is not None:
-            results["alignment"] = _score_links(
-                (t.alignment.links for t in translator.align(sources, references)), gold
-            )
+            pairs = lines_of(len(sources)).over(translator.align(sources, references))
+            results["alignment"] = _score_links((pair.alignment.links for pair in pairs), gold)
         if output is not None:
             output.writelines(f"{text}\n" for text in hypotheses)
         if report is not None:
@@ -236,6 +229,20 @@ def evaluate(arguments: Namespace) -> None:
         say(f"references without words: {blank}; whatever the model says there counts as wrong")
     places = f", written to {' and '.join(written)}" if written else ""
     say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
+
+
+def _require_measurable(
+    sources: Sequence[str], references: Sequence[str], tokenize: str, gold: Sequence[Gold], gold_path: str
+) -> None:
+    """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
+    there are not."""
+    from nmt.evaluation import bleu
+    from nmt.links import require_in_range
+
+    bleu(["a"], ["a"], tokenize)
+    for number, links in enumerate(gold, start=1):
+        words = sources[number - 1].split(), references[number - 1].split()
+        require_in_range(links, *words, f"{gold_path}, sentence {number}")
 
 
 def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
@@ -283,12 +290,18 @@ def explain(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
-    from nmt.comparison import read_plan, run_trials, settle_precision, write_report
+    from nmt.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
+    from nmt.links import read_gold
 
     directory, failed = Path(arguments.output), []
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
-    lines = {path: count_lines(path) for path in (plan.test.source, plan.test.target, plan.test.alignment) if path}
-    require_same_length(lines)
+    test = plan.test
+    require_same_length({path: count_lines(path) for path in (test.source, test.target, test.alignment) if path})
+    sources, references = list(read_lines(test.source)), list(read_lines(test.target))
+    require_lines(test.source, sources)
+    gold = read_gold(list(read_lines(test.alignment)), test.alignment) if test.alignment else ()
+    _require_measurable(sources, references, test.tokenize, gold, test.alignment)
+    chosen_line(arguments.sentence, sources)
     if not arguments.report_only:
         with _output_directory(arguments.output):
             failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)

@@ -60,6 +60,8 @@ def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) ->
     """
     if inputs.count("-") > 1:
         raise NmtError("standard input (-) is named twice, and each of its lines is read once: give files")
+    if outputs.count("-") > 1:
+        raise NmtError("standard output (-) is named twice, and their lines would be mixed: give files")
     for place, path in enumerate(outputs):
         for other in (*inputs, *outputs[:place]):
             if _same(path, other):
@@ -181,6 +183,12 @@ class Growing:
         self._block, self._per_line = block, per_line
         self.done = self._whole_blocks()
         """Lines of the input whose results are there already."""
+        for part in self._parts:
+            if not self.done and _lines(part) >= block * per_line:
+                raise NmtError(
+                    f"{part}: an interrupted command left it, which wrote other files beside it: repeat that command, "
+                    "or delete it to begin anew"
+                )
         if self.done and not resume:
             raise NmtError(
                 f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
@@ -202,6 +210,7 @@ class Growing:
         Raises:
             NmtError: what is there is of another identity, or another process is writing it.
         """
+        identity = f"{len(self._places)} {identity}"
         with self._alone():
             if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
                 raise NmtError(

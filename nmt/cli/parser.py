@@ -6,7 +6,9 @@ import argparse
 import ast
 import inspect
 import itertools
+import math
 import re
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
@@ -72,7 +74,7 @@ def field_help(kind: type) -> dict[str, str]:
 
 def positive(text: str) -> int:
     """A number from 1, as the type of an argument."""
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or not 1 <= int(text) <= sys.maxsize:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
     return int(text)
 
@@ -82,6 +84,14 @@ def count(text: str) -> int:
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{value}: expected 0 or more")
+    return value
+
+
+def finite(text: str) -> float:
+    """A number that is one, as the type of an argument."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text}: expected a number")
     return value
 
 

@@ -230,7 +230,7 @@ def score(arguments: Namespace) -> None:
         for pair in watched(pairs, progress):
             output.write(_scored(progress.count, pair, arguments.format) + "\n")
             summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
-            words += len(pair.text.split())
+            words += len(pair.text.split()) if pair.pieces else 0
             blank += not (pair.source.strip() and pair.text.strip())
     if pieces:
         say(

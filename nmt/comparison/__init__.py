@@ -1,7 +1,7 @@
 """Variants of a configuration, trained and measured side by side: same text, same budget, several seeds."""
 
 from nmt.comparison.plan import ComparisonError, Plan, Trial, read_plan
-from nmt.comparison.report import write_report
+from nmt.comparison.report import chosen_line, write_report
 from nmt.comparison.trials import Outcome, read_outcomes, run_trials, settle_precision, shared_cores
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Trial",
+    "chosen_line",
     "read_outcomes",
     "read_plan",
     "run_trials",

@@ -11,7 +11,7 @@ import numpy as np
 from nmt.alignment import WordAlignment
 from nmt.comparison.plan import Trial
 from nmt.links import Gold
-from nmt.plotting import save_figure
+from nmt.plotting import drawable, save_figure
 from nmt.plotting.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
 from nmt.plotting.fonts import find_fonts
 
@@ -55,14 +55,18 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
     save_figure(figure, path)
 
 
-def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path, gold: Gold | None = None) -> None:
-    """A grid of heat maps, one for each trial that attends, of the same pair.
+def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:
+    """A grid of heat maps, one for each trial that attends, of the same pair. Where there is nothing to draw, what an
+    earlier call drew goes.
 
     Args:
         trials: trained ones.
         source, target: the pair.
         path: .png, .pdf or .svg.
         gold: its links, outlined where they are known.
+
+    Returns:
+        Whether there is such a grid.
     """
     from nmt.translator import Translator
 
@@ -71,11 +75,15 @@ def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path
         if trial.config.model.attends:
             translator = Translator.load(Path(trial.config.directory) / trial.name)
             (pair,) = translator.align([source], [target])
-            found[trial.variant] = pair.alignment
-    if found:
-        with drawing():
-            figure = _grid(found, gold)
-        save_figure(figure, path)
+            if drawable(pair.alignment):
+                found[trial.variant] = pair.alignment
+    if not found:
+        path.unlink(missing_ok=True)
+        return False
+    with drawing():
+        figure = _grid(found, gold)
+    save_figure(figure, path)
+    return True
 
 
 def _grid(found: Mapping[str, WordAlignment], gold: Gold | None) -> Figure:

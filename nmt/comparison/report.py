@@ -64,8 +64,8 @@ def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
         curves.setdefault(trial.variant, []).append(values)
     labels = [label for label, _ in buckets]
     figures.save_curves(labels, curves, output / "by_length.png")
-    drawn = _chosen(sentence, sources)
-    figures.save_attention(
+    drawn = chosen_line(sentence, sources)
+    attention = figures.save_attention(
         [trial for trial, _, _ in done if trial.seed == 1],
         sources[drawn],
         references[drawn],
@@ -73,7 +73,7 @@ def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
         _gold(plan, drawn),
     )
     place = output / "report.md"
-    write_whole(place, "\n".join(_markdown(plan, outcomes, buckets, curves, drawn)).encode())
+    write_whole(place, "\n".join(_markdown(plan, outcomes, buckets, curves, drawn if attention else None)).encode())
     return place
 
 
@@ -91,7 +91,12 @@ def length_buckets(lengths: Sequence[int]) -> list[tuple[str, list[int]]]:
     return [(f"{low}-{high}", rows) for low, high, rows in found]
 
 
-def _chosen(sentence: int, sources: Sequence[str]) -> int:
+def chosen_line(sentence: int, sources: Sequence[str]) -> int:
+    """The line, from 0, whose attention is drawn: the one of this number from 1, or of no small length where it is 0.
+
+    Raises:
+        ComparisonError: there are not so many.
+    """
     if sentence:
         if sentence > len(sources):
             raise ComparisonError(f"--sentence {sentence}: the test set has {len(sources)} lines")
@@ -120,8 +125,9 @@ def _markdown(
     outcomes: Outcomes,
     buckets: Sequence[tuple[str, list[int]]],
     curves: dict[str, list[list[float]]],
-    drawn: int,
+    drawn: int | None,
 ) -> list[str]:
+    """Lines of the report; `drawn` is the line of the test set, from 0, whose attention is drawn, if one's is."""
     first = next(iter(outcomes))
     lines = ["# Comparison", "", plan.about, "", _about(outcomes), ""]
     lines += [
@@ -147,6 +153,11 @@ def _markdown(
         "",
         "![BLEU by length](by_length.png)",
         "",
+    ]
+    if drawn is None:
+        return lines
+    return [
+        *lines,
         "## One sentence's attention",
         "",
         f"Line {drawn + 1} of the test set with its reference, seed 1; lines: target words, columns: source words"
@@ -155,7 +166,6 @@ def _markdown(
         "![Attention of every variant](attention.png)",
         "",
     ]
-    return lines
 
 
 def _about(outcomes: Outcomes) -> str:

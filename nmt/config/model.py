@@ -20,7 +20,7 @@ class DropoutConfig:
     """Decoder state where the recurrence reads it; one mask a sentence (Gal and Ghahramani 2016)."""
     context: float = 0.0
     """Context vector (of a Luong decoder: attentional vector) where the recurrence reads it, not where the read-out
-    does; one mask a sentence."""
+    does; one mask a sentence. Without input feeding no recurrence reads it."""
     readout: float = 0.3
     """Read-out, before the output layer."""
     residual: float = 0.1

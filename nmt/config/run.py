@@ -43,6 +43,12 @@ class RunConfig:
             not self.training.guided.links or self.model.attends,
             "training.guided.links guides attention, but model.attention.score is none: choose a score",
         )
+        recurrent = self.model.architecture != "transformer"
+        require(
+            not (self.training.guided.links and recurrent and self.model.attention.window == "hard"),
+            "training.guided.links teaches weights, but model.attention.window hard has one or none, which cannot be "
+            "moved a little: choose another window",
+        )
 
 
 def to_dict(config: Any) -> dict[str, Any]:

@@ -34,9 +34,10 @@ def assign_arrays(variables: list[Any], arrays: dict[str, np.ndarray], where: st
 
 
 def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> dict[str, np.ndarray]:
-    """The moving averages of the model's trainable variables where the optimizer keeps them, else their values."""
+    """The moving averages of the model's trainable variables where the optimizer keeps them, else their values, as
+    before the first update, when there is nothing to average yet."""
     inner = getattr(optimizer, "inner_optimizer", optimizer)
-    if not inner.use_ema:
+    if not inner.use_ema or not int(inner.iterations):
         return variables_to_arrays(model.trainable_variables)
     # Keras offers no public way to read the averages without overwriting the weights.
     averages = inner._model_variables_moving_average

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -15,16 +15,37 @@ class EngineError(NmtError):
     """Something that this backend cannot do."""
 
 
-def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
+def compile_function(function: Callable[..., Any], variables: Sequence[keras.Variable] = ()) -> Callable[..., Any]:
     """`function` of arrays or tensors as one compiled program; on TensorFlow one trace serves every shape, so the
-    function finds no axis known."""
-    if keras.backend.backend() == "tensorflow":
-        return _traced_once(function)
-    if keras.backend.backend() == "jax":
-        import jax
+    function finds no axis known.
 
-        return jax.jit(function)
+    Args:
+        function: what it reads of variables it finds as they are when it is called, if they are among `variables`.
+        variables: read once a call, and not in its loops.
+    """
+    if keras.backend.backend() == "tensorflow":
+
+        def run(*arguments: Any) -> Any:
+            with read_once(variables):
+                return function(*arguments)
+
+        return _traced_once(run)
+    if keras.backend.backend() == "jax":
+        return _with_values(function, variables)
     raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
+
+
+def _with_values(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:
+    """A JAX function that is given the variables' values at each call; those of others stay as they were at the first
+    one of each shape, part of the program."""
+    import jax
+
+    @jax.jit
+    def run(values: Sequence[Any], *arguments: Any) -> Any:
+        with keras.StatelessScope(list(zip(variables, values, strict=True))):
+            return function(*arguments)
+
+    return lambda *arguments: run([variable.value for variable in variables], *arguments)
 
 
 def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,10 +70,9 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_once(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
-    """A scope in which each of these variables is a tensor that was read before it. TensorFlow would read it at each
-    step of a loop, and make what is made of it alone, its cast above all, for each of several that use it."""
-    if keras.backend.backend() != "tensorflow":
-        return keras.StatelessScope()
+    """On TensorFlow: a scope in which each of these variables is a tensor that was read before it. Else it would be
+    read at each step of a loop, and what is made of it alone, its cast above all, made for each of several that use
+    it."""
     import tensorflow as tf
 
     return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])

@@ -15,7 +15,7 @@ from keras import ops
 from nmt import search
 from nmt.batching import Sequences, by_length, cut, make_batch
 from nmt.config import SearchConfig
-from nmt.engine import batches_at_once, compile_function, dynamic_shapes, read_once, rounds_products
+from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds_products
 from nmt.erasure import Way
 from nmt.inference.distributions import Averaging, averaged, mean, unrounded
 from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Question, make_hypothesis, make_question
@@ -115,13 +115,8 @@ class Inference:
         return self.short_list.of(packed, rows, count, needed, search.BLOCK * (slots + FEW))
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as one program, which reads the models' weights once and not in its loops."""
-
-        def run(*arguments: Any) -> Any:
-            with read_once(chain.from_iterable(model.trainable_variables for model in self.models)):
-                return function(*arguments)
-
-        return compile_function(run)
+        """The function as one program of the models' weights."""
+        return compile_function(function, [weight for model in self.models for weight in model.trainable_variables])
 
     def _search(self, kind: Kind) -> Callable[[Question], Any]:
         if kind not in self._searches:
