@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
+from nmt.attention.core import MASKED
 from nmt.attention.windows import HardWindow, Moment, last_position
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig
@@ -406,3 +407,10 @@ def test_the_score_that_contributing_shows_works(make_model: Callable) -> None:
         assert losses[-1] < 0.5 * losses[0]
     finally:
         SCORES.pop("cosine", None)
+
+
+def test_a_window_of_positions_that_cannot_be_told_apart_is_a_distribution() -> None:
+    """Behind `positions` the location score knows nothing: what the window leaves shares the weight."""
+    energies = np.full((1, 1, 6), MASKED, np.float32)
+    inside = np.array([[[False, True, True, False, False, False]]])
+    np.testing.assert_allclose(masked_softmax(energies, inside), [[[0, 0.5, 0.5, 0, 0, 0]]])

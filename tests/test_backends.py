@@ -103,6 +103,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     results["ids"] = np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found])
     results["scores"] = np.array([h.score for h in found])
     results["paid"] = np.concatenate([h.weights.ravel() for h in found])
+    results |= {"later": later_scores(model, weights)}
     optimizer = keras.optimizers.Adam(0.01, global_clipnorm=1.0, use_ema=True, ema_momentum=0.9)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
@@ -113,6 +114,22 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     results["averages"] = np.concatenate([array.ravel() for array in averages.values()])
     results["scaled"] = steps_with_scaled_losses(model, weights, batch)
     return results
+
+
+def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
+    """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
+    between two validations."""
+    from nmt.engine import assign_arrays
+    from nmt.inference import Inference
+
+    engine, found = Inference(model), []
+    for share in (1.0, 0.5):
+        changed = {name: np.asarray(share * array, np.float32) for name, array in weights.items()}
+        assign_arrays(model.trainable_variables, changed, "weights")
+        found += [scored.piece_log_probabilities.sum() for scored in engine.score(SOURCES, TARGETS)]
+    assign_arrays(model.trainable_variables, weights, "weights")
+    assert not np.allclose(found[:3], found[3:], atol=0.1)
+    return np.array(found)
 
 
 def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -73,6 +74,10 @@ def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is
         ({"common": [1]}, "common is [1]: expected fields"),
         ({"seeds": 0}, "seeds is 0: expected a number from 1"),
         ({"variant": {}}, "unknown field variant, did you mean variants?"),
+        ({"config": 5}, "config is 5: expected the name of a file"),
+        ({"test": {"source": "a", "target": "b", "tokenize": None}}, "test: tokenize is None: expected text"),
+        ({"common": {"model": 5}}, "variant additive: model: expected fields and their values"),
+        ({"variants": {"x": {"model": {5: 1}}}}, "variant x: model: unknown field 5"),
     ],
 )
 def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, changes: Any, message: str) -> None:
@@ -234,6 +239,46 @@ def test_where_the_first_trial_fails_the_others_do_not_begin(
         main(["compare", "--variants", str(corpus / "variants.yaml"), "--output", str(tmp_path), "--report-only"]) == 2
     )
     assert "no trial is done yet" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("test", "more", "message"),
+    [
+        ({"tokenize": "no"}, [], "tokenize is 'no': expected one of"),
+        ({"alignment": "far.align"}, [], "far.align, sentence 1: "),
+        ({}, ["--sentence", "999"], "--sentence 999: the test set has"),
+    ],
+)
+def test_what_a_test_set_lacks_is_told_before_anything_is_trained(
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    test: dict[str, str],
+    more: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (corpus / "validation.source").read_text().splitlines()
+    Path("far.align").write_text("99-99\n" * len(lines))
+    both = {side: str(corpus / f"validation.{side}") for side in ("source", "target")}
+    variants = str(write_variants(corpus, test=both | test))
+    assert main(["compare", "--variants", variants, "--output", "new", *more]) == 2
+    assert message in capfd.readouterr().err
+    assert not Path("new").exists()
+
+
+def test_outcomes_know_their_training_text(corpus: Path, tmp_path: Path) -> None:
+    plan = read_plan(write_variants(corpus), tmp_path)
+    (trial, *_), place = plan.trials, tmp_path / "text.source"
+    text = replace(trial.config.corpus.train, source=str(place))
+    trial = replace(trial, config=replace(trial.config, corpus=replace(trial.config.corpus, train=text)))
+    place.write_text("a\n")
+    first = trials._fingerprint_of_text(trial)
+    place.write_text("b\n")
+    assert first != trials._fingerprint_of_text(trial) != ""
+    place.unlink()
+    assert trials._fingerprint_of_text(trial) == ""
 
 
 @pytest.mark.parametrize("more", [[], ["--report-only"]])

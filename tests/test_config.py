@@ -101,6 +101,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (SearchConfig, {"seed": -1}, "seed is -1: expected a number from 0"),
     (SearchConfig, {"length_penalty": -0.5}, "length_penalty is -0.5: expected 0 or more"),
     (RunConfig, {"name": ""}, "name is '': expected a plain folder name"),
+    (RunConfig, {"name": ".."}, "name is '..': expected a plain folder name"),
     (RunConfig, {"name": "a/b"}, "name is 'a/b': expected a plain folder name"),
     (RunConfig, {"vocabulary": VocabularyConfig(shared=False)}, "model.tie is 'all' but the vocabularies are separate"),
     (
@@ -110,6 +111,14 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
             "training": TrainingConfig(guided=GuidedConfig(links="a")),
         },
         "training.guided.links guides attention, but model.attention.score is none",
+    ),
+    (
+        RunConfig,
+        {
+            "model": ModelConfig(attention=AttentionConfig(window="hard")),
+            "training": TrainingConfig(guided=GuidedConfig(links="a")),
+        },
+        "training.guided.links teaches weights, but model.attention.window hard has one or none",
     ),
 ]
 

@@ -12,7 +12,7 @@ import pytest
 
 from nmt.cli import main
 from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
-from nmt.configuration import load_config
+from nmt.configuration import load_config, read_yaml
 from nmt.run import Run
 from nmt.tokenizer import Tokenizer
 
@@ -85,6 +85,11 @@ def test_empty_group_is_no_error(write):
         ("training: {ema: x}", ["training.ema is 'x': expected a number"]),
         ("model: {words_in_readout: 3}", ["model.words_in_readout is '3': expected true or false"]),
         ("training: {precision: half}", ["training.precision is 'half': expected one of auto, float32, "]),
+        ("training: {seed: 2}\nname: a\ntraining: {passes: 1}", ["training stands twice", "line 3"]),
+        ("name: 2024-02-30", ["day is out of range", "text is written in quotes"]),
+        ("name: " + 2000 * "[", ["nested too deeply"]),
+        ("model: {units: 7}", ["model.units is 7: expected an even number"]),
+        ("model: {5: 1}", ["unknown field model.5"]),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_file_are_named(text, parts, write):
@@ -165,3 +170,17 @@ def test_refused_value_is_named_with_its_group(flags, message):
     with pytest.raises(ConfigError) as error:
         load_config(None, flags)
     assert str(error.value).startswith(message)
+
+
+def test_a_value_that_a_flag_makes_wrong_is_not_the_file_s(write):
+    with pytest.raises(ConfigError, match=r"^model.units is 7"):
+        load_config(write("c.yaml", "model: {units: 8}"), ["--model.units", "7"])
+
+
+def test_what_is_merged_into_other_fields_may_set_them_anew(write):
+    """YAML's anchors: no name stands twice there."""
+    text = "model: &a {units: 32, embedding: 16}", "training: {seed: 3}", "search: {beam_size: 2}"
+    assert load_config(write("c.yaml", *text)).model.units == 32
+    merged = "x: &a {units: 32, embedding: 16}\nmodel: {<<: *a, units: 64}\n"
+    path = write("m.yaml", merged)
+    assert read_yaml(path)["model"] == {"units": 64, "embedding": 16}

@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
 from corrupt import damage, measure
 
+from nmt.errors import NmtError
+
 TARGETS = [" ".join(f"{letter}{number}" for letter in "abcdefgh") + " ." for number in range(60)] + ["too short ."] * 40
 
 

@@ -277,6 +277,17 @@ def test_file_of_another_format_is_refused(text, message, tmp_path):
         Embeddings.read(tmp_path / "bad.txt")
 
 
+def test_export_behind_a_link_and_into_a_device(tmp_path):
+    """The link stays one, and so does the device."""
+    found = Embeddings(["a", "b"], np.eye(2, dtype=np.float32))
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    found.export(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there").read_text().startswith("2 2\n")
+    found.export("/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
 def test_export_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "vectors.txt"
     path.write_text("old")

@@ -497,3 +497,22 @@ def test_a_batch_without_links_is_a_plain_step(make_model: Callable) -> None:
     assert step.guided(GuidedBatch(*BATCH, 0 * LINKS), 1.0) == pytest.approx((loss, 0.0), rel=1e-5)
     for one, two in zip(values(plain), values(guided), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_before_the_first_update_the_weights_are_their_average(make_model: Callable) -> None:
+    """There is none before as many batches as go into an update; its place is held by zeros."""
+    model = make_model()
+    optimizer = built(engine.Adam(0.05, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.9), model)
+    step = TrainStep(model, optimizer, 0.0)
+    step(BATCH)
+    for one, two in zip(engine.averaged_arrays(model, optimizer).values(), values(model), strict=True):
+        np.testing.assert_array_equal(one, two)
+    step(BATCH)
+    assert any(np.any(one) for one in engine.averaged_arrays(model, optimizer).values())
+
+
+def test_an_event_file_that_cannot_be_written_is_an_error_of_writing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="cannot be written") as caught:
+        EventWriter(tmp_path / "file" / "tensorboard").scalars(1, {"loss": 1.0})
+    assert caught.value.filename == str(tmp_path / "file" / "tensorboard")

@@ -9,8 +9,9 @@ import keras
 import numpy as np
 import pytest
 
-from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
+from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
 from nmt.model import Seq2Seq
+from nmt.noise import Dropout
 from nmt.tokenizer import BOS, EOS, PAD
 
 SOURCE = np.array([[4, 7, 9, 5, 11, EOS], [6, 8, EOS, PAD, PAD, PAD], [10, 4, 4, 7, EOS, PAD]], np.int32)
@@ -188,3 +189,14 @@ def test_mixed_precision_stays_near_float32(make_model: Callable, model: Any, po
     np.testing.assert_allclose(logits, exact, atol=tolerance)
     np.testing.assert_allclose(weights, exact_weights, atol=tolerance / 4)
     assert np.abs(logits - exact).max() > 1e-5  # it does multiply in half
+
+
+@pytest.mark.parametrize("architecture", ["rnn", "transformer", "mixed"])
+def test_no_two_layers_drop_out_by_one_seed(architecture: str) -> None:
+    """They would drop the same places, step after step, where their shapes are the same."""
+    rates = DropoutConfig(*[0.5] * 6)
+    layers = TransformerConfig(encoder_layers=8, decoder_layers=8)
+    model = Seq2Seq(ModelConfig(architecture, dropout=rates, transformer=layers), 12, 12)
+    seeds = [layer.seed for layer in model._flatten_layers() if isinstance(layer, Dropout)]
+    assert len(seeds) == {"rnn": 5, "transformer": 18, "mixed": 12}[architecture]
+    assert len({*seeds}) == len(seeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 from hyperparameters.space import read_space
+from search_hyperparameters import _study
 
 from nmt.errors import NmtError
 
@@ -46,6 +48,9 @@ def test_values_go_over_what_all_trials_share(tmp_path):
         ({"space": {"model.units": {"choices": []}}}, "choices: expected a list"),
         ({"space": {"model.unitz": {"choices": [4]}}}, "model.unitz = 4: model: unknown field unitz"),
         ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model.units is 3: expected an even"),
+        ({"space": {"model.units": {"low": 8, "high": 4}}}, "space: model.units: "),
+        ({"space": {"training.ema": {"low": 0.0, "high": 0.5, "log": True}}}, "space: training.ema: "),
+        ({"config": 5, "space": {"model.units": {"choices": [4]}}}, "expected a file's name as config"),
         ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),
     ],
 )
@@ -58,3 +63,18 @@ def test_a_space_that_cannot_be_searched_is_refused(tmp_path, fields, message):
 def test_the_demo_s_space_can_be_read(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     assert read_space(Path("data/demo/space.yaml")).metric == "bleu"
+
+
+def test_what_trials_share_may_be_commented_out(tmp_path):
+    assert read_space(space(tmp_path, common=None, space={"model.units": {"choices": [4]}})).common == {}
+
+
+def test_a_search_goes_on_in_its_own_space_alone(tmp_path):
+    arguments = Namespace(output=tmp_path / "search", seed=1, space=tmp_path / "space.yaml")
+    ranges = {"model.units": {"choices": [4, 8]}}
+    first = read_space(space(tmp_path, space=ranges))
+    for _ in range(2):
+        _study(arguments, first)
+    for changes in ({"metric": "loss"}, {"space": {"model.units": {"choices": [4]}}}, {"common": {"name": "x"}}):
+        with pytest.raises(NmtError, match="holds a search of another space"):
+            _study(arguments, read_space(space(tmp_path, **{"space": ranges, **changes})))

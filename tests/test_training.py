@@ -559,3 +559,16 @@ def test_guidance_lowers_the_alignment_error(tmp_path):
     led = train(guided(tmp_path, tmp_path, "led", str(tmp_path / "train.align"), **fields))
     errors = [float(history(run)[-1]["validation_aer"]) for run in (plain, led)]
     assert errors[1] < 0.6 * errors[0]
+
+
+def test_validation_is_greedy_whatever_the_run_searches_by(trainer):
+    one = trainer()
+    expected = validate(one.translator, one.prepared)
+    sampling = replace(one.translator.config, search=SearchConfig(method="sample", temperature=5.0))
+    one.translator.config = sampling
+    assert validate(one.translator, one.prepared) == expected
+
+
+def test_more_batches_for_an_update_than_there_are_is_refused(trainer):
+    with pytest.raises(TrainingError, match=r"training.accumulate is 9999, and all passes together have about \d+ bat"):
+        trainer(accumulate=9999)

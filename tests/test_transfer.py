@@ -16,6 +16,8 @@ from nmt.run import Run, RunError, save_arrays
 from nmt.transfer import Carried, carry_over
 
 SEPARATE = {"vocabulary": {"shared": False}, "model": {"tie": "none"}}
+DEEP = [{"model": {"architecture": name, "embedding": 8}} for name in ("transformer", "mixed")]
+"""Narrower than there are pieces: their layers have weights that are called as the output layer's are."""
 
 
 def built(run: Run, seed: int, scramble: Any) -> Seq2Seq:
@@ -46,7 +48,7 @@ def trained(run: Run, scramble: Any) -> dict[str, np.ndarray]:
     return weights
 
 
-@pytest.mark.parametrize("changes", [{}, SEPARATE])
+@pytest.mark.parametrize("changes", [{}, SEPARATE, *DEEP])
 def test_with_the_same_pieces_all_weights_are_the_other_run_s(corpus, scramble, changes):
     origin, run = made(corpus, "origin", **changes), made(corpus, "tuned", **changes)
     expected, model = trained(origin, scramble), built(run, 2, scramble)
@@ -55,7 +57,7 @@ def test_with_the_same_pieces_all_weights_are_the_other_run_s(corpus, scramble, 
         np.testing.assert_array_equal(array, expected[path], path)
 
 
-@pytest.mark.parametrize("changes", [{}, SEPARATE])
+@pytest.mark.parametrize("changes", [{}, SEPARATE, *DEEP])
 def test_vectors_go_with_their_pieces_and_those_of_new_pieces_stay(corpus, scramble, changes):
     """Half of the words are new, and the rest stand in other places."""
     origin = made(corpus, "origin", **changes)

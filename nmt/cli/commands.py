@@ -264,12 +264,12 @@ def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, 
 
 def explain(arguments: Namespace) -> None:
     """`nmt explain`: the numbers of every pair, the worst first, and where asked what erasing a source word changes."""
-    from nmt.cli.report import write_report
+    from nmt.cli.report import RECORDS, TABLE, write_report
 
     _refuse_search_flags(arguments)
     _refuse_file(arguments.output)
     read = [path for path in (arguments.source, arguments.target) if path]
-    require_files_of_their_own(read, [])
+    require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])
     total = require_same_length({path: count_lines(path) for path in read})
     translator, search = load(arguments)
     source = read_lines(arguments.source)

@@ -22,6 +22,9 @@ from nmt.progress import Progress
 if TYPE_CHECKING:
     from nmt.translator import Translation
 
+RECORDS, TABLE = "explanation.jsonl", "sentences.tsv"
+"""What `nmt explain` writes of all pairs, beside its drawings."""
+
 _TITLES = {
     "log_probability": "log-probability a target piece (nats)",
     "entropy": "entropy of attention (nats)",
@@ -84,8 +87,8 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
     """
     with (
         outdated_drawings(directory, "explanation"),
-        whole_file(str(directory / "explanation.jsonl")) as records,
-        whole_file(str(directory / "sentences.tsv")) as table,
+        whole_file(str(directory / RECORDS)) as records,
+        whole_file(str(directory / TABLE)) as table,
     ):
         corpus = _collect(explained, records)
         records.flush()

@@ -95,6 +95,18 @@ def test_gold_that_does_not_fit_leaves_no_directory(model, write, tmp_path, caps
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.parametrize("command", ["align", "explain"])
+def test_what_is_read_is_not_written_over(model, write, tmp_path, capsys, command):
+    (tmp_path / "out").mkdir()
+    name = {"align": "alignments.pharaoh", "explain": "sentences.tsv"}[command]
+    target = tmp_path / "out" / name
+    target.write_text("x\n")
+    files = ["--source", write("s", "a"), "--target", str(target)]
+    assert main([command, "--model", model, *files, "--output", str(tmp_path / "out")]) == 2
+    assert f"{name}: is named twice, and would be overwritten" in capsys.readouterr().err
+    assert target.read_text() == "x\n"
+
+
 def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
     files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z"), "--limit", "0"]
     command = ["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--gold"]

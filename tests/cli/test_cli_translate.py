@@ -169,6 +169,25 @@ def test_two_processes_do_not_write_one_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
+    """Nor thrown away: neither where a file more is wanted now, nor where one less is."""
+    one, both = ([str(tmp_path / name) for name in names] for names in (("out",), ("out", "links")))
+    for first, then in ((one, both), (both, one)):
+        with pytest.raises(KeyboardInterrupt), Growing(first, resume=False, block=1).opened("same") as files:
+            for file in files:
+                file.write("line\n")
+            raise KeyboardInterrupt
+        before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+        with (
+            pytest.raises(NmtError, match="an interrupted command left it"),
+            Growing(then, resume=True, block=1).opened("same"),
+        ):
+            pass
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
 def test_the_window_is_the_translator_s():
     from nmt.translator import WINDOW
 
@@ -343,8 +362,8 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
     assert main(["score", "--model", model, *files]) == 0
     output = capsys.readouterr()
     assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
-    # exp(4.5 / 5) and exp(4.5 / 4).
-    assert "log-probability -4.50 in 5 pieces and 4 words: perplexity 2.460 a piece, 3.08 a word" in output.err
+    # exp(4.5 / 5) and exp(4.5 / 3): "z" was not looked at, its source being blank.
+    assert "log-probability -4.50 in 5 pieces and 3 words: perplexity 2.460 a piece, 4.48 a word" in output.err
     assert "pairs with a side without words: 1" in output.err
     assert output.err.endswith("written to standard output\n")
     assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
