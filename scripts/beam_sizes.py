@@ -144,6 +144,7 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
     if len(sentences) != len(references) or not sentences:
         counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"
         raise NmtError(f"{counts}: expected as many references as sentences, and at least one")
+    bleu(["a"], ["a"], arguments.tokenize)  # an unknown one is told before the rounds, not after them
     words = sum(len(line.split()) for line in references)
     ways = product(arguments.precision, arguments.prune, arguments.short_list, arguments.beams)
     models = {name: Translator.load(arguments.model, precision=name) for name in arguments.precision}

@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarking import machine, peers, report, startup, sweep
 from benchmarking.cases import SIZES, Case
+from running import run
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -226,4 +227,4 @@ def measure_here(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

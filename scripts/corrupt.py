@@ -17,9 +17,10 @@ from __future__ import annotations
 import argparse
 import csv
 import random
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from running import run
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -123,8 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (NmtError, OSError) as error:
-        print(f"corrupt.py: error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(main)

@@ -27,6 +27,9 @@ import sacrebleu
 from benchmarking import machine, peers, translating
 from benchmarking.report import headline
 from benchmarking.translating import REPOSITORY, System
+from running import run
+
+from nmt import evaluation
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -64,6 +67,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, default=Path("saved_models/efficiency"))
     arguments, arguments.more = parser.parse_known_args()
+    evaluation.bleu(["a"], ["a"], arguments.tokenize)  # an unknown one is told before the training, not after it
     for name in ("source", "target", "output"):
         setattr(arguments, name, getattr(arguments, name).resolve())
     arguments.validation = [path.resolve() for path in arguments.validation]
@@ -162,4 +166,4 @@ def table(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

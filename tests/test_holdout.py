@@ -159,7 +159,7 @@ class TestCommand:
             ),
             (("--pairs", "2", "--tsv", "test.en"), "test.en: is named twice"),
             (("--pairs", "2", "--tsv", "t", "--target-column", "3"), "t, line 1: 2 columns, expected at least 3"),
-            (("--pairs", "2", "--tsv", "-"), "standard input can be read only once"),
+            (("--pairs", "2", "--tsv", "-"), "standard input and pipes can be read only once"),
         ],
     )
     def test_what_cannot_be_parted_leaves_nothing(self, tmp_path, monkeypatch, capsys, flags, message):

@@ -130,7 +130,7 @@ class Additive(Score):
 
 @register("dot")
 class Dot(Score):
-    """e_ij = q_i . h_j (Luong et al. 2015, eq. 8)."""
+    """e_ij = q_i . h_j (Luong et al. 2015, section 3.1)."""
 
     equal_widths = True
 
@@ -148,7 +148,7 @@ class ScaledDot(Dot):
 
 @register("general")
 class General(Dot):
-    """e_ij = q_i^T W h_j (Luong et al. 2015, eq. 8): the query is projected to where the memory lives."""
+    """e_ij = q_i^T W h_j (Luong et al. 2015, section 3.1): the query is projected to where the memory lives."""
 
     equal_widths = False
 
@@ -186,7 +186,7 @@ class Gaussian(Score):
 
 @register("location")
 class Location(Score):
-    """e_ij = (W q_i)_j: where to look is known from the query alone (Luong et al. 2015, eq. 9).
+    """e_ij = (W q_i)_j: where to look is known from the query alone (Luong et al. 2015, eq. 8).
 
     Positions from `positions` on are never looked at.
     """

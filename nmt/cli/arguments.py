@@ -116,8 +116,8 @@ def _add_search(parser: Parser) -> None:
 _DESCRIPTIONS = {
     "translate": "Translates text, a sentence a line: as many lines come out as go in, and a blank line stays blank. "
     "Without --input, reads standard input, and prompts where that is a terminal. "
-    "An interruption keeps what is done, 500 lines at a time, when --input and --output are files: --resume goes on "
-    "there.",
+    "An interruption keeps what is done, 500 lines at a time, when --input and --output are files, the output is not "
+    "compressed and no list of --nbest: --resume goes on there.",
     "score": "Prints the log-probability (nats) of each pair and its number of pieces, the end of sentence included, a "
     "tab between them, in the order of the lines; and the perplexity of all of them.",
     "align": "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "

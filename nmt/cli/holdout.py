@@ -6,11 +6,12 @@ import dataclasses
 from argparse import Namespace
 from collections.abc import Iterable
 
-from nmt.cli.files import Bytes, require_files_of_their_own, whole_files
+from nmt.cli.files import Bytes, can_read_again, require_files_of_their_own, whole_files
 from nmt.cli.loading import say
 from nmt.cli.parser import as_flags
 from nmt.config import PairsConfig
 from nmt.corpus import Pair, PairReader
+from nmt.errors import NmtError
 from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.progress import Progress
 
@@ -20,11 +21,18 @@ def keep_aside(arguments: Namespace) -> None:
     names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
     with as_flags(PairsConfig):
         given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    read = [path for path in (given.source, given.target, given.tsv) if path]
+    if not given:
+        raise NmtError("no sentence pairs are given: name --source and --target, or --tsv, or --tfds")
+    if not can_read_again(read):
+        raise NmtError(
+            "standard input and pipes can be read only once, and the pairs are read twice: put them into files"
+        )
     reader = PairReader(given)
     aside, left = (
         [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")
     )
-    require_files_of_their_own([path for path in (given.source, given.target, given.tsv) if path], [*aside, *left])
+    require_files_of_their_own(read, [*aside, *left])
     with whole_files([*aside, *left]) as files:
         reading = Progress()
         chosen = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
