@@ -81,3 +81,15 @@ def test_environment_is_installed_again_only_when_its_files_change(checkout):
     (checkout / "constraints.txt").write_text("")
     assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
     assert (checkout / "installed").read_text().count("--editable .[test]") == 2
+
+
+@pytest.mark.parametrize(
+    "command", ["corrupt.py damage --target nowhere --output out", "benchmark.py --source nowhere --target nowhere"]
+)
+def test_what_the_user_can_mend_is_one_line(command, tmp_path):
+    script, *arguments = command.split()
+    result = subprocess.run(
+        [sys.executable, REPOSITORY / "scripts" / script, *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.returncode == 2
+    assert result.stderr == f"{script}: error: nowhere: No such file or directory: expected a text file\n"
