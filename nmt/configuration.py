@@ -162,7 +162,7 @@ def load_fields(path: str | Path) -> dict[str, Any]:
 
 def read_yaml(path: str | Path) -> Any:
     """What a YAML or JSON file says, plain values alone. No name may stand twice in one place, where YAML would take
-    the last, and 1e-4 is a number, as in JSON and YAML 1.2.
+    the last.
 
     Raises:
         ConfigError: a file that cannot be read, or not as YAML.
@@ -193,16 +193,15 @@ def _yaml_loader() -> Any:
 
         def compose_mapping_node(self, anchor: Any) -> Any:
             node, seen = super().compose_mapping_node(anchor), set()
-            for name, _ in node.value:
-                if isinstance(name, yaml.ScalarNode) and name.value in seen:
+            names = (name for name, _ in node.value if isinstance(name, yaml.ScalarNode))
+            for name in names:
+                if (name.tag, name.value) in seen and name.value != "<<":  # what is merged in may be several
                     raise yaml.composer.ComposerError(
                         "in these fields", node.start_mark, f"{name.value} stands twice", name.start_mark
                     )
-                seen.add(name.value if isinstance(name, yaml.ScalarNode) else id(name))
+                seen.add((name.tag, name.value))
             return node
 
-    power = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", power, list("-+0123456789"))
     return Loader
 
 

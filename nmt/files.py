@@ -64,14 +64,14 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
     Raises:
         NmtError: of the class `error`; the place cannot be written.
     """
-    if read_once(path):  # a pipe or a device takes what is written as it comes
-        yield path
-        return
-    path = path.resolve()  # a symbolic link stays one
-    temporary = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with renamed(temporary, path):
+        if read_once(path):  # a pipe or a device takes what is written as it comes
+            yield path
+            return
+        place = path.resolve()  # a symbolic link stays one
+        temporary = place.with_name(f".{uuid.uuid4().hex}{place.suffix}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with renamed(temporary, place):
             yield temporary
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None

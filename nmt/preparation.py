@@ -71,6 +71,7 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_writable(directory)  # a mistake is told before anything is made
+    _require_teachable(config)
     if config.training.initial:
         open_origin(config)
     config = replace(config, training=replace(config.training, precision=precision))
@@ -84,6 +85,16 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     return _prepared(run)
 
 
+def _require_teachable(config: RunConfig) -> None:
+    """Of new runs alone: those that were begun before it was asked for still translate."""
+    hard = config.model.architecture != "transformer" and config.model.attention.window == "hard"
+    if config.training.guided.links and hard:
+        raise RunError(
+            "training.guided.links teaches weights, but model.attention.window hard has one or none, which cannot be "
+            "moved a little: choose another window"
+        )
+
+
 def _require_writable(directory: Path) -> None:
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not os.access(there, os.W_OK):
@@ -93,7 +104,7 @@ def _require_writable(directory: Path) -> None:
 def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
     run = Run.open(directory)
     require_same(run.config, config, directory)
-    if _changed(directory, config):
+    if text_changed(directory, config):
         say(
             f"the text is another one than when {directory} was begun, and is not read again: training goes on with "
             "the pairs of then; for those of now give the run another --name (with --training.initial it begins with "
@@ -122,7 +133,7 @@ def _prepared(run: Run) -> Prepared:
         ) from error
 
 
-def _changed(directory: Path, config: RunConfig) -> bool:
+def text_changed(directory: Path, config: RunConfig) -> bool:
     """Whether the text is there and is another one than the run was made from, as far as that is known."""
     if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
         return False  # it might have to be downloaded again

@@ -119,10 +119,11 @@ class Trainer:
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
-        if self.config.accumulate > (batches := self.config.passes * self.steps_per_pass):
+        batches = self.config.passes * self.steps_per_pass
+        if self.config.accumulate > batches and not prepared.run.checkpoints():
             raise TrainingError(
                 f"training.accumulate is {self.config.accumulate}, and all passes together have about {batches} "
-                "batches: there would be no update; choose less"
+                "batches: there would be no update; choose less, under another name, or more passes"
             )
         self.model = self._build(self.config.precision)
         self.spared = self.model.spare_memory(self.plan.most_cells(first_pass))

@@ -49,14 +49,19 @@ def _arguments() -> Namespace:
 def main() -> None:
     """Searches, reports, and says where the results are."""
     arguments = _arguments()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a trial is told to save, as by Ctrl-C
     try:
         import optuna
     except ImportError:
         raise NmtError("the search needs optuna: pip install -e .[search]") from None
     from hyperparameters.report import write_report
     from hyperparameters.space import read_space
+    from hyperparameters.trials import end_all
 
+    def end(number: int, frame: object) -> None:
+        end_all()  # as Ctrl-C in a terminal, which they get themselves
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
     space, ticker = read_space(arguments.space), Ticker()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = _study(arguments, space)

@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -85,6 +84,12 @@ def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, cha
         read_plan(write_variants(corpus, **changes), Path("out"))
     assert message in str(caught.value)
     assert "variants.yaml" in str(caught.value)
+
+
+def test_numbers_are_written_as_in_a_configuration(corpus: Path) -> None:
+    """YAML takes 1e-4, without a point, for text."""
+    plan = read_plan(write_variants(corpus, common={"training": {"schedule": {"learning_rate": "1e-4"}}}), Path("out"))
+    assert plan.trials[0].config.training.schedule.learning_rate == 1e-4
 
 
 def test_what_is_common_may_be_commented_out(corpus: Path) -> None:
@@ -199,6 +204,12 @@ def test_the_command_trains_measures_reports_and_goes_on(
         for more in ([], ["--report-only"]):
             assert main([*command, *more]) == 2
             assert message in capfd.readouterr().err
+    write_variants(corpus)
+    text = (corpus / "train.source").read_text()
+    (corpus / "train.source").write_text(text.replace("a", "b"))
+    assert main([*command, "--seeds", "2"]) == 2
+    assert "additive-1 was trained on other text than its files hold now: delete " in capfd.readouterr().err
+    (corpus / "train.source").write_text(text)
     assert len(commands) == 4
 
 
@@ -266,19 +277,6 @@ def test_what_a_test_set_lacks_is_told_before_anything_is_trained(
     assert main(["compare", "--variants", variants, "--output", "new", *more]) == 2
     assert message in capfd.readouterr().err
     assert not Path("new").exists()
-
-
-def test_outcomes_know_their_training_text(corpus: Path, tmp_path: Path) -> None:
-    plan = read_plan(write_variants(corpus), tmp_path)
-    (trial, *_), place = plan.trials, tmp_path / "text.source"
-    text = replace(trial.config.corpus.train, source=str(place))
-    trial = replace(trial, config=replace(trial.config, corpus=replace(trial.config.corpus, train=text)))
-    place.write_text("a\n")
-    first = trials._fingerprint_of_text(trial)
-    place.write_text("b\n")
-    assert first != trials._fingerprint_of_text(trial) != ""
-    place.unlink()
-    assert trials._fingerprint_of_text(trial) == ""
 
 
 @pytest.mark.parametrize("more", [[], ["--report-only"]])

@@ -112,14 +112,6 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
         },
         "training.guided.links guides attention, but model.attention.score is none",
     ),
-    (
-        RunConfig,
-        {
-            "model": ModelConfig(attention=AttentionConfig(window="hard")),
-            "training": TrainingConfig(guided=GuidedConfig(links="a")),
-        },
-        "training.guided.links teaches weights, but model.attention.window hard has one or none",
-    ),
 ]
 
 

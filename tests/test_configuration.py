@@ -181,6 +181,11 @@ def test_what_is_merged_into_other_fields_may_set_them_anew(write):
     """YAML's anchors: no name stands twice there."""
     text = "model: &a {units: 32, embedding: 16}", "training: {seed: 3}", "search: {beam_size: 2}"
     assert load_config(write("c.yaml", *text)).model.units == 32
-    merged = "x: &a {units: 32, embedding: 16}\nmodel: {<<: *a, units: 64}\n"
-    path = write("m.yaml", merged)
-    assert read_yaml(path)["model"] == {"units": 64, "embedding": 16}
+    merged = "a: &a {units: 32}\nb: &b {embedding: 16}\nmodel: {<<: *a, <<: *b, units: 64, 1: one, '1': two}\n"
+    assert read_yaml(write("m.yaml", merged))["model"] == {"units": 64, "embedding": 16, 1: "one", "1": "two"}
+
+
+@pytest.mark.parametrize("name", ["1e3", "3e-4-adam", "5e1f2a", "1e-3"])
+def test_what_is_like_a_number_is_text_where_text_is_wanted(name, write):
+    assert load_config(write("c.yaml", f"name: {name}")).name == name
+    assert read_yaml(write("v.yaml", f"{name}: 1")) == {name: 1}

@@ -146,6 +146,10 @@ def test_nothing_short_enough_is_refused_and_can_be_mended(corpus):
         ({"corpus": {"validation": {"source": "{}/words"}}}, "validation.align, line 1: link 1-1, .* out of range"),
         ({"corpus": {"validation": {"source": "{}/none", "target": "{}/none", "alignment": ""}}}, "holds no pairs"),
         ({"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 60}}, "held_out"),
+        (
+            {"model": {"attention": {"window": "hard"}}, "training": {"guided": {"links": "{}/train.align"}}},
+            "training.guided.links teaches weights, but model.attention.window hard has one or none",
+        ),
     ],
 )
 def test_mistakes_are_named_and_leave_nothing(changes, message, corpus):

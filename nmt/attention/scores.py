@@ -188,7 +188,7 @@ class Gaussian(Score):
 class Location(Score):
     """e_ij = (W q_i)_j: where to look is known from the query alone (Luong et al. 2015, eq. 8).
 
-    Positions from `positions` on are never looked at.
+    Positions from `positions` on are looked at only where a window leaves no other, and then all alike.
     """
 
     def width(self, query: int, memory: int) -> int:

@@ -186,8 +186,8 @@ class Growing:
         for part in self._parts:
             if not self.done and _lines(part) >= block * per_line:
                 raise NmtError(
-                    f"{part}: an interrupted command left it, which wrote other files beside it: repeat that command, "
-                    "or delete it to begin anew"
+                    f"{part}: an interrupted command left it, and nothing of what is to stand beside it: repeat that "
+                    "command if it wrote other files, or delete this one to begin anew"
                 )
         if self.done and not resume:
             raise NmtError(
@@ -210,12 +210,15 @@ class Growing:
         Raises:
             NmtError: what is there is of another identity, or another process is writing it.
         """
-        identity = f"{len(self._places)} {identity}"
+        known = {identity}
+        if len(self._places) > 1:
+            identity = f"{len(self._places)} {identity}"
+            known.add(identity)
         with self._alone():
-            if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") != identity):
+            if self.done and (not self._about.exists() or self._about.read_text(encoding="utf-8") not in known):
                 raise NmtError(
-                    f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision: "
-                    "repeat that command, or delete it to begin anew"
+                    f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision, "
+                    "or with other files beside it: repeat that command, or delete it to begin anew"
                 )
             try:
                 self._identify(identity)

@@ -74,8 +74,10 @@ def field_help(kind: type) -> dict[str, str]:
 
 def positive(text: str) -> int:
     """A number from 1, as the type of an argument."""
-    if not text.isdecimal() or not 1 <= int(text) <= sys.maxsize:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
+    if int(text) > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text}: is too large")
     return int(text)
 
 

@@ -22,6 +22,7 @@ from nmt.cache import digest_file
 from nmt.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 from nmt.config import Precision
 from nmt.files import write_whole
+from nmt.preparation import text_changed
 from nmt.progress import Ticker, duration
 from nmt.run import Run, differences
 
@@ -179,7 +180,7 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: _Commands)
             if code := commands.run(command, file):
                 raise ComparisonError(f"{trial.name}: nmt {command[0]} ended with {code}, see {log}: {_last_line(log)}")
     outcome = _outcome(trial, run, json.loads(scores.read_text(encoding="utf-8")), jobs)
-    saved = {"test": _fingerprint(plan.test), "text": _fingerprint_of_text(trial), **asdict(outcome)}
+    saved = {"test": _fingerprint(plan.test), **asdict(outcome)}
     write_whole(_place(output, trial), (json.dumps(saved, indent=1) + "\n").encode())
     return outcome
 
@@ -188,16 +189,6 @@ def _fingerprint(test: TestSet) -> str:
     """Of the test set's text and of how it is scored."""
     files = [digest_file(path) for path in (test.source, test.target, test.alignment) if path]
     return hashlib.sha256(json.dumps([*files, test.tokenize]).encode()).hexdigest()
-
-
-def _fingerprint_of_text(trial: Trial) -> str:
-    """Of the files that it trains and validates on; "" where one is not there any more."""
-    corpus = trial.config.corpus
-    files = [path for pairs in (corpus.train, corpus.validation) for path in (pairs.source, pairs.target, pairs.tsv)]
-    try:
-        return hashlib.sha256(json.dumps([digest_file(path) for path in files if path]).encode()).hexdigest()
-    except OSError:
-        return ""
 
 
 def _saved_outcome(trial: Trial, plan: Plan, output: Path) -> Outcome | None:
@@ -213,8 +204,7 @@ def _saved_outcome(trial: Trial, plan: Plan, output: Path) -> Outcome | None:
     values = json.loads(place.read_text(encoding="utf-8"))
     if values.pop("test", None) not in (None, _fingerprint(plan.test)):
         raise ComparisonError(f"{trial.name} was measured on another test set: {mend}")
-    text, now = values.pop("text", ""), _fingerprint_of_text(trial)
-    if text and now and text != now:
+    if text_changed(Path(trial.config.directory) / trial.name, trial.config):
         raise ComparisonError(f"{trial.name} was trained on other text than its files hold now: {mend}")
     then = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
     for name, old, new in differences(then, json.loads(json.dumps(fields_of(trial)))):

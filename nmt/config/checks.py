@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from nmt.errors import NmtError
+
+_POWER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
 class ConfigError(NmtError):
     """A value that cannot be used, or two that contradict each other; the message names the field and the fix."""
+
+
+def as_number(value: Any) -> Any:
+    """The number that a text such as 1e-4 is, which YAML takes for text where no point is in it; else the value."""
+    return float(value) if isinstance(value, str) and _POWER.fullmatch(value) else value
 
 
 def require(condition: bool, message: str) -> None:

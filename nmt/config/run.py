@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from nmt.config.checks import ConfigError, require
+from nmt.config.checks import ConfigError, as_number, require
 from nmt.config.data import CorpusConfig, VocabularyConfig
 from nmt.config.model import ModelConfig
 from nmt.config.search import SearchConfig
@@ -42,12 +42,6 @@ class RunConfig:
         require(
             not self.training.guided.links or self.model.attends,
             "training.guided.links guides attention, but model.attention.score is none: choose a score",
-        )
-        recurrent = self.model.architecture != "transformer"
-        require(
-            not (self.training.guided.links and recurrent and self.model.attention.window == "hard"),
-            "training.guided.links teaches weights, but model.attention.window hard has one or none, which cannot be "
-            "moved a little: choose another window",
         )
 
 
@@ -104,6 +98,7 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
             continue
         if types[name] in PLAIN:
             kinds, expected = PLAIN[types[name]]
+            value = as_number(value) if types[name] is float else value
             require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
         if get_origin(types[name]) is Literal:
             choices = get_args(types[name])

@@ -20,7 +20,8 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
     function finds no axis known.
 
     Args:
-        function: what it reads of variables it finds as they are when it is called, if they are among `variables`.
+        function: what it reads of variables it finds as they are when it is called, if they are among `variables`; it
+            may assign to none.
         variables: read once a call, and not in its loops.
     """
     if keras.backend.backend() == "tensorflow":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,5 +48,7 @@ class EventWriter:
                 with self._writer.as_default(step):
                     self._tensorflow.summary.write(name, value, metadata=metadata)
                 self._writer.flush()
-            except self._tensorflow.errors.OpError as error:  # a full disk above all
-                raise OSError(errno.EIO, f"cannot be written: {error.message}", str(self._directory)) from None
+            except self._tensorflow.errors.OpError as error:
+                full = isinstance(error, self._tensorflow.errors.ResourceExhaustedError)
+                number = errno.ENOSPC if full else errno.EIO
+                raise OSError(number, os.strerror(number), str(self._directory)) from None

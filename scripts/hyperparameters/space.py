@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import ConfigError, RunConfig, from_dict
+from nmt.config.checks import as_number
 from nmt.configuration import load_fields, merged, read_yaml
 from nmt.errors import NmtError
 
@@ -87,6 +88,7 @@ def _ranges(path: Path, given: Any) -> dict[str, dict[str, Any]]:
             raise NmtError(f"{path}: space: {name}: expected choices, or low and high with step or log if need be")
         if "choices" in values and not (isinstance(values["choices"], list) and values["choices"]):
             raise NmtError(f"{path}: space: {name}: choices: expected a list")
+        values |= {end: as_number(value) for end, value in values.items()}
         try:
             _suggested(FixedTrial({name: values.get("low", values.get("choices", [None])[0])}), name, values)
         except (ValueError, TypeError) as error:  # such as low above high

@@ -19,6 +19,9 @@ from nmt.errors import NmtError
 from nmt.files import write_whole
 from nmt.run import Run, RunError
 
+_UNDER_WAY: set[subprocess.Popen[bytes]] = set()
+"""The trainings of all threads."""
+
 LOOK = 1.0
 """Seconds between two looks at how a trial goes."""
 
@@ -57,11 +60,14 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> flo
             stderr=subprocess.STDOUT,
             env=shared_cores(jobs),
         )
+        _UNDER_WAY.add(process)
         try:
             pruned = _watch(process, trial, space.metric, output / "runs" / name)
         except BaseException:
             _stop(process)
             raise
+        finally:
+            _UNDER_WAY.discard(process)
     if pruned:
         raise optuna.TrialPruned(f"behind the others after {trial.last_step} validations")
     if process.returncode:
@@ -91,6 +97,12 @@ def _measured(run: Path, metric: str) -> list[float]:
         return [float(row[f"validation_{metric}"]) for row in Run.open(run).read_history()]
     except RunError:  # still being prepared
         return []
+
+
+def end_all() -> None:
+    """Has the trainings under way save what they have and end, and so their threads."""
+    for process in [*_UNDER_WAY]:
+        process.send_signal(signal.SIGTERM)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -120,7 +120,7 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
             "nan: expected a number",
         ),
         ("embeddings --model m --plot a.svg --export a.svg", "a.svg: is named twice"),
-        (f"embeddings --model m --neighbours a --count {10**20}", "expected 1 or more"),
+        (f"embeddings --model m --neighbours a --count {10**20}", "is too large"),
         ("align --model m --source setup.cfg --output o --format gif", "'gif'"),
         ("align --model m --source setup.cfg --output o --limit -1", "-1: expected 0 or more"),
         ("align --model m --source setup.cfg --output o --gold setup.cfg", "--target"),
