@@ -171,7 +171,7 @@ def read_yaml(path: str | Path) -> Any:
 
     path = Path(path)
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _yaml_loader())  # of its safe one
+        return yaml.load(path.read_text(encoding="utf-8"), _yaml_loader())  # a SafeLoader
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
