@@ -41,17 +41,29 @@ def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "
     Raises:
         EvaluationError: counts that differ, no sentences, or a tokenizer that sacrebleu does not have.
     """
+    metric = _bleu(tokenize)
+    return _score(metric, *_paired(list(hypotheses), list(references)))
+
+
+def require_tokenizer(tokenize: str) -> None:
+    """Refuses, before anything is translated, a tokenizer that `bleu` would refuse after it.
+
+    Raises:
+        EvaluationError: sacrebleu does not have it.
+    """
+    _bleu(tokenize)
+
+
+def _bleu(tokenize: str) -> Metric:
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
         raise EvaluationError(f"tokenize is '{tokenize}': expected one of {', '.join(BLEU.TOKENIZERS)}")
-    pairs = _paired(list(hypotheses), list(references))
     try:
         # force: text that looks tokenized is scored without a warning; the signature says how it was scored.
-        metric = BLEU(tokenize=tokenize, force=True)
+        return BLEU(tokenize=tokenize, force=True)
     except (RuntimeError, ImportError, OSError) as error:  # a tokenizer that needs a package or a download
         raise EvaluationError(f"tokenize is '{tokenize}': {' '.join(str(error).split())}") from None
-    return _score(metric, *pairs)
 
 
 def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> Score:

@@ -23,7 +23,17 @@ from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
-from nmt.run import Run, RunError, differences, load_vocabularies, require_same, save_vocabularies
+from nmt.run import (
+    TEXT,
+    Run,
+    RunError,
+    differences,
+    load_vocabularies,
+    require_same,
+    save_vocabularies,
+    text_changed,
+    text_of,
+)
 from nmt.tokenizer import Tokenizer
 from nmt.transfer import open_origin
 
@@ -34,8 +44,6 @@ FORMAT = 3
 """To be raised when the same text and settings give other files than before: what is in caches is then made again."""
 
 VALIDATION = "corpus/validation.jsonl"
-TEXT = "corpus/text.json"
-"""Fingerprints of the text that the pairs were made from."""
 REPORT = "corpus/report.txt"
 """What was said of the pairs when they were prepared."""
 
@@ -133,26 +141,6 @@ def _prepared(run: Run) -> Prepared:
         ) from error
 
 
-def text_changed(directory: Path, config: RunConfig) -> bool:
-    """Whether the text is there and is another one than the run was made from, as far as that is known."""
-    if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
-        return False  # it might have to be downloaded again
-    try:
-        then = json.loads((directory / TEXT).read_text(encoding="utf-8"))
-        return bool(then != _text(config))
-    except (OSError, ValueError):  # an older run, or one that was moved without its text
-        return False
-
-
-def _text(config: RunConfig) -> dict[str, Any]:
-    """Fingerprints of the training pairs, and of the validation pairs where they are given."""
-    corpus = config.corpus
-    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
-    if corpus.validation:
-        sides["validation"] = PairReader(corpus.validation).fingerprint()
-    return sides
-
-
 def _origin(config: RunConfig) -> dict[str, Any]:
     """All that the files of `_make` depend on."""
     corpus = config.corpus
@@ -161,7 +149,7 @@ def _origin(config: RunConfig) -> dict[str, Any]:
         "nmt": nmt.__version__,
         "sentencepiece": sentencepiece.__version__,
         "corpus": to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
-        "text": _text(config),
+        "text": text_of(config),
         "vocabulary": to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
     }

@@ -26,6 +26,7 @@ import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.config.checks import require
+from nmt.corpus import PairReader
 from nmt.errors import NmtError
 from nmt.files import write_whole
 from nmt.tokenizer import Tokenizer
@@ -34,6 +35,9 @@ from nmt.tokenizer import Tokenizer
 class RunError(NmtError):
     """A run directory that is missing, incomplete, damaged, or that belongs to another configuration."""
 
+
+TEXT = "corpus/text.json"
+"""Of a run directory: fingerprints of the text that its pairs were made from."""
 
 FORMAT = 2
 """Of config.json; to be raised where an option that is new, or means more, is on by default. (1 was not written.)"""
@@ -237,3 +241,24 @@ def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> l
         elif value != new.get(name):
             found.append((f"{prefix}{name}", value, new.get(name)))
     return found
+
+
+def text_of(config: RunConfig) -> dict[str, Any]:
+    """Fingerprints of the training pairs, and of the validation pairs where they are given."""
+    corpus = config.corpus
+    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
+    if corpus.validation:
+        sides["validation"] = PairReader(corpus.validation).fingerprint()
+    return sides
+
+
+def text_changed(directory: Path, config: RunConfig) -> bool:
+    """Whether the text is there and is another one than the run in `directory` was made from, as far as that is
+    known."""
+    if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
+        return False  # it might have to be downloaded again
+    try:
+        then = json.loads((directory / TEXT).read_text(encoding="utf-8"))
+        return bool(then != text_of(config))
+    except (OSError, ValueError):  # an older run, or one that was moved without its text
+        return False

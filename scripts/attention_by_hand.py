@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from running import ended
 
 from nmt import NmtError, save_figure, show_heatmaps
 from nmt.cli.parser import Parser
@@ -197,13 +198,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; 2 is an error that the user can mend, one line on standard error."""
-    try:
-        return run(parse(argv))
-    except (NmtError, OSError) as error:
-        print(f"attention_by_hand: error: {error}", file=sys.stderr)
-        return 2
+    """Runs the command line; 1 where the layers differ from what was computed by hand."""
+    return run(parse(argv))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

@@ -23,6 +23,7 @@ from typing import Any
 from benchmarking.machine import describe
 from costs import report
 from costs.formulas import COSTS, PASSES, Case, Sizes, largest_tensor
+from running import ended
 
 from nmt import NmtError, save_figure
 from nmt.cli.parser import Parser, positive
@@ -156,21 +157,16 @@ def machine() -> str:
     )
 
 
-def main() -> int:
-    """Exit code 2 and one line where the user can mend it."""
+def main() -> None:
+    """Runs the command line."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    try:
-        options = parse()
-        if options.memory_of:
-            memory_here(options.memory_of)
-            return 0
-        check(options)
-        run(options)
-    except (NmtError, OSError) as error:
-        print(f"attention_cost.py: error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    options = parse()
+    if options.memory_of:
+        memory_here(options.memory_of)
+        return
+    check(options)
+    run(options)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

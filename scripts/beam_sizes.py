@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarking.machine import describe
 from benchmarking.report import headline, in_range
+from running import ended
 
 from nmt.cli.quiet import quiet_start
 from nmt.corpus import read_lines
@@ -88,25 +89,20 @@ class Point:
         return [*self.case, *(getattr(self, name) for name in self.header()[len(self.case) :])]
 
 
-def main() -> int:
-    """Exit code 2 and one line where the user can mend it."""
-    try:
-        arguments = parse()
-        points = measure(arguments)
-        text = f"{headline(describe())}\n{table(points)}\n"
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        (arguments.output / "table.md").write_text(text, encoding="utf-8")
-        with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([Point.header(), *(point.row() for point in points)])
-        from nmt import save_figure
+def main() -> None:
+    """Measures, prints a table, writes it, the points and a curve."""
+    arguments = parse()
+    points = measure(arguments)
+    text = f"{headline(describe())}\n{table(points)}\n"
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "table.md").write_text(text, encoding="utf-8")
+    with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([Point.header(), *(point.row() for point in points)])
+    from nmt import save_figure
 
-        save_figure(draw(points), arguments.output / "curve.png")
-    except (NmtError, OSError) as error:
-        print(f"beam_sizes.py: error: {error}", file=sys.stderr)
-        return 2
+    save_figure(draw(points), arguments.output / "curve.png")
     print(text, end="")
     print(f"results: {arguments.output}/table.md, points.csv, curve.png", file=sys.stderr)
-    return 0
 
 
 def parse() -> argparse.Namespace:
@@ -138,13 +134,13 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
     """All beam sizes of all precisions, in turns."""
     with quiet_start():
         from nmt import Translator
-        from nmt.evaluation import bleu
+        from nmt.evaluation import bleu, require_tokenizer
 
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:
         counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"
         raise NmtError(f"{counts}: expected as many references as sentences, and at least one")
-    bleu(["a"], ["a"], arguments.tokenize)  # an unknown one is told before the rounds, not after them
+    require_tokenizer(arguments.tokenize)  # told before the rounds, not after them
     words = sum(len(line.split()) for line in references)
     ways = product(arguments.precision, arguments.prune, arguments.short_list, arguments.beams)
     models = {name: Translator.load(arguments.model, precision=name) for name in arguments.precision}
@@ -240,4 +236,4 @@ def _near(tick: float, points: list[Point]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarking import machine, peers, report, startup, sweep
 from benchmarking.cases import SIZES, Case
-from running import run
+from running import ended
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -227,4 +227,4 @@ def measure_here(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(ended(main))

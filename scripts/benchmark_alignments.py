@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarking import machine
-from running import run
+from running import ended
 
 import nmt
 from nmt.alignment import Linking
@@ -203,10 +203,10 @@ def aligners(arguments: argparse.Namespace, seed: int, train: Text, measured: Te
         "eflomal": (arguments.eflomal, run_eflomal),
         "fast_align": (arguments.fast_align, run_fast_align),
     }
-    for name, (program, align) in programs.items():
+    for name, (program, run) in programs.items():
         if program:
             stem = arguments.output / f"{name}-{seed}"
-            align(program, stem, [*train, *measured])
+            run(program, stem, [*train, *measured])
             forward, backward = (
                 [parse_pharaoh(line, str(stem)).sure for line in read_lines(f"{stem}.{side}")]
                 for side in ("forward", "backward")
@@ -263,4 +263,4 @@ def table(about: dict[str, Any], arguments: argparse.Namespace, results: dict[st
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(ended(main))

@@ -27,7 +27,7 @@ from typing import Any
 from benchmarking import machine, peers, report, translating, translation_report
 from benchmarking.cases import SIZES
 from benchmarking.translating import System
-from running import run
+from running import ended
 
 from nmt.cli.quiet import quiet_start
 
@@ -226,4 +226,4 @@ def systems(arguments: argparse.Namespace, output: Path) -> list[System]:
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(ended(main))

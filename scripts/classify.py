@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from classification import MODELS
+from running import ended
 
 from nmt import NmtError
 from nmt.cli.parser import Parser, positive
@@ -51,20 +52,15 @@ def check(options: argparse.Namespace) -> None:
         raise NmtError(f"--units {options.units}: expected an even number, half for each direction of the BiLSTM")
 
 
-def main() -> int:
-    """Exit code 2 and one line where the user can mend it."""
+def main() -> None:
+    """Runs the command line."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    try:
-        options = parse()
-        check(options)
-        with quiet_start():
-            from classification import experiment
-        experiment.run(options)
-    except (NmtError, OSError) as error:
-        print(f"classify.py: error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    options = parse()
+    check(options)
+    with quiet_start():
+        from classification import experiment
+    experiment.run(options)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

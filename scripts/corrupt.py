@@ -17,10 +17,11 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from running import run
+from running import ended
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -124,4 +125,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(ended(main))

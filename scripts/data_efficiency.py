@@ -27,9 +27,10 @@ import sacrebleu
 from benchmarking import machine, peers, translating
 from benchmarking.report import headline
 from benchmarking.translating import REPOSITORY, System
-from running import run
+from running import ended
 
-from nmt import evaluation
+from nmt.errors import NmtError
+from nmt.evaluation import require_tokenizer
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -67,7 +68,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, default=Path("saved_models/efficiency"))
     arguments, arguments.more = parser.parse_known_args()
-    evaluation.bleu(["a"], ["a"], arguments.tokenize)  # an unknown one is told before the training, not after it
+    require_tokenizer(arguments.tokenize)  # told before the training, not after it
     for name in ("source", "target", "output"):
         setattr(arguments, name, getattr(arguments, name).resolve())
     arguments.validation = [path.resolve() for path in arguments.validation]
@@ -91,13 +92,13 @@ def measure(arguments: argparse.Namespace, pairs: int) -> dict[str, Any]:
 
 
 def require_same(path: Path, arguments: argparse.Namespace, files: list[Path]) -> None:
-    """Ends the program where the outcomes beside `path` are of other text or settings."""
+    """Refuses outcomes beside `path` that are of other text or settings."""
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     made_from = json.dumps([*digests, arguments.tokenize, *arguments.more])
     if path.exists() and path.read_text(encoding="utf-8") != made_from:
-        error = f"{path.parent} has outcomes of other text or other settings: give another --output, or delete it"
-        print(f"data_efficiency.py: error: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise NmtError(
+            f"{path.parent} has outcomes of other text or other settings: give another --output, or delete it"
+        )
     path.write_text(made_from, encoding="utf-8")
 
 
@@ -166,4 +167,4 @@ def table(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    run(main)
+    sys.exit(ended(main))

@@ -27,6 +27,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from running import ended
 
 from nmt import NmtError, save_figure, show_heatmaps
 from nmt.cli.parser import Parser
@@ -295,7 +296,7 @@ def draw_weights(found: Sequence[Estimate]) -> Figure:
     return show_heatmaps(matrices, "training point", "test point", [estimate.name for estimate in found])
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+def parse() -> argparse.Namespace:
     """The command line, checked."""
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="how many problems are drawn (default: 5)")
@@ -303,7 +304,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=50, metavar="N", help="training points (default: 50)")
     parser.add_argument("--noise", type=float, default=0.5, metavar="D", help="its standard deviation (default: 0.5)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/kernel_regression"), metavar="DIR")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args()
     for name, least in (("seeds", 1), ("seed", 0), ("points", 2), ("noise", 0)):
         value = getattr(arguments, name)
         if not least <= value < math.inf:
@@ -339,15 +340,10 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"results and figures are in {arguments.output}", file=sys.stderr)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; 2 is an error that the user can mend, one line on standard error."""
-    try:
-        run(parse(argv))
-    except (NmtError, OSError) as error:
-        print(f"kernel_regression: error: {error}", file=sys.stderr)
-        return 2
-    return 0
+def main() -> None:
+    """Runs the command line."""
+    run(parse())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

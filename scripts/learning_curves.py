@@ -16,6 +16,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from running import ended
+
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -42,26 +44,21 @@ class Point:
     """Greedy."""
 
 
-def main() -> int:
-    """Exit code 2 and one line where the user can mend it."""
-    try:
-        arguments = parse()
-        curves = {name: read(path, name) for name, path in arguments.named.items()}
-        text = table(curves)
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        (arguments.output / "table.md").write_text(text + "\n", encoding="utf-8")
-        with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
-            points = [point for curve in curves.values() for point in curve]
-            csv.writer(file).writerows([[field.name for field in fields(Point)], *map(astuple, points)])
-        from nmt import save_figure
+def main() -> None:
+    """Draws the curves, prints a table, and writes both and the points."""
+    arguments = parse()
+    curves = {name: read(path, name) for name, path in arguments.named.items()}
+    text = table(curves)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "table.md").write_text(text + "\n", encoding="utf-8")
+    with open(arguments.output / "points.csv", "w", encoding="utf-8", newline="") as file:
+        points = [point for curve in curves.values() for point in curve]
+        csv.writer(file).writerows([[field.name for field in fields(Point)], *map(astuple, points)])
+    from nmt import save_figure
 
-        save_figure(draw(curves), arguments.output / "curves.png")
-    except (NmtError, OSError) as error:
-        print(f"learning_curves.py: error: {error}", file=sys.stderr)
-        return 2
+    save_figure(draw(curves), arguments.output / "curves.png")
     print(text)
     print(f"results: {arguments.output}/table.md, points.csv, curves.png", file=sys.stderr)
-    return 0
 
 
 def parse() -> argparse.Namespace:
@@ -139,4 +136,4 @@ def draw(curves: dict[str, list[Point]]) -> Figure:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(main))

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrupt import SHORTEST, phrase
+from running import ended
 
 from nmt.cleaning import NAMES, Rules, judge
 from nmt.cli.quiet import quiet_start
@@ -161,12 +162,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS, OTHER], help="of damage (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="a trial each (default: 1 2 3)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/measure_cleaning"), metavar="DIR")
-    arguments = parser.parse_args()
-    try:
-        run(arguments)
-    except (NmtError, OSError) as error:
-        print(f"measure_cleaning: error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(parser.parse_args())
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -207,4 +203,4 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ended(main))

@@ -9,12 +9,15 @@ from pathlib import Path
 from nmt.errors import NmtError
 
 
-def run(main: Callable[[], None]) -> None:
-    """Runs a script's `main`; what the user can mend is told in one line, with exit code 2."""
+def ended(main: Callable[[], int | None], interrupted: str = "interrupted") -> int:
+    """Runs a script's `main` and gives its exit code. What the user can mend is told in one line, with exit code 2, and
+    an interruption with 130."""
+    name = Path(sys.argv[0]).name
     try:
-        main()
+        return main() or 0
     except (NmtError, OSError) as error:
-        print(f"{Path(sys.argv[0]).name}: error: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
+        print(f"{name}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
-        sys.exit(130)
+        print(f"{name}: {interrupted}", file=sys.stderr)
+        return 130

@@ -22,7 +22,10 @@ from typing import TYPE_CHECKING
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+from running import ended
+
 from nmt.cli.parser import Parser, positive
+from nmt.comparison import Commands, shared_cores
 from nmt.errors import NmtError
 from nmt.progress import Ticker
 
@@ -55,13 +58,7 @@ def main() -> None:
         raise NmtError("the search needs optuna: pip install -e .[search]") from None
     from hyperparameters.report import write_report
     from hyperparameters.space import read_space
-    from hyperparameters.trials import end_all
 
-    def end(number: int, frame: object) -> None:
-        end_all()  # as Ctrl-C in a terminal, which they get themselves
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, end)
     space, ticker = read_space(arguments.space), Ticker()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = _study(arguments, space)
@@ -80,6 +77,14 @@ def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) ->
     import optuna
     from hyperparameters.trials import run_trial
 
+    commands = Commands(shared_cores(arguments.jobs))
+
+    def end(number: int, frame: object) -> None:
+        commands.end()  # and with them the threads that watch them
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+
     def told(study: Study, trial: FrozenTrial) -> None:
         shown = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in trial.params.items()}
         result = trial.state.name.lower() if trial.value is None else f"{space.metric} {trial.value:.2f}"
@@ -92,7 +97,7 @@ def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) ->
             return
         callbacks.append(optuna.study.MaxTrialsCallback(arguments.trials, finished))
     study.optimize(
-        lambda trial: run_trial(trial, space, arguments.output, arguments.jobs),
+        lambda trial: run_trial(trial, space, arguments.output, commands),
         timeout=None if arguments.hours is None else 3600 * arguments.hours,
         n_jobs=arguments.jobs,
         callbacks=callbacks,
@@ -139,11 +144,4 @@ def _study(arguments: Namespace, space: Space) -> Study:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (NmtError, OSError) as error:
-        print(f"nmt: error: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("nmt: interrupted; the same command goes on", file=sys.stderr)
-        sys.exit(130)
+    sys.exit(ended(main, "interrupted; the same command goes on"))

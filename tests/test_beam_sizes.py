@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
 import beam_sizes
+import running
 
 import nmt
 from nmt.config import RunConfig
@@ -41,7 +42,7 @@ def measured(monkeypatch, tmp_path, write):
         files = ["--source", write("source", "a b c d e f", "g h i j k l"), "--reference", write("ref", *reference)]
         arguments = ["--model", "run", *files, "--output", str(tmp_path / "found"), "--repeats", "2", *more]
         monkeypatch.setattr(sys, "argv", ["beam_sizes.py", *arguments])
-        return beam_sizes.main()
+        return running.ended(beam_sizes.main)
 
     return run
 

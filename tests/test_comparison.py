@@ -143,21 +143,21 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         ran.append(str(arguments[0]))
         return main([*map(str, arguments)])
 
-    monkeypatch.setattr(trials._Commands, "run", run)
+    monkeypatch.setattr(trials.Commands, "run", run)
     yield ran
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *trials_that_fail: str) -> None:
     """Of the commands that trials run, those of these trials end with 2."""
-    run = trials._Commands.run
+    run = trials.Commands.run
 
-    def fail_some(self: trials._Commands, arguments: list[object], log: TextIO) -> int:
+    def fail_some(self: trials.Commands, arguments: list[object], log: TextIO) -> int:
         if any(f"configs/{name}.json" in str(part) for name in trials_that_fail for part in arguments):
             print("nmt: 1 pass done\nnmt: error: there is a reason", file=log, flush=True)
             return 2
         return run(self, arguments, log)
 
-    monkeypatch.setattr(trials._Commands, "run", fail_some)
+    monkeypatch.setattr(trials.Commands, "run", fail_some)
 
 
 def test_the_command_trains_measures_reports_and_goes_on(
@@ -222,7 +222,7 @@ def shorter(corpus: Path) -> dict[str, str]:
 
 
 def test_what_is_under_way_ends_with_the_comparison_and_nothing_begins_then(tmp_path: Path) -> None:
-    commands, ended = trials._Commands(dict(os.environ)), []
+    commands, ended = trials.Commands(dict(os.environ)), []
     os.mkfifo(tmp_path / "pipe")  # that nobody writes to: the command waits
     inputs = ["--source", tmp_path / "pipe", "--target", tmp_path / "pipe"]
     waiting = ["clean", *inputs, "--output-source", tmp_path / "s", "--output-target", tmp_path / "t"]
@@ -241,7 +241,7 @@ def test_what_is_under_way_ends_with_the_comparison_and_nothing_begins_then(tmp_
 def test_where_the_first_trial_fails_the_others_do_not_begin(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trials._Commands, "run", lambda self, arguments, log: 2)
+    monkeypatch.setattr(trials.Commands, "run", lambda self, arguments, log: 2)
     assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path)]) == 2
     said = capfd.readouterr().err
     assert "additive-1: nmt train ended with 2, see" in said.splitlines()[-1]

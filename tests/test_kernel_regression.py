@@ -203,5 +203,5 @@ def test_what_a_user_can_mend_is_one_line(arguments, said):
     result = run(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr.startswith("kernel_regression: error: ") and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("kernel_regression.py: error: ") and result.stderr.count("\n") == 1
     assert said in result.stderr

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
 import learning_curves
+import running
 
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
 from nmt.run import Run
@@ -40,7 +41,7 @@ def drawn(monkeypatch, tmp_path):
     def run(*arguments: object) -> int:
         command = ["learning_curves.py", *map(str, arguments), "--output", str(tmp_path / "out")]
         monkeypatch.setattr(sys, "argv", command)
-        return learning_curves.main()
+        return running.ended(learning_curves.main)
 
     return run
 

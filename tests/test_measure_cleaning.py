@@ -101,14 +101,14 @@ def test_sides_that_differ_are_one_line(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("one\n")
     result = run("--source", "a", "--target", "b", cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (2, "measure_cleaning: error: the sides differ in lines: 2, 1\n")
+    assert (result.returncode, result.stderr) == (2, "measure_cleaning.py: error: the sides differ in lines: 2, 1\n")
 
 
 def test_another_language_needs_its_sentences(tmp_path):
     (tmp_path / "a").write_text("one\n")
     result = run("--source", "a", "--target", "a", "--kinds", "other language", cwd=tmp_path)
     expected = "--kinds 'other language' needs --other, the same sentences in a third language"
-    assert (result.returncode, result.stderr) == (2, f"measure_cleaning: error: {expected}\n")
+    assert (result.returncode, result.stderr) == (2, f"measure_cleaning.py: error: {expected}\n")
 
 
 def test_kinds_can_be_chosen():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
-import hyperparameters.trials
 from hyperparameters.space import read_space
 from search_hyperparameters import _study
 
@@ -71,13 +68,6 @@ def test_the_demo_s_space_can_be_read(monkeypatch):
 def test_ends_are_written_as_in_a_configuration(tmp_path):
     read = read_space(space(tmp_path, space={"training.schedule.learning_rate": {"low": "1e-4", "high": "1e-2"}}))
     assert read.ranges == {"training.schedule.learning_rate": {"low": 1e-4, "high": 1e-2}}
-
-
-def test_the_trainings_of_all_threads_are_told_to_end(monkeypatch):
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    monkeypatch.setattr(hyperparameters.trials, "_UNDER_WAY", {process})
-    hyperparameters.trials.end_all()
-    assert process.wait(timeout=60) == -signal.SIGTERM
 
 
 def test_what_trials_share_may_be_commented_out(tmp_path):

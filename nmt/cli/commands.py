@@ -236,10 +236,10 @@ def _require_measurable(
 ) -> None:
     """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
     there are not."""
-    from nmt.evaluation import bleu
+    from nmt.evaluation import require_tokenizer
     from nmt.links import require_in_range
 
-    bleu(["a"], ["a"], tokenize)
+    require_tokenizer(tokenize)
     for number, links in enumerate(gold, start=1):
         words = sources[number - 1].split(), references[number - 1].split()
         require_in_range(links, *words, f"{gold_path}, sentence {number}")

@@ -183,8 +183,8 @@ class Growing:
         self._block, self._per_line = block, per_line
         self.done = self._whole_blocks()
         """Lines of the input whose results are there already."""
-        for part in self._parts:
-            if not self.done and _lines(part) >= block * per_line:
+        for part in [] if self.done else self._parts:
+            if _lines(part) >= block * per_line:
                 raise NmtError(
                     f"{part}: an interrupted command left it, and nothing of what is to stand beside it: repeat that "
                     "command if it wrote other files, or delete this one to begin anew"

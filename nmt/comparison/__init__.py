@@ -2,9 +2,10 @@
 
 from nmt.comparison.plan import ComparisonError, Plan, Trial, read_plan
 from nmt.comparison.report import chosen_line, write_report
-from nmt.comparison.trials import Outcome, read_outcomes, run_trials, settle_precision, shared_cores
+from nmt.comparison.trials import Commands, Outcome, read_outcomes, run_trials, settle_precision, shared_cores
 
 __all__ = [
+    "Commands",
     "ComparisonError",
     "Outcome",
     "Plan",

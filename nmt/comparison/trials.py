@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,9 +23,8 @@ from nmt.cache import digest_file
 from nmt.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 from nmt.config import Precision
 from nmt.files import write_whole
-from nmt.preparation import text_changed
 from nmt.progress import Ticker, duration
-from nmt.run import Run, differences
+from nmt.run import Run, differences, text_changed
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
     done_before, failed = len(plan.trials) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
     ticker.say(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
-    commands = _Commands(shared_cores(jobs))
+    commands = Commands(shared_cores(jobs))
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(_run, trial, plan, output, jobs, commands) for trial in todo]
         try:
@@ -130,8 +130,8 @@ def _left_open(trial: Trial) -> bool:
     return trial.config.training.precision == "auto"
 
 
-class _Commands:
-    """`nmt` commands in processes of their own, which end when this one is to end.
+class Commands:
+    """`nmt` commands in processes of their own, begun by any thread, which end when this one is to end.
 
     Args:
         environment: theirs.
@@ -144,16 +144,25 @@ class _Commands:
 
     def run(self, arguments: Sequence[object], log: TextIO) -> int:
         """Waits for a command and returns how it ended; once all are to end, none begins."""
+        with self.begun(arguments, log) as process:
+            return -signal.SIGTERM if process is None else process.wait()
+
+    @contextmanager
+    def begun(self, arguments: Sequence[object], log: TextIO) -> Iterator[subprocess.Popen[bytes] | None]:
+        """A command under way, None once all are to end; what is not done when the block is left saves and ends."""
         command = [sys.executable, "-m", "nmt", *map(str, arguments)]
         with self._lock:
-            if self._ended:
-                return -signal.SIGTERM
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
-            self._under_way.add(process)
+            process = None
+            if not self._ended:
+                process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=self._environment)
+                self._under_way.add(process)
         try:
-            return process.wait()
+            yield process
         finally:
-            self._under_way.discard(process)
+            if process is not None:
+                process.terminate()  # which one that has ended does not notice
+                process.wait()
+                self._under_way.discard(process)
 
     def end(self) -> None:
         """Has those that are under way save what they have and end."""
@@ -163,7 +172,7 @@ class _Commands:
                 process.terminate()
 
 
-def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: _Commands) -> Outcome:
+def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: Commands) -> Outcome:
     """Trains and evaluates by `nmt train` and `nmt evaluate`."""
     config, log = output / "configs" / f"{trial.name}.json", output / "logs" / f"{trial.name}.log"
     write_whole(config, json.dumps(fields_of(trial), indent=1).encode())

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import optuna
 
 from hyperparameters.space import Space
-from nmt.comparison import shared_cores
+from nmt.comparison import Commands
 from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.files import write_whole
 from nmt.run import Run, RunError
 
-_UNDER_WAY: set[subprocess.Popen[bytes]] = set()
-"""The trainings of all threads."""
-
 LOOK = 1.0
 """Seconds between two looks at how a trial goes."""
 
 
-def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> float:
+def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Commands) -> float:
     """Trains one set of values; the best value of the metric.
 
     The run is named after its values, so a trial that was interrupted goes on when the same values come again.
@@ -35,7 +30,7 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> flo
         trial: asks for values.
         space: what may vary.
         output: directory of the search.
-        jobs: trials at once, which share the cores between them.
+        commands: what begins the training.
 
     Raises:
         TrialPruned: it did worse than the middle of the others at the same validation, or the values contradict each
@@ -53,21 +48,10 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> flo
     config, log = output / "configs" / f"{name}.json", output / "logs" / f"{name}.log"
     write_whole(config, json.dumps(fields, indent=1).encode())
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "a", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "nmt", "train", "--config", str(config)],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env=shared_cores(jobs),
-        )
-        _UNDER_WAY.add(process)
-        try:
-            pruned = _watch(process, trial, space.metric, output / "runs" / name)
-        except BaseException:
-            _stop(process)
-            raise
-        finally:
-            _UNDER_WAY.discard(process)
+    with open(log, "a", encoding="utf-8") as file, commands.begun(["train", "--config", config], file) as process:
+        if process is None:
+            raise NmtError(f"{name}: is not begun, for the search is to end")
+        pruned = _watch(process, trial, space.metric, output / "runs" / name)
     if pruned:
         raise optuna.TrialPruned(f"behind the others after {trial.last_step} validations")
     if process.returncode:
@@ -77,7 +61,7 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, jobs: int) -> flo
 
 
 def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, run: Path) -> bool:
-    """Reports validations until training ends; True where it was ended because it is behind."""
+    """Reports validations until training ends; True where it is to end because it is behind."""
     seen = 0
     while True:
         ended = process.poll() is not None
@@ -85,7 +69,6 @@ def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, r
             seen += 1
             trial.report(value, seen)
             if not ended and trial.should_prune():
-                _stop(process)
                 return True
         if ended:
             return False
@@ -97,15 +80,3 @@ def _measured(run: Path, metric: str) -> list[float]:
         return [float(row[f"validation_{metric}"]) for row in Run.open(run).read_history()]
     except RunError:  # still being prepared
         return []
-
-
-def end_all() -> None:
-    """Has the trainings under way save what they have and end, and so their threads."""
-    for process in [*_UNDER_WAY]:
-        process.send_signal(signal.SIGTERM)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """As Ctrl-C does: it saves, and can go on."""
-    process.send_signal(signal.SIGTERM)
-    process.wait()

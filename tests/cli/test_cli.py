@@ -54,6 +54,12 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
     assert HEAVY.isdisjoint(loaded)
 
 
+def test_a_comparison_which_waits_for_many_trainings_needs_no_tensorflow():
+    loaded = python("-c", "import nmt.comparison, sys; print(*sys.modules)").stdout.split()
+    assert "nmt.comparison.trials" in loaded
+    assert {"tensorflow", "keras"}.isdisjoint(loaded)
+
+
 def test_public_names():
     assert nmt.RunConfig is RunConfig
     assert nmt.load_config is load_config
