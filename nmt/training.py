@@ -99,6 +99,7 @@ def train(config: RunConfig) -> TrainingResult:
     prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
     directory = prepared.run.directory
     with locked(directory, RunError(f"{directory} is trained already, by another process: wait, or end that one")):
+        prepared.run.save_config()  # of a run that goes on, with what this call says anew
         return Trainer(prepared, ticker).run()
 
 

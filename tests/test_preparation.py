@@ -357,10 +357,11 @@ def test_search_that_the_command_gives_anew_is_said(corpus):
     tuned = replace(config.search, length_penalty=0.4)
     replace(run, config=replace(run.config, search=tuned)).save_config()
     said: list[str] = []
-    prepared(config, said)
+    opened = prepared(config, said).run
     then, now = tuned.length_penalty, config.search.length_penalty
     assert f"the run translated with search.length_penalty {then}" in said[0] and said[0].endswith(f" it is {now}")
-    assert Run.open(run.directory).config.search == config.search
+    assert opened.config.search == config.search
+    assert Run.open(run.directory).config.search == tuned  # until a training has the run to itself
 
 
 def test_what_was_read_is_told_with_the_vocabulary_of_another_run_too(corpus):
@@ -415,9 +416,9 @@ def test_preparation_that_was_cut_off_is_done_again(corpus):
 def test_free_settings_are_taken_over_and_the_precision_stays(corpus):
     config = copy_task.config(corpus)
     prepare(config, "mixed_bfloat16", print)
-    prepare(replace(config, training=replace(config.training, passes=99, precision="float32")), "float32", print)
-    saved = Run.open(corpus / "runs" / "run").config.training
-    assert (saved.passes, saved.precision) == (99, "mixed_bfloat16")
+    longer = replace(config, training=replace(config.training, passes=99, precision="float32"))
+    settings = prepare(longer, "float32", print).run.config.training
+    assert (settings.passes, settings.precision) == (99, "mixed_bfloat16")
 
 
 def test_another_model_is_refused_and_changes_nothing(corpus):

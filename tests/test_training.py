@@ -300,8 +300,10 @@ def test_a_run_is_trained_by_one_process(corpus, tmp_path, counting):
         locked(result.directory, RunError("here")),
         pytest.raises(RunError, match="is trained already, by another process: wait, or end that one"),
     ):
-        train(config(corpus, tmp_path))
-    assert train(config(corpus, tmp_path)).finished
+        train(config(corpus, tmp_path, passes=2))
+    assert Run.open(result.directory).config.training.passes == 1  # nothing of it has been touched
+    assert train(config(corpus, tmp_path, passes=2)).finished
+    assert Run.open(result.directory).config.training.passes == 2
 
 
 def test_a_piece_to_suppress_that_there_is_not_is_told_before_training(corpus, tmp_path, counting):
