@@ -61,7 +61,9 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
 
 def _plain_command(commands: argparse._SubParsersAction[Parser], name: str, summary: str) -> Parser:
     """A command that needs no trained model."""
-    return commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
+    parser = commands.add_parser(name, help=summary, description=_DESCRIPTIONS[name], allow_abbrev=False)
+    parser.set_defaults(parser=parser)
+    return parser
 
 
 def _command(

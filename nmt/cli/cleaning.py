@@ -14,7 +14,7 @@ from typing import Literal
 from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
 from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_files
 from nmt.cli.loading import lines_of, load_models, say
-from nmt.cli.parser import as_flags
+from nmt.cli.parser import as_flags, refuse_idle
 from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
 from nmt.progress import Progress
@@ -50,8 +50,9 @@ def _check(arguments: Namespace) -> None:
     report = [arguments.report] if arguments.report else []
     outputs = [arguments.output_source, arguments.output_target, *report]
     require_files_of_their_own([arguments.source, arguments.target], outputs)
-    if not arguments.model and any(getattr(arguments, name) is not None for name in ("by", "worst", "threshold")):
-        raise NmtError("--by, --worst and --threshold say what a model drops: give --model too")
+    if not arguments.model:
+        refuse_idle(arguments, ["by", "worst", "threshold"], "says what a model drops: give --model too")
+        refuse_idle(arguments, ["checkpoints", "averaging", "precision"], "is for a model: give --model too")
     if arguments.model and (path := _read_once(arguments)):
         raise NmtError(f"{path}: can be read only once, and --model needs the pairs again: use files")
 

@@ -17,8 +17,8 @@ from nmt.cli.files import (
     require_same_length,
     whole_file,
 )
-from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, search_flags, watched
-from nmt.cli.parser import as_flags
+from nmt.cli.loading import SEARCH, lines_of, load, load_run, say, say_if_cut, watched
+from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
@@ -61,8 +61,11 @@ def align(arguments: Namespace) -> None:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     _refuse_search_flags(arguments)
     _refuse_file(arguments.output)
-    if arguments.symmetrize and not arguments.reverse:
-        raise NmtError("--symmetrize makes one alignment of two: give --reverse, the run of the opposite direction")
+    if not arguments.reverse:
+        why = "makes one alignment of two: give --reverse, the run of the opposite direction"
+        refuse_idle(arguments, ["symmetrize"], why)
+    if "html" not in arguments.format:
+        refuse_idle(arguments, ["nbest"], "is what the page shows: add html to --format")
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
         raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
     linking = _linking(arguments)
@@ -102,9 +105,8 @@ def _pairs(
 
 
 def _refuse_search_flags(arguments: Namespace) -> None:
-    if arguments.target and (given := search_flags(arguments)):
-        flag = "--" + next(iter(given)).replace("_", "-")
-        raise NmtError(f"{flag} is for a search: with --target nothing is searched for")
+    if arguments.target:
+        refuse_idle(arguments, SEARCH, "is for a search: with --target nothing is searched for")
 
 
 def _refuse_file(path: str) -> None:
@@ -129,8 +131,8 @@ def _output_directory(path: str) -> Iterator[Path]:
 def _linking(arguments: Namespace) -> Linking:
     from nmt.alignment import Linking
 
-    if arguments.threshold is not None and arguments.links not in ("shares", "threshold"):
-        raise NmtError("--threshold is for --links shares and threshold")
+    if arguments.links not in ("shares", "threshold"):
+        refuse_idle(arguments, ["threshold"], "is for --links shares and threshold")
     given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
     with as_flags(Linking):
         return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
@@ -294,6 +296,8 @@ def compare(arguments: Namespace) -> None:
     from nmt.links import read_gold
 
     directory, failed = Path(arguments.output), []
+    if arguments.report_only:
+        refuse_idle(arguments, ["jobs"], "is for training: leave it or --report-only out")
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     test = plan.test
     require_same_length({path: count_lines(path) for path in (test.source, test.target, test.alignment) if path})
@@ -325,8 +329,7 @@ def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None
     from nmt.links import read_gold
 
     if arguments.gold is None:
-        if arguments.gold_base is not None or arguments.gold_format != "pharaoh":
-            raise NmtError("--gold-format and --gold-base say how to read --gold: name that file too")
+        refuse_idle(arguments, ["gold_format", "gold_base"], "says how to read --gold: name that file too")
         return None
     lines = read_lines(arguments.gold)
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import load_run, say
+from nmt.cli.parser import refuse_idle
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -60,8 +61,14 @@ def _check(arguments: Namespace) -> None:
         from nmt.plotting import check_suffix
 
         check_suffix(Path(arguments.plot))
-    elif arguments.words or arguments.most_frequent:
-        raise NmtError("--words and --most-frequent say what --plot draws: give --plot FILE too")
+    else:
+        refuse_idle(arguments, ["words", "most_frequent"], "says what --plot draws: give --plot FILE too")
+    if not (arguments.neighbours or arguments.analogy):
+        why = "says which answers are printed: give --neighbours or --analogy too"
+        refuse_idle(arguments, ["count", "minimum"], why)
+        if not arguments.words:
+            why = "says how words are given: give --neighbours, --analogy or --words too"
+            refuse_idle(arguments, ["pieces"], why)
     if arguments.words and arguments.most_frequent:
         raise NmtError("--words and --most-frequent are two ways to choose what --plot draws: give one of them")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nmt.cli.files import Bytes, can_read_again, require_files_of_their_own, whole_files
 from nmt.cli.loading import say
-from nmt.cli.parser import as_flags
+from nmt.cli.parser import as_flags, refuse_idle
 from nmt.config import PairsConfig
 from nmt.corpus import Pair, PairReader
 from nmt.errors import NmtError
@@ -24,6 +24,11 @@ def keep_aside(arguments: Namespace) -> None:
     read = [path for path in (given.source, given.target, given.tsv) if path]
     if not given:
         raise NmtError("no sentence pairs are given: name --source and --target, or --tsv, or --tfds")
+    if not given.tsv:
+        refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+    if not given.tfds:
+        names = ["split", "tfds_source", "tfds_target", "tfds_directory"]
+        refuse_idle(arguments, names, "is for a TensorFlow dataset: give --tfds, or leave it out")
     if not can_read_again(read):
         raise NmtError(
             "standard input and pipes can be read only once, and the pairs are read twice: put them into files"

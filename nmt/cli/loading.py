@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.parser import as_flags
+from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from nmt.translator import Translation, Translator
 
 
+SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
+"""Fields of the search, each of which is a flag."""
+
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 """Fields of the search that a beam does not read."""
 
@@ -27,27 +30,24 @@ CHOOSING = ("diversity", "prune")
 """Fields of the search that a beam without constraints alone reads."""
 
 
-def search_flags(arguments: Namespace) -> dict[str, Any]:
+def _search_flags(arguments: Namespace) -> dict[str, Any]:
     """The fields of the search that the command line gives."""
-    names = (field.name for field in dataclasses.fields(SearchConfig))
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    given = {name: getattr(arguments, name) for name in SEARCH if getattr(arguments, name) is not None}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     """The model or ensemble, and its own search with what the command line says over it."""
-    given = search_flags(arguments)
+    given = _search_flags(arguments)
     with as_flags(SearchConfig):
         SearchConfig(**given)  # checked before the seconds that loading takes
     translator = load_models(arguments)
     with as_flags(SearchConfig):
         search = replace(translator.config.search, **given)
-    for name in SAMPLING:
-        if name in given and search.method == "beam":
-            raise NmtError(f"--{name.replace('_', '-')} is for drawing translations: give --method sample too")
-    for name in ("beam_size", *CHOOSING):
-        if name in given and search.method == "sample":
-            raise NmtError(f"--{name.replace('_', '-')} is for a beam: leave it or --method sample out")
+    if search.method == "beam":
+        refuse_idle(arguments, SAMPLING, "is for drawing translations: give --method sample too")
+    else:
+        refuse_idle(arguments, ("beam_size", *CHOOSING), "is for a beam: leave it or --method sample out")
     if search.short_list:
         if not translator.run.short_list.exists():
             say("learning the short list from the training pairs, once for this run")
@@ -57,6 +57,8 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
 
 def load_models(arguments: Namespace) -> Translator:
     """The model or ensemble that a command line names."""
+    if len(arguments.model) == 1:
+        refuse_idle(arguments, ["averaging"], "is for an ensemble: leave it out, or give --model two runs or more")
     return load_run(
         *arguments.model,
         averaging=arguments.averaging,

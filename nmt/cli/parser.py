@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
@@ -44,6 +44,18 @@ def add_fields(
             group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
         else:
             group.add_argument(flag, type=kind, metavar={int: "N", str: "TEXT"}.get(kind, "X"), help=text)
+
+
+def refuse_idle(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuses options that would do nothing beside the others of their command line; the defaults may stand there.
+
+    Args:
+        arguments: with the parser that made them, `parser`.
+        why: what each of these options is for, and what to do; follows upon its flag.
+    """
+    for name in names:
+        if getattr(arguments, name) != arguments.parser.get_default(name):
+            raise NmtError(f"--{name.replace('_', '-')} {why}")
 
 
 @contextmanager

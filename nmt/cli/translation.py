@@ -22,6 +22,7 @@ from nmt.cli.files import (
     whole_file,
 )
 from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
+from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -115,9 +116,8 @@ def _check(arguments: Namespace, path: str) -> None:
         raise NmtError("--resume counts lines, of which an n-best list has more or fewer for each line: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --input")
-    for name in CHOOSING if arguments.prefixes or arguments.phrases else ():
-        if getattr(arguments, name) is not None:
-            raise NmtError(f"--{name} is for a search without --prefixes and --phrases: leave it or those out")
+    if arguments.prefixes or arguments.phrases:
+        refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
 
 
 def _lists(arguments: Namespace) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
@@ -27,8 +28,8 @@ def tune(arguments: Namespace) -> None:
     if arguments.save and len(arguments.model) > 1:
         raise NmtError("--save is for one run: of an ensemble give the penalty that is found to each command")
     require_files_of_their_own([arguments.source, arguments.reference], [])
-    if arguments.tokenize and arguments.metric == "chrf":
-        raise NmtError("--tokenize is for BLEU: leave it or --metric chrf out")
+    if arguments.metric == "chrf":
+        refuse_idle(arguments, ["tokenize"], "is for BLEU: leave it or --metric chrf out")
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)

@@ -156,6 +156,56 @@ def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monk
     assert not Path("o").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("align --model m --source setup.cfg --output o --format png --nbest 3", "--nbest is what the page shows: add"),
+        ("align --model m --source setup.cfg --output o --symmetrize union", "--symmetrize makes one alignment of two"),
+        ("align --model m --source setup.cfg --output o --threshold 0.3", "--threshold is for --links shares and thr"),
+        ("align --model m --source setup.cfg --output o --gold-format naacl", "--gold-format says how to read --gold"),
+        ("translate --model m --input setup.cfg --averaging log_probability", "--averaging is for an ensemble: leave"),
+        ("translate --model m --input setup.cfg --prefixes setup.cfg --prune 2", "--prune is for a search without"),
+        (
+            "tune --model m --source setup.cfg --reference setup.cfg --metric chrf --tokenize zh",
+            "--tokenize is for BLEU",
+        ),
+        (
+            "clean --source s --target t --output-source o --output-target p --by unlikely",
+            "--by says what a model drops",
+        ),
+        (
+            "clean --source s --target t --output-source o --output-target p --checkpoints 2",
+            "--checkpoints is for a mo",
+        ),
+        ("embeddings --model m --neighbours a --words b", "--words says what --plot draws: give --plot FILE too"),
+        ("embeddings --model m --export o --count 3", "--count says which answers are printed: give --neighbours"),
+        ("embeddings --model m --plot o.svg --pieces", "--pieces says how words are given: give --neighbours"),
+        (
+            "compare --variants data/demo/variants.yaml --output o --report-only --jobs 2",
+            "--jobs is for training: leave",
+        ),
+        (
+            "hold-out --source s --target t --source-column 3 --pairs 1 --output-source o --output-target p "
+            "--rest-source q --rest-target r",
+            "--source-column is for a TSV file: give --tsv",
+        ),
+        (
+            "hold-out --tsv a --split dev --pairs 1 --output-source o --output-target p --rest-source q "
+            "--rest-target r",
+            "--split is for a TensorFlow dataset: give --tfds",
+        ),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(command, message, capsys, monkeypatch):
+    test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monkeypatch)
+
+
+def test_an_option_that_is_given_as_it_is_anyway_is_welcome(capsys, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    assert main(["translate", "--model", "nowhere", "--input", "setup.cfg", "--averaging", "probability"]) == 2
+    assert "nowhere: no such run directory" in capsys.readouterr().err
+
+
 def test_user_error_of_the_installed_command():
     result = python("-m", "nmt", "translate", "--model", "nowhere", input="")
     assert (result.returncode, result.stdout) == (2, "")

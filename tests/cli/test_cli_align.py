@@ -136,7 +136,7 @@ def test_a_file_where_a_directory_is_wanted_is_said_so(model, write, tmp_path, c
 def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--gold-base", "1"]) == 2
-    assert "--gold-format and --gold-base say how to read --gold" in capsys.readouterr().err
+    assert "--gold-base says how to read --gold" in capsys.readouterr().err
     assert main([*command, "--symmetrize", "union"]) == 2
     assert "give --reverse" in capsys.readouterr().err
 
