@@ -205,25 +205,33 @@ def word_alignment(
         f"weights have shape {list(array.shape)}: expected [{rows} or {rows + 1}, {columns + 1}], "
         f"for {rows} target and {columns} source pieces and the end of sentence",
     )
-    of_source, of_target = _membership("source", source), _membership("target", target)
-    pieces_of_word = np.maximum(of_target.sum(axis=0), 1)
+    of_source, of_target = _word_of_piece("source", source), _word_of_piece("target", target)
+    pieces_of_word = np.maximum(np.bincount(of_target, minlength=len(target.words)), 1)
     paid = array[:rows] if linking.step == "emit" else np.concatenate([array[1:], array[-1:]])[:rows]
-    by_target = (of_target.T @ paid) / pieces_of_word[:, None]  # [target words, source pieces + 1]
-    between = (by_target[:, :-1] @ of_source).astype(np.float32)
+    by_target = _summed(paid, of_target, len(target.words)) / pieces_of_word[:, None]  # [words, source pieces + 1]
+    between = _summed(by_target[:, :-1].T, of_source, len(source.words)).T.astype(np.float32)
     end_of_sentence = by_target[:, -1].astype(np.float32)
     links = hard_links(between, end_of_sentence, linking)
     return WordAlignment(tuple(source.words), tuple(target.words), between, end_of_sentence, links)
 
 
-def _membership(side: str, sentence: SegmentedWords) -> NDArray[np.float64]:
-    """[pieces, words]: 1 where the piece belongs to the word."""
+def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
+    """The word of each piece, checked."""
     words = np.asarray(sentence.word_of_piece, dtype=int)
     count = len(sentence.words)
     _require(
         bool(np.all((words >= 0) & (words < count))),
         f"{side}: word_of_piece names a word outside 0..{count - 1}, the words of the sentence",
     )
-    return np.eye(count)[words] if len(words) else np.zeros((0, count))
+    return words
+
+
+def _summed(rows: NDArray[np.float64], words: NDArray[np.int_], count: int) -> NDArray[np.float64]:
+    """[pieces, ...] added up by the words that pieces belong to: [count, ...]. A matrix of which belongs to which would
+    be as large as the square of a sentence."""
+    total = np.zeros((count, *rows.shape[1:]))
+    np.add.at(total, words, rows)
+    return total
 
 
 def piece_links(links: Links, source: SegmentedWords, target: SegmentedWords) -> list[tuple[int, int]]:

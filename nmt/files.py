@@ -68,7 +68,7 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
         if read_once(path):  # a pipe or a device takes what is written as it comes
             yield path
             return
-        place = path.resolve()  # a symbolic link stays one
+        place = real(path)  # a symbolic link stays one
         temporary = place.with_name(f".{uuid.uuid4().hex}{place.suffix}")
         place.parent.mkdir(parents=True, exist_ok=True)
         with renamed(temporary, place):
@@ -78,12 +78,24 @@ def unfinished(path: Path, error: type[NmtError]) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(path: Path, error: NmtError) -> Iterator[None]:
+def directory_made(path: Path) -> Iterator[Path]:
+    """A directory to write into, made where it is missing; where nothing comes to be in it, it goes again."""
+    made = not path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield path
+    finally:
+        if made and path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
+@contextmanager
+def locked(path: Path, error: Exception) -> Iterator[None]:
     """Keeps a file or directory to this process while it works in it, and no longer than it lives, whatever ends it.
     Where the system has no such locks, nothing is kept.
 
     Raises:
-        NmtError: `error`; another process has it.
+        error: another process has it, or another place of this one.
     """
     try:
         import fcntl
@@ -101,6 +113,11 @@ def locked(path: Path, error: NmtError) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def real(path: Path) -> Path:
+    """Where symbolic links lead; a circle of them, which leads nowhere, stays as it is."""
+    return Path(os.path.realpath(path))
 
 
 def read_once(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader
 from nmt.errors import NmtError
-from nmt.files import write_whole
+from nmt.files import directory_made, locked, write_whole
 from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
@@ -78,7 +79,6 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
         return _reopen(directory, config, say)
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
-    _require_writable(directory)  # a mistake is told before anything is made
     _require_teachable(config)
     if config.training.initial:
         open_origin(config)
@@ -103,10 +103,20 @@ def _require_teachable(config: RunConfig) -> None:
         )
 
 
-def _require_writable(directory: Path) -> None:
+@contextmanager
+def claimed(directory: Path) -> Iterator[None]:
+    """A run's directory, kept to this process: two trainings of one name, begun at once, would write over each other's
+    text.
+
+    Raises:
+        RunError: another process has it, or it cannot be written into.
+    """
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not os.access(there, os.W_OK):
         raise RunError(f"{there} cannot be written into: give another --directory for runs")
+    taken = RunError(f"{directory} is trained already, by another process: wait, or end that one")
+    with directory_made(directory), locked(directory, taken):
+        yield
 
 
 def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:

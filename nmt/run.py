@@ -143,7 +143,8 @@ class Run:
 
     def save_config(self) -> None:
         text = json.dumps({"format": FORMAT, **to_dict(self.config)}, indent=2, ensure_ascii=False)
-        write_whole(self.directory / "config.json", text.encode())
+        # The name of a file may be no UTF-8: JSON's own escape stands for such a byte, and is read back as it was.
+        write_whole(self.directory / "config.json", text.encode(errors="backslashreplace"))
 
     @property
     def best(self) -> Path:
@@ -202,12 +203,25 @@ class Run:
         return {f"{place:04d}/{path}": array for place, (path, array) in enumerate(means.items())}
 
     def read_history(self) -> list[dict[str, str]]:
-        """Rows of history.csv, a validation each; none where there is no file."""
+        """Rows of history.csv, a validation each; none where there is no file.
+
+        Raises:
+            RunError: something else has written it anew.
+        """
         path = self.directory / "history.csv"
         if not path.exists():
             return []
-        with open(path, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        try:
+            with open(path, newline="", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            if not all(float(row["step"]) >= 0 for row in rows):
+                raise ValueError("step below 0")
+            return rows
+        except (KeyError, ValueError, TypeError, csv.Error):
+            raise RunError(
+                f"{path}: is not as training wrote it, commas between columns one of which is step: save it so, or "
+                "delete it, and training goes on without its rows"
+            ) from None
 
     def write_history(self, rows: list[dict[str, Any]]) -> None:
         """Writes history.csv anew."""

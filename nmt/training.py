@@ -22,13 +22,12 @@ from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
-from nmt.files import locked
 from nmt.links import parse_pharaoh
 from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches
 from nmt.plotting import drawable, heatmap
-from nmt.preparation import Prepared, prepare
+from nmt.preparation import Prepared, claimed, prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.schedule import learning_rate, warmup_steps
@@ -96,9 +95,8 @@ def train(config: RunConfig) -> TrainingResult:
     engine.configure_runtime()
     engine.set_determinism(config.training.seed, config.training.deterministic)
     ticker = Ticker()
-    prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
-    directory = prepared.run.directory
-    with locked(directory, RunError(f"{directory} is trained already, by another process: wait, or end that one")):
+    with claimed(Path(config.directory) / config.name):
+        prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
         prepared.run.save_config()  # of a run that goes on, with what this call says anew
         return Trainer(prepared, ticker).run()
 

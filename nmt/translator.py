@@ -48,7 +48,8 @@ class Translation:
     """What the search ranked by; of a given translation its log-probability."""
     alignment: WordAlignment
     truncated: bool = False
-    """Whether the source was longer than `search.max_source` pieces and was cut there."""
+    """Whether the source was longer than `search.max_source` pieces and was cut there, or a given target where the
+    longest translation of such a source would end."""
     pieces: tuple[str, ...] = ()
     """The target's pieces as SentencePiece writes them, and `</s>` where the sentence ended by itself."""
     piece_log_probabilities: tuple[float, ...] = ()
@@ -231,6 +232,16 @@ class Translator:
             raise NmtError(f"search.suppress: '{piece}' is no piece of the target vocabulary that can be left out")
         return index
 
+    @property
+    def _longest_target(self) -> int:
+        """Pieces of the longest translation of the longest source."""
+        search = self.config.search
+        return int(search.max_length_ratio * search.max_source) + 10
+
+    def can_say(self, text: str) -> bool:
+        """Whether the target's vocabulary has all characters of a text, so that a translation can hold it."""
+        return UNK not in self.run.target.encode([text])[0]
+
     def _demand(self, constraint: Constraint | None, row: int, method: str) -> Demand:
         texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
         if texts[1:] and method != "beam":
@@ -263,17 +274,19 @@ class Translator:
     def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
         """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
 
-        A pair with a blank side has no links and log-probability 0.
+        A pair with a blank side has no links and log-probability 0. Of a source that is longer than the model takes the
+        beginning is read, and likewise of a target that is longer than any translation would be: no links lead to the
+        rest, whose log-probability is not counted.
 
         Raises:
             CorpusError: one side has more sentences than the other.
         """
-        limit = self.config.search.max_source
+        limit, longest = self.config.search.max_source, self._longest_target
         for window in windows(zip_longest(sources, targets), WINDOW):
             if any(None in pair for pair in window):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
             pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in window]
-            full = [(source.ids[:limit], target.ids) for source, target in pairs if source.ids and target.ids]
+            full = [(source.ids[:limit], target.ids[:longest]) for source, target in pairs if source.ids and target.ids]
             scored = iter(self._inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
@@ -292,11 +305,11 @@ class Translator:
             way: how a word is erased, see `erasure.Way`.
             max_source: pieces of a source that the search read which found the pairs; None: the model's own.
         """
-        limit = max_source or self.config.search.max_source
+        limit, longest = max_source or self.config.search.max_source, self._longest_target
         for window in windows(pairs, ERASURE_WINDOW):
             sources = [self.run.source.segment(pair.source) for pair in window]
-            sources = [source._replace(ids=source.ids[:limit]) for source in sources]
-            targets = [self.run.target.segment(pair.text) for pair in window]
+            sources = [_cut(source, limit) for source in sources]
+            targets = [_cut(self.run.target.segment(pair.text), max(longest, len(pair.pieces))) for pair in window]
             erased = [
                 [(), *_places(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
             ]
@@ -317,7 +330,7 @@ class Translator:
             log_probability=hypothesis.log_probability,
             score=hypothesis.score,
             alignment=_alignment(source, target, hypothesis, limit, linking),
-            truncated=len(source.ids) > limit,
+            truncated=len(source.ids) > limit or 0 < len(hypothesis.ids) < len(target.ids),
             pieces=tuple(self.run.target.pieces([*hypothesis.ids, *ended])),
             piece_log_probabilities=tuple(values.tolist()),
         )
@@ -342,7 +355,8 @@ def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int,
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
         return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
     read = source._replace(word_of_piece=source.word_of_piece[:limit])
-    return word_alignment(hypothesis.weights, read, target, linking)
+    said = target._replace(word_of_piece=target.word_of_piece[: len(hypothesis.ids)])
+    return word_alignment(hypothesis.weights, read, said, linking)
 
 
 def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:
@@ -387,6 +401,11 @@ def symmetrized(
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
+
+
+def _cut(words: Words, limit: int) -> Words:
+    """The sentence with its first pieces alone."""
+    return words._replace(ids=words.ids[:limit], word_of_piece=words.word_of_piece[:limit])
 
 
 def _places(source: Words) -> dict[int, list[int]]:

@@ -15,20 +15,23 @@ The damage is listed in damaged.fr.tsv: line, kind. A third each is
 from __future__ import annotations
 
 import argparse
-import csv
 import random
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from running import ended
 
+from nmt.cli.parser import share
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
 
 KINDS = ("swapped", "dropped", "repeated")
 SHORTEST = 6
 """Words of the shortest sentence that is damaged, so that it is still a sentence afterwards."""
+LEAST = 2 * len(KINDS)
+"""Sentences to damage, so that two can be swapped."""
 
 
 def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], dict[int, str]]:
@@ -43,7 +46,7 @@ def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], 
         All sentences, and the kind of damage by line, counted from 1.
 
     Raises:
-        NmtError: too few sentences are long enough.
+        NmtError: too few sentences are long enough, or to be damaged.
     """
     draw = random.Random(seed)
     long_enough = [line for line, text in enumerate(targets, start=1) if len(text.split()) >= SHORTEST]
@@ -53,6 +56,8 @@ def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], 
             f"{wanted} of {len(targets)} sentences cannot be damaged, {len(long_enough)} of which have {SHORTEST} "
             "words or more: choose another --share"
         )
+    if wanted < LEAST:
+        raise NmtError(f"{wanted} of {len(targets)} sentences are too few for each kind of damage: give more --share")
     chosen = draw.sample(long_enough, wanted)
     kinds = {line: KINDS[place * len(KINDS) // len(chosen)] for place, line in enumerate(chosen)}
     swapped = [line for line in chosen if kinds[line] == "swapped"]
@@ -97,7 +102,7 @@ def main() -> None:
     maker = commands.add_parser("damage", help="write damaged translations and what was done to them")
     maker.add_argument("--target", type=Path, required=True)
     maker.add_argument("--output", type=Path, required=True)
-    maker.add_argument("--share", type=float, default=0.1)
+    maker.add_argument("--share", type=share, default=0.1)
     maker.add_argument("--seed", type=int, default=1)
     meter = commands.add_parser("measure", help="say how many of them a report has first")
     meter.add_argument("--damage", type=Path, required=True)
@@ -112,16 +117,33 @@ def main() -> None:
         list_of_damage.write_text(f"line\tkind\n{listed}", encoding="utf-8")
         print(f"{len(kinds)} of {len(damaged)} sentences damaged: {arguments.output}, listed in {list_of_damage}")
         return
-    kinds = dict(row.split("\t") for row in list(read_lines(str(arguments.damage)))[1:])
-    with arguments.report.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if arguments.by:
-        column, sign = arguments.by.removeprefix("-"), -1 if arguments.by.startswith("-") else 1
-        if any(column not in row for row in rows):
-            raise NmtError(f"{arguments.report} has no column {column}: expected one of {', '.join(rows[0])}")
-        rows.sort(key=lambda row: (-sign * float(row[column] or "nan"), int(row["line"])))
-    ranked = [int(row["line"]) for row in rows]
-    print("\n".join(measure(ranked, {int(line): kind for line, kind in kinds.items()})))
+    kinds = {int(row["line"]): row["kind"] for row in read_table(arguments.damage, ["kind"])}
+    column, sign = (arguments.by or "").removeprefix("-"), -1 if (arguments.by or "").startswith("-") else 1
+    rows = read_table(arguments.report, [column] if column else [])
+    if column:
+        try:
+            rows.sort(key=lambda row: (-sign * float(row[column] or "nan"), int(row["line"])))
+        except ValueError as error:
+            raise NmtError(f"{arguments.report}: --by {column}: {error}: expected a column of numbers") from None
+    print("\n".join(measure([int(row["line"]) for row in rows], kinds)))
+
+
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Rows of a table with tabs between its columns, one of which is line.
+
+    Raises:
+        NmtError: it lacks `columns`, or has no numbers of lines.
+    """
+    header, *lines = list(read_lines(str(path))) or [""]
+    names = header.split("\t")
+    for column in ("line", *columns):
+        if column not in names:
+            raise NmtError(f"{path}: has no column {column}, only: {', '.join(names)}")
+    rows = [dict(zip_longest(names, line.split("\t"), fillvalue="")) for line in lines]
+    for number, row in enumerate(rows, start=2):
+        if not row["line"].isdecimal():
+            raise NmtError(f"{path}:{number}: '{row['line']}' stands under line: expected a number")
+    return rows
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from benchmarking.report import headline
 from benchmarking.translating import REPOSITORY, System
 from running import ended
 
+from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.evaluation import require_tokenizer
 
@@ -81,7 +83,9 @@ def measure(arguments: argparse.Namespace, pairs: int) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     text = [directory / f"train.{side}" for side in ("source", "target")]
     for path, whole in zip(text, (arguments.source, arguments.target), strict=True):
-        lines = whole.read_text(encoding="utf-8").split("\n")[:pairs]
+        lines = list(islice(read_lines(str(whole)), pairs))
+        if len(lines) < pairs:
+            raise NmtError(f"{whole}: has {len(lines)} lines, and --pairs is {pairs}: give what there is")
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     require_same(directory / "made-from.json", arguments, [*text, *arguments.validation])
     ours = once(directory / "ours.json", lambda: train_ours(arguments, directory, text))

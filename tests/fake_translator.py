@@ -55,6 +55,9 @@ class Translator:
         cls.loaded.append((directories, how))
         return cls()
 
+    def can_say(self, text: str) -> bool:
+        return text.isascii() or "ü" in text
+
     def watch(self, report: Callable[[int], None]) -> None:
         self.report = report
 
@@ -111,6 +114,12 @@ class Translator:
             raise ValueError("a bug")
         words = sentence.split()
         return _pair(sentence, " ".join(words[:MOST_WORDS]).upper(), truncated=len(words) > MOST_WORDS)
+
+
+def symmetrized(
+    pairs: Iterable[Translation], reverse: Translator, method: str, linking: Linking
+) -> Iterator[Translation]:
+    yield from pairs
 
 
 def _pair(source: str, target: str, truncated: bool) -> Translation:

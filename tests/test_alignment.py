@@ -37,6 +37,14 @@ def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
     assert alignment.links == {(0, 0), (1, 1)}
 
 
+def test_a_document_on_one_line_takes_no_square_of_its_length() -> None:
+    """Of which the model has read the beginning; a matrix of words by words would be 29 GB."""
+    long = Words([f"w{word}" for word in range(60_000)], [0, 1])
+    alignment = word_alignment([[0.5, 0.25, 0.25]], long, Words(["a"], [0]))
+    assert alignment.weights.shape == (1, 60_000)
+    assert alignment.weights[0, :3].tolist() == [0.5, 0.25, 0.0]
+
+
 def test_the_row_of_the_targets_end_of_sentence_is_dropped() -> None:
     with_end = np.vstack([PIECES, [0.0, 0.0, 0.0, 1.0]])
     assert word_alignment(with_end, SOURCE, TARGET) == word_alignment(PIECES, SOURCE, TARGET)

@@ -432,7 +432,7 @@ def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(
         (["--output-target", "o.gz"], "o.gz: is named twice"),
         (["--report", "t.gz"], "t.gz: is named twice"),
         (["--output-source", "nowhere/o"], "nowhere: no such directory"),
-        (["--worst", "0.1"], "--by, --worst and --threshold say what a model drops"),
+        (["--worst", "0.1"], "--worst says what a model drops"),
         (["--worst", "2", "--model", "run"], "expected a share"),
         (["--worst", "0.1", "--threshold", "-1", "--model", "run"], "not allowed with"),
         (["--model", "run", "--source", "missing"], "missing: No such file or directory"),

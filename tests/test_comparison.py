@@ -204,7 +204,16 @@ def test_the_command_trains_measures_reports_and_goes_on(
         for more in ([], ["--report-only"]):
             assert main([*command, *more]) == 2
             assert message in capfd.readouterr().err
+    write_variants(corpus, test={"source": "-", "target": str(corpus / "validation.target")})
+    assert main(command) == 2
+    assert "test: standard input and pipes can be read only once: give files" in capfd.readouterr().err
     write_variants(corpus)
+    kept = (output / "outcomes" / "none-1.json").read_text()
+    for damage in ("{", "[]", '{"variant": "none"}'):
+        (output / "outcomes" / "none-1.json").write_text(damage)
+        assert main([*command, "--report-only"]) == 2
+        assert "none-1.json is damaged: delete " in capfd.readouterr().err
+    (output / "outcomes" / "none-1.json").write_text(kept)
     text = (corpus / "train.source").read_text()
     (corpus / "train.source").write_text(text.replace("a", "b"))
     assert main([*command, "--seeds", "2"]) == 2

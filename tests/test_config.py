@@ -37,6 +37,8 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (PairsConfig, {"tsv": "c", "tfds": "d"}, "more than one way"),
     (PairsConfig, {"source": "a"}, "one of the two is missing"),
     (PairsConfig, {"target": "a"}, "one of the two is missing"),
+    (PairsConfig, {"source": "a\0b", "target": "c"}, "source is the name of no file: it has a NUL character"),
+    (VocabularyConfig, {"size": 3 * 10**9}, "size is 3000000000: expected a million at most"),
     (PairsConfig, {"tsv": "a", "source_column": 0}, "source_column is 0: expected more than 0"),
     (PairsConfig, {"tsv": "a", "source_column": 2}, "source_column and target_column are both 2: expected two"),
     (PairsConfig, {"tsv": "a", "target_column": -1}, "target_column is -1: expected more than 0"),
@@ -195,6 +197,7 @@ def test_the_dictionary_is_plain_and_nested() -> None:
 
 
 def test_fields_left_out_are_the_defaults() -> None:
+    assert from_dict(RunConfig, {"vocabulary": {"symbols": ["<de>"]}}).vocabulary.symbols == ("<de>",)
     assert from_dict(RunConfig, {"model": {"units": 64}}) == RunConfig(model=ModelConfig(units=64))
     assert from_dict(RunConfig, {}) == RunConfig()
 

@@ -10,7 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
-from corrupt import damage, measure
+from corrupt import damage, main, measure
+from running import ended
 
 from nmt.errors import NmtError
 
@@ -50,3 +51,28 @@ def test_precision_by_hand():
     ]
     with pytest.raises(NmtError, match="20 of 40 sentences cannot be damaged, 0 of which have 6 words"):
         damage(TARGETS[60:], 0.5, seed=1)
+
+
+def test_so_few_that_one_would_change_places_with_itself_are_refused():
+    with pytest.raises(NmtError, match="3 of 100 sentences are too few for each kind of damage"):
+        damage(TARGETS, 0.03, seed=1)
+    damaged, kinds = damage(TARGETS, 0.06, seed=1)
+    assert all(damaged[line - 1] != TARGETS[line - 1] for line in kinds)
+
+
+@pytest.mark.parametrize(
+    ("table", "by", "message"),
+    [
+        ("rank\n1\n", None, "report: has no column line, only: rank"),
+        ("line\tscore\nx\t1\n", None, "report:2: 'x' stands under line: expected a number"),
+        ("line\tsource\n1\tein Haus\n", "source", "report: --by source: could not convert"),
+        ("line\n1\n", "score", "report: has no column score, only: line"),
+    ],
+)
+def test_tables_that_are_none_are_refused(table, by, message, tmp_path, monkeypatch, capsys):
+    (tmp_path / "damage").write_text("line\tkind\n1\tswapped\n")
+    (tmp_path / "report").write_text(table)
+    files = ["--damage", str(tmp_path / "damage"), "--report", str(tmp_path / "report")]
+    monkeypatch.setattr(sys, "argv", ["corrupt.py", "measure", *files, *(["--by", by] if by else [])])
+    assert ended(main) == 2
+    assert message in capsys.readouterr().err

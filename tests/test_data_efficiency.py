@@ -91,6 +91,9 @@ def test_sizes_are_measured_once_and_both_systems_get_the_same_time(
     assert "| 20 | 1,200 | nmt | 0.5 | 16 | 30.00 |\n| 20 | 1,200 | JoeyNMT | 1.0 | 2 | 1.25 |\n| 50 |" in table
     assert (corpus / "found/efficiency.md").read_text() in table
     assert json.loads((corpus / "found/efficiency.json").read_text())["results"]["50"]["nmt"]["bleu"] == 30.0
-    (corpus / "train.target").write_text((corpus / "validation.target").read_text())
+    (corpus / "train.target").write_text("something else\n" * 100)
     assert running.ended(data_efficiency.main) == 2
     assert "found/20 has outcomes of other text" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", [*command, "--pairs", "101"])
+    assert running.ended(data_efficiency.main) == 2
+    assert "train.source: has 100 lines, and --pairs is 101: give what there is" in capsys.readouterr().err

@@ -476,7 +476,7 @@ MISTAKES = [
     ("--model runs/copy --pieces --neighbours ba", "'ba' is no piece of the vocabulary; words begin with ▁"),
     ("--model runs/copy --analogy ba da", "expected 3 arguments"),
     ("--model runs/copy --neighbours ba --count 0", "0: expected 1 or more"),
-    ("--model runs/copy --neighbours ba --words da", "--words and --most-frequent say what --plot draws"),
+    ("--model runs/copy --neighbours ba --words da", "--words says what --plot draws"),
     ("--model runs/copy --plot new.png --words ba da fa --most-frequent 3", "give one of them"),
     ("--model runs/copy --plot new.jpg", "new.jpg: expected a name that ends in .png, .pdf, .svg"),
     ("--model runs/copy --plot new.png --words ba da --neighbours ba", "a map of two axes needs three"),

@@ -14,7 +14,7 @@ import pytest
 
 from nmt.config import RunConfig
 from nmt.errors import NmtError
-from nmt.preparation import Prepared, prepare
+from nmt.preparation import Prepared, claimed, prepare
 from nmt.run import Run, RunError
 from nmt.tokenizer import Tokenizer
 
@@ -398,10 +398,11 @@ def test_a_damaged_copy_of_the_pairs_is_refused(name, damage, corpus):
         prepared(config)
 
 
-def test_a_directory_that_cannot_be_written_into_is_refused_before_anything_is_read(corpus, monkeypatch):
+def test_a_directory_that_cannot_be_written_into_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(RunError, match="cannot be written into: give another --directory"):
-        prepared(copy_task.config(corpus, corpus={"train": {"source": "nowhere", "target": "nowhere"}}))
+    with pytest.raises(RunError, match="cannot be written into: give another --directory"), claimed(tmp_path / "run"):
+        pass
+    assert not (tmp_path / "run").exists()
 
 
 def test_preparation_that_was_cut_off_is_done_again(corpus):

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import ModelConfig, RunConfig, TrainingConfig, VocabularyConfig, from_dict, to_dict
+from nmt.config import (
+    CorpusConfig,
+    ModelConfig,
+    PairsConfig,
+    RunConfig,
+    TrainingConfig,
+    VocabularyConfig,
+    from_dict,
+    to_dict,
+)
 from nmt.files import write_whole
 from nmt.run import Run, RunError, load_arrays, require_same, save_arrays
 from nmt.tokenizer import Tokenizer
@@ -187,6 +196,21 @@ def test_half_written_checkpoint_is_none(run):
     run.save_checkpoint(5, {"step": np.array(5)})
     (run.directory / "checkpoints" / "000000006.npz.part").write_bytes(b"half")
     assert [path.name for path in run.checkpoints()] == ["000000005.npz"]
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "step;loss\n1;2\n", "step,loss\none,2\n", "step\n\n,1\n", "\xff\n"])
+def test_a_history_that_something_else_wrote_is_refused(text, run):
+    (run.directory / "history.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(RunError, match=r"history.csv: is not as training wrote it"):
+        run.read_history()
+
+
+def test_a_file_whose_name_is_no_text_comes_back(run):
+    """What a system hands over of a name in Latin-1."""
+    corpus = CorpusConfig(train=PairsConfig(source="caf\udce9.en", target="café.fr"))
+    replace(run, config=replace(run.config, corpus=corpus)).save_config()
+    assert Run.open(run.directory).config.corpus == corpus
+    assert "café.fr" in (run.directory / "config.json").read_text(encoding="utf-8")
 
 
 def test_history_comes_back_and_stays_the_same_when_written_again(run):

@@ -16,6 +16,7 @@ from test_search import SEEDS, A, B, C, Path, Tiny, chain, exhaustive, markov, p
 
 from nmt import search
 from nmt.engine import compile_function
+from nmt.search.constraints import _rank_in_bank
 from nmt.tokenizer import EOS, PAD
 
 LIMIT = 4
@@ -47,6 +48,28 @@ def compiled(rule: str, slots: int, vocabulary: int) -> Callable[..., Any]:
         return search.search(tiny_step, tiny.of_vocabulary(vocabulary), limits, LIMIT, 3, how)
 
     return compile_function(run)
+
+
+@settings(deadline=None)
+@given(
+    totals=st.lists(st.sampled_from([-1.0, -2.0, -2.5, -1e30]), min_size=1, max_size=12),
+    seed=st.integers(0, 99),
+)
+def test_a_rank_is_how_many_of_a_bank_are_better(totals, seed):
+    """Counted one by one as the oracle."""
+    draw = np.random.default_rng(seed)
+    missing, possible = draw.integers(0, 3, len(totals)), draw.random(len(totals)) < 0.8
+    values = np.array([totals], np.float32), missing[None].astype(np.int32), possible[None]
+    found = _rank_in_bank(*map(ops.convert_to_tensor, values), banks=3)
+    places = range(len(totals))
+    expected = [
+        sum(
+            missing[j] == missing[i] and possible[j] and (totals[j] > totals[i] or totals[j] == totals[i] and j < i)
+            for j in places
+        )
+        for i in places
+    ]
+    assert ops.convert_to_numpy(found)[0].tolist() == expected
 
 
 def constrained(slots: int, phrases: Any, limits: Any, vocabulary: int) -> search.Search:

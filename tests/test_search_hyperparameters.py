@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from contextlib import contextmanager
 from pathlib import Path
 
+import optuna
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 from hyperparameters.space import read_space
+from hyperparameters.trials import run_trial
 from search_hyperparameters import _study
 
 from nmt.errors import NmtError
@@ -72,6 +75,21 @@ def test_ends_are_written_as_in_a_configuration(tmp_path):
 
 def test_what_trials_share_may_be_commented_out(tmp_path):
     assert read_space(space(tmp_path, common=None, space={"model.units": {"choices": [4]}})).common == {}
+
+
+def test_values_that_are_being_tried_are_not_trained_a_second_time_beside(tmp_path):
+    read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
+    trial = optuna.trial.FixedTrial({"model.units": 4})
+
+    class Commands:
+        @contextmanager
+        def begun(self, arguments, log):
+            with pytest.raises(optuna.TrialPruned, match="another trial has these values"):
+                run_trial(trial, read, tmp_path, self)
+            yield None
+
+    with pytest.raises(NmtError, match="is not begun"):
+        run_trial(trial, read, tmp_path, Commands())
 
 
 def test_a_search_goes_on_in_its_own_space_alone(tmp_path):

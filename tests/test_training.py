@@ -22,7 +22,7 @@ import pytest
 
 from nmt import engine, training
 from nmt.batching import Batch
-from nmt.config import RunConfig, SearchConfig
+from nmt.config import PairsConfig, RunConfig, SearchConfig
 from nmt.corpus import Pair
 from nmt.errors import NmtError
 from nmt.files import locked
@@ -304,6 +304,25 @@ def test_a_run_is_trained_by_one_process(corpus, tmp_path, counting):
     assert Run.open(result.directory).config.training.passes == 1  # nothing of it has been touched
     assert train(config(corpus, tmp_path, passes=2)).finished
     assert Run.open(result.directory).config.training.passes == 2
+
+
+def test_two_trainings_of_one_new_name_do_not_write_over_each_other(corpus, tmp_path, counting):
+    """The second is told before it prepares anything."""
+    wanted = config(corpus, tmp_path)
+    directory = tmp_path / wanted.name
+    directory.mkdir()
+    with locked(directory, RunError("here")), pytest.raises(RunError, match="is trained already"):
+        train(wanted)
+    assert not any(directory.iterdir())
+    assert train(wanted).finished
+
+
+def test_a_mistake_leaves_no_directory(corpus, tmp_path):
+    wanted = config(corpus, tmp_path)
+    nowhere = replace(wanted.corpus, train=PairsConfig(source="nowhere", target="nowhere"))
+    with pytest.raises(NmtError, match="nowhere: No such file"):
+        train(replace(wanted, corpus=nowhere))
+    assert not (tmp_path / wanted.name).exists()
 
 
 def test_a_piece_to_suppress_that_there_is_not_is_told_before_training(corpus, tmp_path, counting):

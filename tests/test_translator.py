@@ -50,6 +50,18 @@ def test_readme_example(directory):
         assert translation.alignment.pharaoh() == copy_task.links(translation.source)
 
 
+def test_a_target_longer_than_any_translation_is_read_to_there(translator):
+    """Words behind that have no links, and nothing is paid for them."""
+    longest = int(translator.config.search.max_length_ratio * translator.config.search.max_source) + 10
+    words = [copy_task.translation("ba")] * (longest + 50)
+    whole, cut = translator.align(["ba ki", "ba ki"], [copy_task.translation("ba ki"), " ".join(words)])
+    assert (whole.truncated, cut.truncated) == (False, True)
+    assert cut.alignment.target == tuple(words)
+    assert len(cut.pieces) == longest + 1
+    read = len(set(translator.run.target.segment(" ".join(words)).word_of_piece[:longest]))
+    assert cut.alignment.weights[: read - 1].sum(axis=1).all() and not cut.alignment.weights[read:].any()
+
+
 def test_in_half_precision_it_translates_as_well(directory, translator):
     """It has learned to be sure: what rounding does to numbers does little to its words."""
     half = Translator.load(directory, precision="mixed_bfloat16")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -73,6 +74,8 @@ class Rules:
             raise NmtError(f"script is {self.script}: expected a share, 0 to 1")
         if self.sample < 1:
             raise NmtError(f"sample is {self.sample}: expected 1 pair or more")
+        if self.sample > sys.maxsize:
+            raise NmtError(f"sample is {self.sample}: is too large")
 
 
 class Fault(NamedTuple):

@@ -23,6 +23,8 @@ def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if argv and argv[0] in commands and argv[0] != "train":
         _require_known_flags(commands[argv[0]], argv[1:])
     arguments, rest = parser.parse_known_args(argv)
+    if arguments.command != "train":
+        _require_names(commands[arguments.command], arguments)
     if rest and arguments.command != "train":
         raise NmtError(f"unrecognized arguments: {' '.join(rest)} (see nmt {arguments.command} --help)")
     return arguments, rest
@@ -33,6 +35,15 @@ def _require_known_flags(command: Parser, argv: Sequence[str]) -> None:
     known = command._option_string_actions
     for flag in unknown_flags(argv, known):
         raise NmtError(f"unrecognized argument: {flag}{did_you_mean(flag, known)} (see {command.prog} --help)")
+
+
+def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
+    """Refuses the empty name of a file or directory, which a variable of the shell that is not set leaves."""
+    for action in command._actions:
+        value = getattr(arguments, action.dest, None)
+        if action.metavar in ("FILE", "DIR") and "" in (value if isinstance(value, list) else [value]):
+            what = {"FILE": "a file", "DIR": "a directory"}[str(action.metavar)]
+            raise NmtError(f"{action.option_strings[0]} is empty: expected the name of {what}")
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
@@ -380,7 +391,7 @@ def _add_hold_out(parser: Parser) -> None:
     add_fields(parser.add_argument_group("where the pairs come from"), PairsConfig, without=["alignment"])
     parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="how many pairs are kept aside")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"
+        "--seed", type=count, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"
     )
     parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs aside")
     parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")

@@ -82,7 +82,7 @@ def _scores(arguments: Namespace, rules: Rules, usual: Usual | None, total: int 
         numbers.extend(explain(pair.alignment, pair.log_probability, len(pair.pieces)).numbers())
         cut += pair.truncated
     if cut:
-        say(f"{cut} source sentences are longer than the model takes; of these it read the beginning alone")
+        say(f"{cut} pairs have a side that is longer than the model takes; of these it read the beginning alone")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
     measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
     found = rank(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]

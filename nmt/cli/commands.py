@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import (
+    can_read_again,
     count_lines,
     outdated_drawings,
     require_files_of_their_own,
@@ -23,6 +24,7 @@ from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.files import directory_made
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
@@ -76,10 +78,11 @@ def align(arguments: Namespace) -> None:
     if arguments.reverse and Path(arguments.reverse).resolve() in (Path(model).resolve() for model in arguments.model):
         raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
     translator, search = load(arguments)
-    reverse = load_run(arguments.reverse) if arguments.reverse else None
+    how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
+    reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
     progress = lines_of(total)
     found = _pairs(arguments, translator, reverse, search, linking)
-    with _output_directory(arguments.output) as directory:
+    with directory_made(Path(arguments.output)) as directory:
         links = _export(progress.over(found), directory, arguments, gold, progress)
     if gold is not None:
         _score_links(links, gold)
@@ -112,20 +115,6 @@ def _refuse_search_flags(arguments: Namespace) -> None:
 def _refuse_file(path: str) -> None:
     if Path(path).exists() and not Path(path).is_dir():
         raise NmtError(f"{path}: is a file; name a directory to write into")
-
-
-@contextmanager
-def _output_directory(path: str) -> Iterator[Path]:
-    """A directory to write into, made where it is missing; where nothing comes to be in it, it goes again."""
-    _refuse_file(path)
-    directory = Path(path)
-    made = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
-    try:
-        yield directory
-    finally:
-        if made and not any(directory.iterdir()):
-            directory.rmdir()
 
 
 def _linking(arguments: Namespace) -> Linking:
@@ -206,6 +195,8 @@ def evaluate(arguments: Namespace) -> None:
     read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
+    if "-" in written:
+        raise NmtError("standard output (-) has the scores: give --output and --json files")
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)
@@ -285,7 +276,7 @@ def explain(arguments: Namespace) -> None:
     else:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
-    with _output_directory(arguments.output) as directory:
+    with directory_made(Path(arguments.output)) as directory:
         write_report(explained, directory, arguments.worst)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
 
@@ -300,6 +291,8 @@ def compare(arguments: Namespace) -> None:
         refuse_idle(arguments, ["jobs"], "is for training: leave it or --report-only out")
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     test = plan.test
+    if not can_read_again(path for path in (test.source, test.target, test.alignment) if path):
+        raise NmtError(f"{arguments.variants}: test: standard input and pipes can be read only once: give files")
     require_same_length({path: count_lines(path) for path in (test.source, test.target, test.alignment) if path})
     sources, references = list(read_lines(test.source)), list(read_lines(test.target))
     require_lines(test.source, sources)
@@ -307,7 +300,8 @@ def compare(arguments: Namespace) -> None:
     _require_measurable(sources, references, test.tokenize, gold, test.alignment)
     chosen_line(arguments.sentence, sources)
     if not arguments.report_only:
-        with _output_directory(arguments.output):
+        _refuse_file(arguments.output)
+        with directory_made(directory):
             failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translator  # noqa: F401  what draws the attention of every variant

@@ -56,6 +56,8 @@ def _check(arguments: Namespace) -> None:
     """What can be refused before the seconds that loading takes."""
     if not (arguments.neighbours or arguments.analogy or arguments.plot or arguments.export):
         raise NmtError("nothing is asked for: give --neighbours, --analogy, --plot or --export")
+    if "-" in (arguments.plot, arguments.export):
+        raise NmtError("standard output (-) has the answers: give --plot and --export files")
     require_files_of_their_own([], [path for path in (arguments.plot, arguments.export) if path])
     if arguments.plot:
         from nmt.plotting import check_suffix

@@ -15,7 +15,7 @@ from typing import IO, TextIO
 
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
-from nmt.files import locked, open_text, read_once, renamed
+from nmt.files import locked, open_text, read_once, real, renamed
 
 Bytes = IO[bytes] | gzip.GzipFile
 
@@ -74,7 +74,7 @@ def _same(path: str, other: str) -> bool:
     one, two = Path(path), Path(other)
     if one.is_char_device():
         return False  # such as /dev/null, which keeps nothing
-    return one.resolve() == two.resolve() or (one.exists() and two.exists() and one.samefile(two))
+    return real(one) == real(two) or (one.exists() and two.exists() and one.samefile(two))
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def _opened(path: str, moves: ExitStack) -> Iterator[TextIO]:
         with open_text(place, "w") as file:
             yield file
     else:
-        place = place.resolve()  # a symbolic link stays one
+        place = real(place)  # a symbolic link stays one
         _require_directory(place.parent)
         with _open_beside(place, moves) as file:
             yield file
@@ -175,7 +175,7 @@ class Growing:
     """
 
     def __init__(self, paths: Sequence[str], resume: bool, block: int, per_line: int = 1) -> None:
-        self._places = [Path(path).resolve() for path in paths]  # a symbolic link stays one
+        self._places = [real(Path(path)) for path in paths]  # a symbolic link stays one
         for place in self._places:
             _require_directory(place.parent)
         self._parts = [place.with_name(f".{place.name}.part") for place in self._places]

@@ -98,6 +98,8 @@ def count(text: str) -> int:
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{value}: expected 0 or more")
+    if value > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text}: is too large")
     return value
 
 

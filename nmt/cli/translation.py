@@ -60,6 +60,7 @@ def translate(arguments: Namespace) -> None:
         if lexicon is not None and not search.copy_unknown:
             raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
         choose = Choice(translator, search, arguments, lexicon)
+        _require_possible(arguments, translator, search)
         if growing is not None:
             every = [path, arguments.prefixes, arguments.phrases, arguments.lexicon]
             made_from = identity(arguments, translator, search, every, ("nbest", "mbr"))
@@ -120,6 +121,21 @@ def _check(arguments: Namespace, path: str) -> None:
         refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
 
 
+def _require_possible(arguments: Namespace, translator: Translator, search: SearchConfig) -> None:
+    """Refuses what no translation can begin with or hold before the first is made, as far as the files can be read
+    twice."""
+    if search.method != "beam":
+        refuse_idle(arguments, ["phrases"], "is for a beam: leave it or --method sample out")
+    for path, separator in ((arguments.prefixes, "\n"), (arguments.phrases, "\t")):
+        for number, line in enumerate(read_lines(path) if path and can_read_again([path]) else (), start=1):
+            for text in line.split(separator):
+                if not translator.can_say(text):
+                    raise NmtError(
+                        f"{path}:{number}: '{text}' has characters that the target vocabulary does not have, so no "
+                        "translation can hold it: leave it out"
+                    )
+
+
 def _lists(arguments: Namespace) -> bool:
     """Whether n-best lists are written."""
     return bool(arguments.nbest) and not arguments.mbr
@@ -142,6 +158,8 @@ class Choice:
         sampling = search.method == "sample"
         self.nbest = arguments.nbest or ((SAMPLES if sampling else search.beam_size) if self.mbr else 1)
         self.listed = _lists(arguments)
+        if self.mbr and self.nbest < 2:
+            raise NmtError("--mbr chooses among several translations: give a --beam-size or --nbest of 2 or more")
 
     def of_lines(self, lines: Iterator[str], first: int = 0) -> Iterator[list[Translation]]:
         """The translations to write for each of these lines, the first of which is number `first` of its file."""
@@ -192,8 +210,8 @@ def _read_lexicon(path: str) -> dict[str, str]:
     lexicon: dict[str, str] = {}
     for number, line in enumerate(read_lines(path), start=1):
         word, tab, copy = line.partition("\t")
-        if not tab or not word.strip() or not copy.strip() or len(copy.split()) > 1:
-            raise NmtError(f"{path}:{number}: expected a source word, a tab, and the one word to write for it")
+        if not tab or len(word.split()) != 1 or len(copy.split()) != 1:
+            raise NmtError(f"{path}:{number}: expected one source word, a tab, and the one word to write for it")
         lexicon.setdefault(word.strip(), copy.strip())
     return lexicon
 
@@ -235,13 +253,21 @@ def score(arguments: Namespace) -> None:
     if pieces:
         say(
             f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
-            f"{math.exp(-summed / pieces):.3f} a piece, {math.exp(-summed / max(words, 1)):.2f} a word "
+            f"{_perplexity(summed / pieces):.3f} a piece, {_perplexity(summed / max(words, 1)):.2f} a word "
             "(the end of sentence counts as a piece)"
         )
     if blank:
         say(f"pairs with a side without words: {blank}; their 0.0000 is no probability")
     place = "standard output" if arguments.output == "-" else arguments.output
     say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+
+
+def _perplexity(log_probability: float) -> float:
+    """Infinite where it is no number any more: what has no spaces is one long word."""
+    try:
+        return math.exp(-log_probability)
+    except OverflowError:
+        return math.inf
 
 
 def _scored(number: int, pair: Translation, form: str) -> str:

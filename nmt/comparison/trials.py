@@ -204,22 +204,36 @@ def _saved_outcome(trial: Trial, plan: Plan, output: Path) -> Outcome | None:
     """What was measured of a trial before; None where it was not.
 
     Raises:
-        ComparisonError: it was measured with other settings, after other training text, or on another test set.
+        ComparisonError: it was measured with other settings, after other training text, or on another test set; or
+            what was kept of it is damaged.
     """
     place, config = _place(output, trial), output / "configs" / f"{trial.name}.json"
     if not place.exists():
         return None
     mend = f"delete {place} to measure it again (and its run to train it again), or choose another --output"
-    values = json.loads(place.read_text(encoding="utf-8"))
+    values = _read(place, mend)
     if values.pop("test", None) not in (None, _fingerprint(plan.test)):
         raise ComparisonError(f"{trial.name} was measured on another test set: {mend}")
     if text_changed(Path(trial.config.directory) / trial.name, trial.config):
         raise ComparisonError(f"{trial.name} was trained on other text than its files hold now: {mend}")
-    then = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
+    then = _read(config, mend) if config.exists() else {}
     for name, old, new in differences(then, json.loads(json.dumps(fields_of(trial)))):
         if name not in ("name", "directory", "training.precision", "training.log_every"):
             raise ComparisonError(f"{trial.name} was trained with {name} = {old!r}, now it is {new!r}: {mend}")
-    return Outcome(**values)
+    try:
+        return Outcome(**values)
+    except TypeError:
+        raise ComparisonError(f"{place} is damaged: {mend}") from None
+
+
+def _read(place: Path, mend: str) -> dict[str, Any]:
+    try:
+        values = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise ComparisonError(f"{place} is damaged: {mend}")
+    return values
 
 
 def _last_line(path: Path) -> str:

@@ -40,6 +40,8 @@ class PairsConfig:
         kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.tfds)]
         require(sum(kinds) <= 1, "pairs are given in more than one way: keep source and target, or tsv, or tfds")
         require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
+        for name in ("source", "target", "tsv", "tfds", "alignment"):
+            require("\0" not in getattr(self, name), f"{name} is the name of no file: it has a NUL character")
         require_positive(self, "source_column", "target_column")
         same = bool(self.tsv) and self.source_column == self.target_column
         require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
@@ -96,6 +98,8 @@ class VocabularyConfig:
 
     def __post_init__(self) -> None:
         require(self.size >= 8, f"size is {self.size}: a vocabulary needs at least 8 pieces")
+        for name in ("size", "target_size"):
+            require(getattr(self, name) <= 10**6, f"{name} is {getattr(self, name)}: expected a million at most")
         coverage = self.character_coverage
         require(0.98 <= coverage <= 1, f"character_coverage is {coverage}: expected a number from 0.98 to 1")
         require(self.target_size >= 0, "target_size: expected 0 or more")

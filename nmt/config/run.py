@@ -100,6 +100,9 @@ def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
             kinds, expected = PLAIN[types[name]]
             value = as_number(value) if types[name] is float else value
             require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
+        if get_origin(types[name]) is tuple:
+            texts = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+            require(texts, f"{path} is {value!r}: expected a list of texts, such as [a, b]")
         if get_origin(types[name]) is Literal:
             choices = get_args(types[name])
             require(value in choices, f"{path} is {value!r}: expected one of {', '.join(map(str, choices))}")

@@ -130,11 +130,11 @@ class BankedContinuations:
         values = continuations.of(parents, pieces)
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
-        possible = possible & ops.logical_not(_seen_before(pieces * slots + parents))
         progress = _progress(beam)
         of_parents = Progress(*(take_slots(values, parents) for values in progress))
         missing = self.constraints.missing(self.constraints.advance(of_parents, pieces))
-        rank = _rank_in_bank(totals, missing, possible)
+        banks = ops.shape(self.constraints.phrases)[1] * ops.shape(self.constraints.phrases)[2] + 1
+        rank = ops.minimum(_rank_in_bank(totals, missing, possible, banks), slots)  # of the others none is taken
         key = ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32")
         _, order = ops.top_k(ops.where(possible, -key, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NOTHING)
@@ -147,22 +147,29 @@ class BankedContinuations:
         _, likeliest = continuations.likeliest(continuations.at_most(slots))
         wanted = self.constraints.next_pieces(_progress(beam))
         pieces = ops.concatenate([likeliest, wanted], axis=-1)  # [batch, slots, kept + phrases]
+        pieces = ops.where(_seen_before(pieces), PAD, pieces)  # two phrases may begin alike, and with what is likely
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))
         return ops.reshape(parents, (batch, -1)), ops.reshape(pieces, (batch, -1))
 
 
-def _seen_before(cells: Tensor) -> Tensor:
-    """Which entries of each row equal an earlier one, bool as `cells`, [batch, candidates]."""
-    count = ops.shape(cells)[1]
+def _seen_before(pieces: Tensor) -> Tensor:
+    """Which pieces equal an earlier one of their row, bool as `pieces`, [..., row]."""
+    count = ops.shape(pieces)[-1]
     earlier = ops.arange(count)[None, :] < ops.arange(count)[:, None]
-    return ops.any((cells[:, :, None] == cells[:, None, :]) & earlier, axis=-1)
+    return ops.any((pieces[..., :, None] == pieces[..., None, :]) & earlier, axis=-1)
 
 
-def _rank_in_bank(totals: Tensor, missing: Tensor, possible: Tensor) -> Tensor:
-    """How many candidates of the same bank are better, int32 [batch, candidates]; the earlier of equals is better."""
-    count = ops.shape(totals)[1]
-    earlier = ops.arange(count)[None, :] < ops.arange(count)[:, None]
-    better = totals[:, None, :] > totals[:, :, None]
-    better = better | ((totals[:, None, :] == totals[:, :, None]) & earlier)
-    better = better & (missing[:, None, :] == missing[:, :, None]) & possible[:, None, :]
-    return ops.sum(ops.cast(better, "int32"), axis=-1)
+def _rank_in_bank(totals: Tensor, missing: Tensor, possible: Tensor, banks: Tensor) -> Tensor:
+    """How many candidates of the same bank are better, int32 [batch, candidates]; the earlier of equals is better.
+
+    Counted from the best to the worst, so that memory grows with the candidates and not with their square.
+
+    Args:
+        banks: more than any of `missing`.
+    """
+    order = ops.argsort(-totals, axis=-1)
+    of_bank = take_within(missing, order)[:, :, None] == ops.arange(banks, dtype="int32")  # [batch, candidates, banks]
+    counted = ops.cast(of_bank & take_within(possible, order)[:, :, None], "int32")
+    before = ops.cumsum(counted, axis=1) - counted
+    ranks = ops.sum(ops.where(of_bank, before, 0), axis=-1)
+    return take_within(ranks, ops.argsort(order, axis=-1))

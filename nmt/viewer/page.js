@@ -257,7 +257,8 @@ class Entry {
     this.unmeasured.hidden = view === "attention" || this.erasure !== null;
     const end = this.rows[0].words.at(-1);
     end.hidden = view === "erasure";
-    if (end.hidden && end.tabIndex === 0) this.stopAt(this.shownWords("source").at(-1));
+    const last = this.shownWords("source").at(-1); // none of a blank source
+    if (end.hidden && end.tabIndex === 0 && last) this.stopAt(last);
     for (const fill of this.tables ?? []) fill();
     this.show();
   }

@@ -14,7 +14,7 @@ from hyperparameters.space import Space
 from nmt.comparison import Commands
 from nmt.config import ConfigError
 from nmt.errors import NmtError
-from nmt.files import write_whole
+from nmt.files import locked, write_whole
 from nmt.run import Run, RunError
 
 LOOK = 1.0
@@ -34,7 +34,7 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
 
     Raises:
         TrialPruned: it did worse than the middle of the others at the same validation, or the values contradict each
-            other.
+            other, or are being tried already.
         NmtError: training failed.
     """
     values = space.suggest(trial)
@@ -48,7 +48,11 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
     config, log = output / "configs" / f"{name}.json", output / "logs" / f"{name}.log"
     write_whole(config, json.dumps(fields, indent=1).encode())
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "a", encoding="utf-8") as file, commands.begun(["train", "--config", config], file) as process:
+    with (
+        open(log, "a", encoding="utf-8") as file,
+        locked(log, optuna.TrialPruned("another trial has these values")),
+        commands.begun(["train", "--config", config], file) as process,
+    ):
         if process is None:
             raise NmtError(f"{name}: is not begun, for the search is to end")
         pruned = _watch(process, trial, space.metric, output / "runs" / name)

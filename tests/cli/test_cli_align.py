@@ -57,6 +57,19 @@ def test_the_run_of_the_opposite_direction_is_another(model, write, tmp_path, ca
     assert "--reverse is the run that --model names" in capsys.readouterr().err
 
 
+def test_both_directions_are_loaded_alike(model, write, tmp_path, monkeypatch):
+    """Links of which one half comes from other weights than the other would be of neither."""
+    monkeypatch.setattr(fake_translator.Translator, "loaded", [])
+    other = tmp_path / "other"
+    other.mkdir()
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    more = ["--reverse", str(other), "--checkpoints", "3", "--precision", "mixed_bfloat16"]
+    assert main([*command, *more]) == 0
+    (_, forward), (_, reverse) = fake_translator.Translator.loaded
+    assert (forward["checkpoints"], forward["precision"]) == (3, "mixed_bfloat16")
+    assert reverse.items() <= forward.items() and len(reverse) == 2
+
+
 def test_pdf_is_one_file_and_formats_can_be_several(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["align", "--model", model, "--source", write("in", "ein haus", "c"), "--output", str(output)]

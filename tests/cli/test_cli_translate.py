@@ -233,6 +233,42 @@ def piped(tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, cwd=tmp_path)
 
 
+@pytest.mark.parametrize(("flag", "text"), [("--prefixes", "日本 rot"), ("--phrases", "rot\t日本 rot")])
+def test_what_no_translation_can_hold_is_told_before_the_first(flag, text, model, write, tmp_path, capsys):
+    lines = ["a"] * 9
+    output = tmp_path / "out"
+    command = ["translate", "--model", model, "--input", write("in", *lines), "--output", str(output)]
+    assert main([*command, flag, write("held", *[""] * 7, text, "")]) == 2
+    assert "held:8: '日本 rot' has characters that the target vocabulary does not have" in capsys.readouterr().err
+    assert not output.exists() and not fake_translator.Translator.searches
+
+
+def test_draws_hold_no_phrases(model, write, capsys):
+    files = ["--input", write("in", "a"), "--phrases", write("phrases", "b")]
+    assert main(["translate", "--model", model, *files, "--method", "sample"]) == 2
+    assert "--phrases is for a beam: leave it or --method sample out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [["--beam-size", "1"], ["--method", "sample", "--nbest", "1"]])
+def test_one_translation_leaves_nothing_to_choose(more, model, write, capsys):
+    assert main(["translate", "--model", model, "--input", write("in", "a"), "--mbr", "bleu", *more]) == 2
+    assert "--mbr chooses among several translations" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--input", "--output", "--alignments", "--model"])
+def test_an_empty_name_is_refused(flag, model, write, capsys):
+    """As of a variable that is not set."""
+    assert main(["translate", "--model", model, "--input", write("in", "a"), flag, ""]) == 2
+    assert f"{flag} is empty: expected the name of a" in capsys.readouterr().err
+
+
+def test_a_circle_of_links_leads_nowhere_and_is_written_over(model, write, tmp_path):
+    for one, other in ("ab", "ba"):
+        (tmp_path / one).symlink_to(tmp_path / other)
+    assert main(["translate", "--model", model, "--input", write("in", "a"), "--output", str(tmp_path / "a")]) == 0
+    assert (tmp_path / "b").read_text() == "A\n"
+
+
 def test_a_pipe_is_read_once(tmp_path, write):
     """What a file's output is known again by would read its input before it is translated."""
     write("in", "a", "b")
@@ -265,7 +301,9 @@ def test_words_that_are_no_text_are_refused_and_files_may_be_named_so(model, tmp
 def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, monkeypatch, capsys):
     command = ["translate", "--model", model, "--input", write("in", "a"), "--lexicon"]
     assert main([*command, write("l", "Wien\tVienna", "Rom"), "--copy-unknown"]) == 2
-    assert "l:2: expected a source word, a tab" in capsys.readouterr().err
+    assert "l:2: expected one source word, a tab" in capsys.readouterr().err
+    assert main([*command, write("l", "New York\tYork"), "--copy-unknown"]) == 2
+    assert "l:1: expected one source word, a tab" in capsys.readouterr().err
     assert main([*command, write("l", "Wien\tVienna")]) == 2
     assert "give --copy-unknown too" in capsys.readouterr().err
     own = replace(fake_translator.Translator.config, search=SearchConfig(copy_unknown=True))
@@ -374,6 +412,14 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
         "pieces": ["x", "y", "</s>"],
         "piece_log_probabilities": [-0.5, -0.5, -0.5],
     }
+
+
+def test_one_long_word_has_a_perplexity(model, write, monkeypatch, capsys):
+    """Text without spaces is one word, and e to the number of nats that it takes may be no number."""
+    pair = fake_translator._pair("a", "x", truncated=False)
+    monkeypatch.setattr(fake_translator.Translator, "align", lambda *_: iter([replace(pair, log_probability=-800.0)]))
+    assert main(["score", "--model", model, "--source", write("s", "a"), "--target", write("t", "x")]) == 0
+    assert "inf a word" in capsys.readouterr().err
 
 
 def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, capsys):
