@@ -82,6 +82,8 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     _require_teachable(config)
     if config.training.initial:
         open_origin(config)
+    if unread := [f"model.{name}" for name in config.model.unread]:
+        say(f"this network does not read {', '.join(unread)}: what is said there changes nothing")
     config = replace(config, training=replace(config.training, precision=precision))
     cache, origin = Cache(Path(config.directory) / ".cache"), _origin(config)
     if cache.fetch(origin, lambda part: _make(part, config, origin, say), directory):
@@ -114,6 +116,8 @@ def claimed(directory: Path) -> Iterator[None]:
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not os.access(there, os.W_OK):
         raise RunError(f"{there} cannot be written into: give another --directory for runs")
+    if there.is_file():
+        raise RunError(f"{there} is a file: give the run another --name or --directory")
     taken = RunError(f"{directory} is trained already, by another process: wait, or end that one")
     with directory_made(directory), locked(directory, taken):
         yield

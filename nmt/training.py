@@ -445,7 +445,7 @@ def interruption() -> Iterator[threading.Event]:
         if event.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         event.set()
-        print("\nnmt: finishing this step, then saving ...", file=sys.stderr)
+        print("\nnmt: finishing this step, then saving ... (Ctrl-C again: without saving)", file=sys.stderr)
 
     handlers = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

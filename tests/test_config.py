@@ -189,6 +189,22 @@ def test_a_configuration_survives_json(config: RunConfig) -> None:
     assert from_dict(RunConfig, json.loads(json.dumps(to_dict(config)))) == config
 
 
+@pytest.mark.parametrize(
+    ("fields", "unread"),
+    [
+        ({}, []),
+        ({"units": 64, "attention": {"score": "general"}}, []),
+        ({"transformer": {"heads": 8}, "dropout": {"residual": 0.3}}, ["transformer", "dropout.residual"]),
+        ({"input_feeding": False}, ["input_feeding"]),
+        ({"decoder": "luong", "input_feeding": False, "piece_in_query": False}, ["piece_in_query"]),
+        ({"architecture": "mixed", "units": 64, "memory": 64}, ["memory"]),
+        ({"architecture": "transformer", "units": 64, "attention": {"units": 64}}, ["units", "attention"]),
+    ],
+)
+def test_what_a_network_does_not_read(fields: dict[str, Any], unread: list[str]) -> None:
+    assert from_dict(ModelConfig, fields).unread == unread
+
+
 def test_the_dictionary_is_plain_and_nested() -> None:
     values = to_dict(RunConfig(vocabulary=VocabularyConfig(symbols=("<de>",))))
     assert values["vocabulary"]["symbols"] == ["<de>"]

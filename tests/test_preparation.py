@@ -422,6 +422,17 @@ def test_free_settings_are_taken_over_and_the_precision_stays(corpus):
     assert (settings.passes, settings.precision) == (99, "mixed_bfloat16")
 
 
+def test_what_a_network_does_not_read_is_said_once(corpus):
+    said: list[str] = []
+    fields = {"architecture": "transformer", "decoder": "luong", "dropout": {"state": 0.5}}
+    config = copy_task.config(corpus, model=fields)
+    prepared(config, said)
+    assert said[0].startswith("this network does not read model.dropout.encoder, model.decoder, model.units, ")
+    assert said[0].endswith(", model.dropout.state: what is said there changes nothing")
+    prepared(config, again := list[str]())
+    assert not again
+
+
 def test_another_model_is_refused_and_changes_nothing(corpus):
     config = copy_task.config(corpus)
     prepared(config)

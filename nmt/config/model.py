@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
 from nmt.config.checks import require, require_positive, require_rate
@@ -136,6 +137,21 @@ class ModelConfig:
     def attends(self) -> bool:
         """Whether there is any attention to the source."""
         return self.architecture == "transformer" or self.attention.score != "none"
+
+    @property
+    def unread(self) -> list[str]:
+        """Fields that are not as they are by default, and that such a network does not read: they change nothing."""
+        encoder = ["memory", "encoder_layers", "dropout.encoder"]
+        decoder = ["decoder", "cell", "units", "attention", "piece_in_query", "input_feeding"]
+        names = {
+            "rnn": ["transformer", "dropout.residual"],
+            "mixed": encoder,
+            "transformer": [*encoder, *decoder, "dropout.state", "dropout.context"],
+        }[self.architecture]
+        if self.architecture != "transformer":
+            names.append("input_feeding" if self.decoder == "bahdanau" else "piece_in_query")
+        usual = ModelConfig()
+        return [name for name in names if attrgetter(name)(self) != attrgetter(name)(usual)]
 
     @property
     def memory_width(self) -> int:

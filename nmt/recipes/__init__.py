@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from nmt.config import ConfigError, CorpusConfig
-from nmt.corpus import PairReader
+from nmt.corpus import CorpusError, PairReader
 
 PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
 """Recipes, each with the number of pairs that it was made for; "auto" is one of these."""
@@ -40,6 +40,8 @@ def choose(corpus: CorpusConfig) -> tuple[str, str]:
         CorpusError: the pairs cannot be read.
     """
     pairs = sum(1 for _ in PairReader(corpus.train, corpus))
+    if not pairs:
+        raise CorpusError("there are no sentence pairs to train on: the text is empty")
     if not corpus.validation and pairs > corpus.held_out:
         pairs -= corpus.held_out
     name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
