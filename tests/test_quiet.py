@@ -48,6 +48,13 @@ def test_what_was_said_before_an_error_shows(capfd):
     assert capfd.readouterr().err == "cannot open libtensorflow.so\n"
 
 
+def test_an_interruption_shows_nothing(capfd):
+    with pytest.raises(KeyboardInterrupt), quiet_start():
+        os.write(2, b"oneDNN custom operations are on\n")
+        raise KeyboardInterrupt
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("name", ["matplotlib", "jax"])
 def test_what_nothing_uses_cannot_be_imported_meanwhile(name, monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "tensorflow")

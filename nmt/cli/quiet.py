@@ -69,7 +69,8 @@ def _quiet() -> Iterator[None]:
     """What is written to file descriptor 2 while TensorFlow is imported and looks for its devices is dropped.
 
     No setting of TensorFlow's own silences it: it is written before its logging begins. TF_CPP_MIN_LOG_LEVEL=0 shows
-    it. It is also shown when an exception comes through, and a GPU that is there but not found is said.
+    it. It is also shown where an error comes through (an interruption is none), and a GPU that is there but not found
+    is said.
     """
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
         yield
@@ -79,7 +80,7 @@ def _quiet() -> Iterator[None]:
             with _redirected(written.fileno()):
                 yield
                 found = _gpu_found()
-        except BaseException:
+        except Exception:
             written.seek(0)
             sys.stderr.write(written.read().decode(errors="replace"))
             raise
