@@ -169,7 +169,7 @@ def test_jax_gives_what_tensorflow_gives(tmp_path: Path, kind: str) -> None:
     if kind == "rnn":  # whatever the loss is scaled by is taken out of its gradient
         np.testing.assert_allclose(*expected["scaled"], atol=1e-6)
     assert expected["steps"][-1] < expected["steps"][0]
-    assert len({len(row[row >= 0]) for row in expected["ids"]}) == 3
+    assert len({len(row[row >= 0]) for row in expected["ids"]}) > 1  # not all end where the limit is
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ def test_a_search_is_gone_on_with_and_leaves_a_configuration_that_trains(tmp_pat
     (tmp_path / "space.yaml").write_text(json.dumps({"common": common, "space": ranges}))
     command = [str(REPOSITORY / "scripts" / "search_hyperparameters.py"), "--space", "space.yaml", "--output", "found"]
     refused = run(command, tmp_path)
-    assert (refused.returncode, refused.stderr) == (2, "nmt: error: give a budget: --trials, --hours, or both\n")
+    assert refused.returncode == 2
+    assert refused.stderr == "search_hyperparameters.py: error: give a budget: --trials, --hours, or both\n"
     for trials in (1, 2):
         done = run([*command, "--trials", str(trials)], tmp_path)
         assert done.returncode == 0, done.stderr
