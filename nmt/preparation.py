@@ -61,7 +61,7 @@ class Prepared:
 
 
 def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
-    """Opens the run that `config` names, its settings over those that are saved, or sets it up.
+    """Opens the run that `config` names, or sets it up.
 
     Args:
         config: as the user gave it.
@@ -135,7 +135,9 @@ def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
     for name, then, now in differences(to_dict(run.config.search), to_dict(config.search)):
         say(f"the run translated with search.{name} {then}, as it was trained or tuned; from now on it is {now}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
-    return _prepared(replace(run, config=config))
+    opened = _prepared(replace(run, config=config))
+    opened.run.save_config()
+    return opened
 
 
 def _prepared(run: Run) -> Prepared:

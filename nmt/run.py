@@ -214,14 +214,14 @@ class Run:
         try:
             with open(path, newline="", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
-            if not all(float(row["step"]) >= 0 for row in rows):
-                raise ValueError("step below 0")
-            return rows
-        except (KeyError, ValueError, TypeError, csv.Error):
-            raise RunError(
-                f"{path}: is not as training wrote it, commas between columns one of which is step: save it so, or "
-                "delete it, and training goes on without its rows"
-            ) from None
+            if all((row.get("step") or "").isdecimal() for row in rows):
+                return rows
+        except (UnicodeDecodeError, csv.Error):
+            pass
+        raise RunError(
+            f"{path}: is not as training wrote it, commas between columns one of which is step: save it so, or "
+            "delete it, and training goes on without its rows"
+        )
 
     def write_history(self, rows: list[dict[str, Any]]) -> None:
         """Writes history.csv anew."""

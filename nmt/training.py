@@ -97,7 +97,6 @@ def train(config: RunConfig) -> TrainingResult:
     ticker = Ticker()
     with claimed(Path(config.directory) / config.name):
         prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
-        prepared.run.save_config()  # of a run that goes on, with what this call says anew
         return Trainer(prepared, ticker).run()
 
 

@@ -19,7 +19,7 @@ from nmt.corpus import CorpusError
 from nmt.engine import assign_arrays, configure_runtime, decide_precision
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
-from nmt.inference import Averaging, Demand, Hypothesis, Inference, windows
+from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
 from nmt.links import Symmetrization, symmetrize
 from nmt.model import Seq2Seq
 from nmt.run import Run, RunError
@@ -235,12 +235,24 @@ class Translator:
     @property
     def _longest_target(self) -> int:
         """Pieces of the longest translation of the longest source."""
-        search = self.config.search
-        return int(search.max_length_ratio * search.max_source) + 10
+        return int(longest_translations(self.config.search, self.config.search.max_source))
 
-    def can_say(self, text: str) -> bool:
-        """Whether the target's vocabulary has all characters of a text, so that a translation can hold it."""
-        return UNK not in self.run.target.encode([text])[0]
+    def pieces_to_hold(self, text: str, where: str) -> list[int]:
+        """Pieces of a text that a translation is to hold.
+
+        Args:
+            where: the text stands; for the message.
+
+        Raises:
+            NmtError: the target's vocabulary lacks some of its characters.
+        """
+        (ids,) = self.run.target.encode([text])
+        if UNK in ids:
+            raise NmtError(
+                f"{where}: '{text}' has characters that the target vocabulary does not have, so no translation can "
+                "hold it; leave it out"
+            )
+        return ids
 
     def _demand(self, constraint: Constraint | None, row: int, method: str) -> Demand:
         texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
@@ -248,14 +260,9 @@ class Translator:
             raise NmtError(
                 "phrases that must be in the translations are for a beam, and method is sample: leave one out"
             )
-        encoded = self.run.target.encode(texts)
-        for text, ids in zip(texts, encoded, strict=True):
-            if UNK in ids:
-                raise NmtError(
-                    f"line {row + 1} of what must be in the translations: '{text}' has characters that the target "
-                    "vocabulary does not have, so no translation can hold it; leave it out"
-                )
-        return Demand(encoded[0], [ids for ids in encoded[1:] if ids])
+        where = f"line {row + 1} of what must be in the translations"
+        prefix, *phrases = (self.pieces_to_hold(text, where) for text in texts)
+        return Demand(prefix, [ids for ids in phrases if ids])
 
     def _found(
         self,
@@ -354,9 +361,7 @@ def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int,
         shape = len(target.words), len(source.words)
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
         return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
-    read = source._replace(word_of_piece=source.word_of_piece[:limit])
-    said = target._replace(word_of_piece=target.word_of_piece[: len(hypothesis.ids)])
-    return word_alignment(hypothesis.weights, read, said, linking)
+    return word_alignment(hypothesis.weights, _cut(source, limit), _cut(target, len(hypothesis.ids)), linking)
 
 
 def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:

@@ -15,10 +15,10 @@ The damage is listed in damaged.fr.tsv: line, kind. A third each is
 from __future__ import annotations
 
 import argparse
+import csv
 import random
 import sys
 from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path
 
 from running import ended
@@ -30,8 +30,8 @@ from nmt.errors import NmtError
 KINDS = ("swapped", "dropped", "repeated")
 SHORTEST = 6
 """Words of the shortest sentence that is damaged, so that it is still a sentence afterwards."""
-LEAST = 2 * len(KINDS)
-"""Sentences to damage, so that two can be swapped."""
+LEAST = len(KINDS) + 1
+"""Sentences to damage, so that there are two to swap."""
 
 
 def damage(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], dict[int, str]]:
@@ -134,12 +134,12 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     Raises:
         NmtError: it lacks `columns`, or has no numbers of lines.
     """
-    header, *lines = list(read_lines(str(path))) or [""]
-    names = header.split("\t")
+    reader = csv.DictReader(read_lines(str(path)), delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
+    names = reader.fieldnames or []
     for column in ("line", *columns):
         if column not in names:
             raise NmtError(f"{path}: has no column {column}, only: {', '.join(names)}")
-    rows = [dict(zip_longest(names, line.split("\t"), fillvalue="")) for line in lines]
+    rows = list(reader)
     for number, row in enumerate(rows, start=2):
         if not row["line"].isdecimal():
             raise NmtError(f"{path}:{number}: '{row['line']}' stands under line: expected a number")

@@ -55,8 +55,10 @@ class Translator:
         cls.loaded.append((directories, how))
         return cls()
 
-    def can_say(self, text: str) -> bool:
-        return text.isascii() or "ü" in text
+    def pieces_to_hold(self, text: str, where: str) -> list[int]:
+        if not text.isascii() and "ü" not in text:
+            raise NmtError(f"{where}: '{text}' has characters that the target vocabulary does not have")
+        return []
 
     def watch(self, report: Callable[[int], None]) -> None:
         self.report = report

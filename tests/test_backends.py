@@ -45,7 +45,7 @@ KINDS = ("luong", "transformer")
 
 def drawn(kind: str) -> dict[str, np.ndarray]:
     """Weights of a kind, the same on every backend."""
-    random = np.random.default_rng(48)
+    random = np.random.default_rng(41)  # of each kind three translations of different lengths come of it
     shapes = [tuple(v.shape) for v in tiny(kind).trainable_variables]
     return {f"{i:04d}": random.normal(0, 0.7, shape).astype(np.float32) for i, shape in enumerate(shapes)}
 
@@ -169,7 +169,7 @@ def test_jax_gives_what_tensorflow_gives(tmp_path: Path, kind: str) -> None:
     if kind == "rnn":  # whatever the loss is scaled by is taken out of its gradient
         np.testing.assert_allclose(*expected["scaled"], atol=1e-6)
     assert expected["steps"][-1] < expected["steps"][0]
-    assert len({len(row[row >= 0]) for row in expected["ids"]}) > 1  # not all end where the limit is
+    assert len({len(row[row >= 0]) for row in expected["ids"]}) == 3
 
 
 if __name__ == "__main__":

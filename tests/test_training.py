@@ -22,7 +22,7 @@ import pytest
 
 from nmt import engine, training
 from nmt.batching import Batch
-from nmt.config import PairsConfig, RunConfig, SearchConfig
+from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.corpus import Pair
 from nmt.errors import NmtError
 from nmt.files import locked
@@ -315,6 +315,13 @@ def test_two_trainings_of_one_new_name_do_not_write_over_each_other(corpus, tmp_
         train(wanted)
     assert not any(directory.iterdir())
     assert train(wanted).finished
+
+
+def test_a_directory_that_cannot_be_written_into_is_refused_before_anything_is_read(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    nowhere = CorpusConfig(train=PairsConfig(source="nowhere", target="nowhere"))
+    with pytest.raises(RunError, match="cannot be written into: give another --directory"):
+        train(replace(config(corpus, tmp_path), corpus=nowhere))
 
 
 def test_a_mistake_leaves_no_directory(corpus, tmp_path):

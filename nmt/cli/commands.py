@@ -24,7 +24,7 @@ from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.corpus import read_lines
 from nmt.errors import NmtError
-from nmt.files import directory_made
+from nmt.files import directory_made, real
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def align(arguments: Namespace) -> None:
     require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in ALIGNMENTS])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
-    if arguments.reverse and Path(arguments.reverse).resolve() in (Path(model).resolve() for model in arguments.model):
+    if arguments.reverse and real(Path(arguments.reverse)) in (real(Path(model)) for model in arguments.model):
         raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
     translator, search = load(arguments)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}

@@ -60,7 +60,7 @@ def translate(arguments: Namespace) -> None:
         if lexicon is not None and not search.copy_unknown:
             raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
         choose = Choice(translator, search, arguments, lexicon)
-        _require_possible(arguments, translator, search)
+        choose.require_possible()
         if growing is not None:
             every = [path, arguments.prefixes, arguments.phrases, arguments.lexicon]
             made_from = identity(arguments, translator, search, every, ("nbest", "mbr"))
@@ -121,21 +121,6 @@ def _check(arguments: Namespace, path: str) -> None:
         refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
 
 
-def _require_possible(arguments: Namespace, translator: Translator, search: SearchConfig) -> None:
-    """Refuses what no translation can begin with or hold before the first is made, as far as the files can be read
-    twice."""
-    if search.method != "beam":
-        refuse_idle(arguments, ["phrases"], "is for a beam: leave it or --method sample out")
-    for path, separator in ((arguments.prefixes, "\n"), (arguments.phrases, "\t")):
-        for number, line in enumerate(read_lines(path) if path and can_read_again([path]) else (), start=1):
-            for text in line.split(separator):
-                if not translator.can_say(text):
-                    raise NmtError(
-                        f"{path}:{number}: '{text}' has characters that the target vocabulary does not have, so no "
-                        "translation can hold it: leave it out"
-                    )
-
-
 def _lists(arguments: Namespace) -> bool:
     """Whether n-best lists are written."""
     return bool(arguments.nbest) and not arguments.mbr
@@ -160,6 +145,16 @@ class Choice:
         self.listed = _lists(arguments)
         if self.mbr and self.nbest < 2:
             raise NmtError("--mbr chooses among several translations: give a --beam-size or --nbest of 2 or more")
+        if sampling:
+            refuse_idle(arguments, ["phrases"], "is for a beam: leave it or --method sample out")
+
+    def require_possible(self) -> None:
+        """Refuses what no translation can begin with or hold before the first is made, where it can be read twice."""
+        files = [path for path in (self.prefixes, self.phrases) if path]
+        for number, held in enumerate(self._constraints(0) if files and can_read_again(files) else (), start=1):
+            for path, texts in ((self.prefixes, (held.prefix,)), (self.phrases, held.phrases)):
+                for text in texts:
+                    self.translator.pieces_to_hold(text, f"{path}:{number}")
 
     def of_lines(self, lines: Iterator[str], first: int = 0) -> Iterator[list[Translation]]:
         """The translations to write for each of these lines, the first of which is number `first` of its file."""

@@ -5,6 +5,6 @@ Several models together are an ensemble: at each step their distributions are av
 
 from nmt.inference.core import Inference, windows
 from nmt.inference.distributions import Averaging, averaged
-from nmt.inference.questions import Demand, Hypothesis
+from nmt.inference.questions import Demand, Hypothesis, longest_translations
 
-__all__ = ["Averaging", "Demand", "Hypothesis", "Inference", "averaged", "windows"]
+__all__ = ["Averaging", "Demand", "Hypothesis", "Inference", "averaged", "longest_translations", "windows"]

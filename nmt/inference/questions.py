@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nmt import search
 from nmt.batching import Sequences, pad, source_rows
@@ -75,6 +76,11 @@ class Question(NamedTuple):
     """Of a search with short lists."""
 
 
+def longest_translations(config: SearchConfig, lengths: ArrayLike) -> NDArray[np.float64]:
+    """Pieces of the longest translations that are searched for, of sources of these lengths, constraints aside."""
+    return np.ceil(config.max_length_ratio * np.asarray(lengths)) + 10
+
+
 def make_question(
     packed: Sequences,
     rows: np.ndarray,
@@ -85,7 +91,7 @@ def make_question(
 ) -> Question:
     lengths = packed.lengths[rows]
     needed = np.array([len(d.prefix) + sum(map(len, d.phrases)) for d in demands], np.int64)
-    limits = (np.ceil(config.max_length_ratio * lengths) + 10 + needed).astype(np.int32)
+    limits = (longest_translations(config, lengths) + needed).astype(np.int32)
     most = max(1, *(len(demand.phrases) for demand in demands))
     phrases = [phrase for demand in demands for phrase in [*demand.phrases, *[()] * (most - len(demand.phrases))]]
     return Question(
