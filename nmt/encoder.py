@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Tensor, product_in
+from nmt.attention import product_in
+from nmt.backend import Tensor
+from nmt.backend.operations import take, take_within
 from nmt.noise import Dropout
-from nmt.operations import take, take_within
 from nmt.recurrence import lstm_states
 
 

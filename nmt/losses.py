@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.operations import add_to_rows, loop_in_turn, take
+from nmt.backend import Tensor
+from nmt.backend.operations import add_to_rows, loop_in_turn, take
 from nmt.tokenizer import PAD
 
 LOGITS_AT_ONCE = 2**23

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
+from nmt.backend import Tensor
+from nmt.backend.operations import take
 from nmt.config import ModelConfig
 from nmt.decoder import BahdanauDecoder, LuongDecoder
 from nmt.encoder import Encoder
 from nmt.losses import guided_losses, output_loss
 from nmt.noise import Dropout
-from nmt.operations import take
 from nmt.tokenizer import PAD
 from nmt.transformer import TransformerDecoder, TransformerEncoder
 

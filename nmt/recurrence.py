@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.operations import matrix_products, scan, with_gradient
+from nmt.backend import Tensor
+from nmt.backend.operations import matrix_products, scan, with_gradient
 
 ALIASED = 1024
 """Columns of a float32 kernel, or a multiple, whose rows begin 4,096 bytes apart: a processor's first cache has few

@@ -17,9 +17,15 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt import engine
+from nmt.backend.compiling import batch_shapes, set_determinism
+from nmt.backend.machine import configure_runtime, peak_memory
+from nmt.backend.precision import decide_precision
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig
+from nmt.engine.adam import Adam
+from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays
+from nmt.engine.events import EventWriter
+from nmt.engine.step import TrainStep
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
 from nmt.links import parse_pharaoh
@@ -92,11 +98,11 @@ def train(config: RunConfig) -> TrainingResult:
         NmtError: a corpus, vocabulary or run directory that does not fit, or a loss that is no number any more; the
             message says what to do.
     """
-    engine.configure_runtime()
-    engine.set_determinism(config.training.seed, config.training.deterministic)
+    configure_runtime()
+    set_determinism(config.training.seed, config.training.deterministic)
     ticker = Ticker()
     with claimed(Path(config.directory) / config.name):
-        prepared = prepare(config, engine.decide_precision(config.training.precision), ticker.say)
+        prepared = prepare(config, decide_precision(config.training.precision), ticker.say)
         return Trainer(prepared, ticker).run()
 
 
@@ -113,7 +119,7 @@ class Trainer:
         self.config = prepared.run.config.training
         self._recent: collections.deque[tuple[int, int, float]] = collections.deque(maxlen=RECENT + 1)
         self.guided = prepared.train.links is not None
-        shapes = engine.batch_shapes(self.config.shapes)
+        shapes = batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
@@ -127,7 +133,7 @@ class Trainer:
         self.spared = self.model.spare_memory(self.plan.most_cells(first_pass))
         self.optimizer = self._optimizer()
         self.slices = slices_for(self.config.batch_tokens, prepared.run.target.size)
-        self.train_step = engine.TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
+        self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         # Validation and translation use the averaged weights: a model of their own, so that nothing is swapped.
         self.averaged = self._build("float32")
         self.translator = Translator(prepared.run, self.averaged)
@@ -136,7 +142,7 @@ class Trainer:
         self.history: list[dict[str, Any]] = []
         self._validating = 0.0
         """Seconds that the last validation took; 0 until there is one."""
-        self.events = engine.EventWriter(self.directory / "tensorboard")
+        self.events = EventWriter(self.directory / "tensorboard")
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
@@ -146,7 +152,7 @@ class Trainer:
 
     def _optimizer(self) -> keras.optimizers.Optimizer:
         config = self.config
-        optimizer: keras.optimizers.Optimizer = engine.Adam(
+        optimizer: keras.optimizers.Optimizer = Adam(
             learning_rate(config.schedule, config.passes * self.steps_per_pass),
             global_clipnorm=config.clip_norm or None,
             gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
@@ -264,9 +270,9 @@ class Trainer:
     def _validate(self) -> None:
         """Measures the averaged weights on the validation pairs, keeps them if they are the best, checkpoints."""
         place, started = self.place, time.perf_counter()
-        arrays = engine.averaged_arrays(self.model, self.optimizer)
+        arrays = averaged_arrays(self.model, self.optimizer)
         self._require_finite(f"step {place.step}: the weights are numbers no more", *arrays.values())
-        engine.assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
+        assign_arrays(self.averaged.trainable_variables, arrays, "moving averages")
         measured = validate(self.translator, self.prepared)
         better = self._better(measured)
         if better:
@@ -307,7 +313,7 @@ class Trainer:
             "learning_rate": float(f"{float(self.optimizer.learning_rate):.4g}"),
             "tokens_per_second": round(place.tokens / max(place.seconds, 1e-9)),
             "seconds": round(place.seconds, 1),
-            "peak_memory_mib": engine.peak_memory(),
+            "peak_memory_mib": peak_memory(),
         }
         self.history.append(row)
         self.prepared.run.write_history(self.history)
@@ -327,7 +333,7 @@ class Trainer:
 
     def _save(self) -> None:
         variables = [*self.model.variables, *self.optimizer.variables]
-        arrays = engine.variables_to_arrays(variables)
+        arrays = variables_to_arrays(variables)
         self._require_finite(f"step {self.place.step}: the weights are numbers no more", *arrays.values())
         arrays["place"] = np.array(json.dumps(asdict(self.place)))
         self.prepared.run.save_checkpoint(self.place.step, arrays)
@@ -347,7 +353,7 @@ class Trainer:
             if len(checkpoints) == 1:
                 then = f"begins anew, for there is no other; {self.prepared.run.best.name} translates until then"
             raise RunError(f"{error}: delete it, and training {then}") from None
-        engine.assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
+        assign_arrays([*self.model.variables, *self.optimizer.variables], arrays, str(checkpoints[-1]))
         rows = self.prepared.run.read_history()
         self.history = [dict(row) for row in rows if int(row["step"]) <= self.place.step]
         if not self.config.patience or self.place.stale < self.config.patience:  # more patience than before: go on

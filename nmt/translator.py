@@ -14,9 +14,11 @@ import numpy as np
 from keras.ops import convert_to_numpy
 
 from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
+from nmt.backend.machine import configure_runtime
+from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
-from nmt.engine import assign_arrays, configure_runtime, decide_precision
+from nmt.engine.arrays import assign_arrays
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from nmt.attention import Score, Tensor
+    from nmt.attention import Score
+    from nmt.backend import Tensor
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

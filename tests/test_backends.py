@@ -56,7 +56,8 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
 
     from nmt.batching import Sequences, make_batch
     from nmt.config import SearchConfig
-    from nmt.engine import TrainStep, assign_arrays
+    from nmt.engine.arrays import assign_arrays
+    from nmt.engine.step import TrainStep
     from nmt.inference import Inference
     from nmt.shortlist import ShortList
 
@@ -87,9 +88,11 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Of the recurrent model logits, attention, losses, translations, steps with links and averages too."""
     import keras
 
+    from nmt.backend.compiling import compile_function
     from nmt.batching import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
-    from nmt.engine import TrainStep, assign_arrays, averaged_arrays, compile_function
+    from nmt.engine.arrays import assign_arrays, averaged_arrays
+    from nmt.engine.step import TrainStep
     from nmt.inference import Inference
     from nmt.losses import token_losses
 
@@ -119,7 +122,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
     """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
     between two validations."""
-    from nmt.engine import assign_arrays
+    from nmt.engine.arrays import assign_arrays
     from nmt.inference import Inference
 
     engine, found = Inference(model), []
@@ -136,7 +139,8 @@ def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: 
     """All weights after a step with each of two scales of the loss, which was compiled with the first."""
     import keras
 
-    from nmt.engine import TrainStep, assign_arrays
+    from nmt.engine.arrays import assign_arrays
+    from nmt.engine.step import TrainStep
 
     optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1), initial_scale=1024)
     optimizer.build(model.trainable_variables)

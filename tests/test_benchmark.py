@@ -146,7 +146,6 @@ def test_tables_tell_what_a_gpu_used() -> None:
 def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarking import training
 
-    from nmt import engine
     from nmt.batching import Sequences
 
     class Pairs:
@@ -158,7 +157,7 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
 
     of_two, of_twenty = (cases.Case("default", "float32", **batch) for batch in ({"sentences": 2}, {"tokens": 20}))
     assert shapes(of_two) == {(2, 0)}  # padded to its longest
-    monkeypatch.setattr(engine, "batch_shapes", lambda wanted: 2)
+    monkeypatch.setattr(training, "batch_shapes", lambda wanted: 2)
     assert shapes(of_two) == {(2, 4), (2, 10)}
     assert shapes(of_twenty) == {(5, 4), (2, 10)}
     monkeypatch.undo()
@@ -225,7 +224,7 @@ def vocabulary() -> Tokenizer:
 @pytest.fixture(scope="module")
 def run(vocabulary, tmp_path_factory) -> Path:
     """A run directory whose model was never trained."""
-    from nmt.engine import variables_to_arrays
+    from nmt.engine.arrays import variables_to_arrays
     from nmt.model import Seq2Seq
 
     config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": {"units": 8}}})

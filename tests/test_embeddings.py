@@ -22,7 +22,7 @@ from matplotlib.text import Text
 import nmt
 from nmt.batching import Sequences
 from nmt.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
-from nmt.engine import variables_to_arrays
+from nmt.engine.arrays import variables_to_arrays
 from nmt.model import Seq2Seq
 from nmt.plotting import Dot, PlotError, draw_words
 from nmt.plotting.words import place_labels

@@ -15,19 +15,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt import engine
+from nmt.backend import precision
+from nmt.backend.compiling import EngineError, compile_function, read_once, set_determinism
+from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
+from nmt.backend.precision import decide_precision
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import DropoutConfig
-from nmt.engine import (
-    EngineError,
-    EventWriter,
-    TrainStep,
-    assign_arrays,
-    averaged_arrays,
-    precision,
-    variables_to_arrays,
-)
-from nmt.engine.step import _parts
+from nmt.engine.adam import Adam
+from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays
+from nmt.engine.events import EventWriter
+from nmt.engine.step import TrainStep, _parts
 from nmt.tokenizer import BOS, EOS, PAD
 
 BATCH = Batch(
@@ -79,7 +76,7 @@ def test_steps_lower_the_loss_and_keep_averages(make_model: Callable) -> None:
     """Every eighth step's weights enter the average: avg_0 = w_1, then avg_n = d avg_(n-1) + (1 - d) w_(8n+1) with
     d = min(0.95^8, n / (n + 19)). The weights themselves stay what the steps made them."""
     model = make_model()
-    optimizer = built(engine.Adam(0.02, use_ema=True, ema_momentum=0.95), model)
+    optimizer = built(Adam(0.02, use_ema=True, ema_momentum=0.95), model)
     step = TrainStep(model, optimizer, 0.0)
     losses, averages = [], None
     for t in range(25):
@@ -106,11 +103,11 @@ def test_our_adam_is_keras_adam(make_model: Callable) -> None:
             step(BATCH)
         return values(model)
 
-    for ours, theirs in zip(trained(engine.Adam), trained(keras.optimizers.Adam), strict=True):
+    for ours, theirs in zip(trained(Adam), trained(keras.optimizers.Adam), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
-@pytest.mark.parametrize("kind", [engine.Adam, keras.optimizers.Adam])
+@pytest.mark.parametrize("kind", [Adam, keras.optimizers.Adam])
 def test_one_gradient_that_is_no_number_spoils_all_weights(kind: type[keras.optimizers.Adam]) -> None:
     """As with Keras: where only some were spoilt, training could seem to go on."""
     weights = [keras.Variable(np.ones(2, np.float32)) for _ in range(2)]
@@ -126,7 +123,7 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
     batches = [halves[0], halves[1], BATCH, halves[1], BATCH, BATCH]
     how = {"global_clipnorm": 0.3, "use_ema": True, "ema_momentum": 0.95, "epsilon": 1e-4}
     model = make_model()
-    optimizer = built(engine.Adam(0.05, gradient_accumulation_steps=3, **how), model)
+    optimizer = built(Adam(0.05, gradient_accumulation_steps=3, **how), model)
     step, begin = TrainStep(model, optimizer, 0.0), values(model)
     for batch in batches[:2]:
         step(batch)
@@ -135,7 +132,7 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
     for batch in batches[2:]:
         step(batch)
     by_hand = make_model()
-    optimizer_by_hand = built(engine.Adam(0.05, **how), by_hand)
+    optimizer_by_hand = built(Adam(0.05, **how), by_hand)
     variables = by_hand.trainable_variables
 
     @tf.function(autograph=False)
@@ -254,9 +251,9 @@ def test_precision_follows_the_hardware(
     monkeypatch.setattr(
         precision, "_product_seconds", lambda *dtypes: [{"bfloat16": seconds}.get(d, 1.0) for d in dtypes]
     )
-    assert engine.decide_precision("auto") == policy
-    assert engine.decide_precision("float32") == "float32"
-    assert engine.decide_precision("mixed_float16") == "mixed_float16"
+    assert decide_precision("auto") == policy
+    assert decide_precision("float32") == "float32"
+    assert decide_precision("mixed_float16") == "mixed_float16"
 
 
 def test_products_are_tried_in_each_type() -> None:
@@ -269,7 +266,7 @@ def test_precision_without_processor_flags_is_float32(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
     monkeypatch.setattr(Path, "read_text", missing)
-    assert engine.decide_precision("auto") == "float32"
+    assert decide_precision("auto") == "float32"
 
 
 def test_one_trace_serves_all_shapes() -> None:
@@ -279,7 +276,7 @@ def test_one_trace_serves_all_shapes() -> None:
         traces.append(None)
         return 2 * values + keras.ops.sum(other)
 
-    compiled = engine.compile_function(double)
+    compiled = compile_function(double)
     random = np.random.default_rng(0)
     for rows, columns in random.integers(1, 30, (20, 2)):
         array = random.normal(size=(rows, columns)).astype(np.float32)
@@ -295,7 +292,7 @@ def test_weights_are_read_once_a_call_and_not_in_a_loop() -> None:
         return n + 1, value * weight
 
     def powers(start: Any) -> Any:
-        with engine.read_once([weight]):
+        with read_once([weight]):
             return keras.ops.while_loop(lambda n, _: n < 3, multiply, (0, start))[1]
 
     traced = tf.function(powers).get_concrete_function(tf.TensorSpec([], tf.float32))
@@ -316,19 +313,19 @@ def test_batches_go_side_by_side_where_operations_take_a_thread_each(begun: bool
     """In a process of its own, since threads are TensorFlow's for good once it has computed."""
     program = f"""
 import os, keras
-from nmt import engine
+from nmt.backend.machine import batches_at_once, configure_runtime
 if {begun}:
     keras.ops.ones(1)
-print(engine.batches_at_once())
-engine.configure_runtime()
-print(engine.batches_at_once())
+print(batches_at_once())
+configure_runtime()
+print(batches_at_once())
 """
     environment = {**os.environ, "KERAS_BACKEND": "tensorflow", **WITHOUT_GPU, "TF_NUM_INTRAOP_THREADS": ""}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     before, after = map(int, ran.stdout.split())
     assert before == 1
-    assert (after == 1) == (begun or engine.processors() == 1)
-    assert after <= engine.AT_ONCE
+    assert (after == 1) == (begun or processors() == 1)
+    assert after <= AT_ONCE
 
 
 @pytest.mark.parametrize("configured", [False, True])
@@ -336,9 +333,9 @@ def test_tensorflow_keeps_its_memory_itself(configured: bool) -> None:
     """Which shows where its own limit, set by the user, is obeyed. In a process of its own, as above."""
     program = f"""
 import tensorflow as tf
-from nmt import engine
+from nmt.backend.machine import configure_runtime
 if {configured}:
-    engine.configure_runtime()
+    configure_runtime()
 try:
     tf.zeros([64, 2**20])
     print("fits")
@@ -356,9 +353,9 @@ def test_a_program_of_a_shape_is_written_once(configured: bool) -> None:
     """Of more shapes than oneDNN would keep, in the order in which it forgets them; it tells what it finds again."""
     program = f"""
 import tensorflow as tf
-from nmt import engine
+from nmt.backend.machine import configure_runtime
 if {configured}:
-    engine.configure_runtime()
+    configure_runtime()
 rows, kernel = tf.ones([1100, 8], "bfloat16"), tf.ones([8, 8], "bfloat16")
 for _ in range(2):
     print("begin", flush=True)
@@ -379,24 +376,24 @@ def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: 
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
     monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", shared.append)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
-    monkeypatch.setattr("nmt.engine.machine.processors", lambda: 4)
+    monkeypatch.setattr("nmt.backend.machine.processors", lambda: 4)
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
-    engine.configure_runtime()
-    assert (shared, engine.batches_at_once()) == ([], 1)
+    configure_runtime()
+    assert (shared, batches_at_once()) == ([], 1)
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
-    engine.configure_runtime()
-    assert (shared, engine.batches_at_once()) == ([1], 4)
+    configure_runtime()
+    assert (shared, batches_at_once()) == ([1], 4)
 
 
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keras.backend.backend", lambda: "torch")
     with pytest.raises(EngineError, match="the Keras backend is torch: expected tensorflow or jax"):
-        engine.compile_function(len)
+        compile_function(len)
 
 
 def test_a_seed_decides_what_is_drawn() -> None:
     def draw(seed: int) -> tuple[np.ndarray, float]:
-        engine.set_determinism(seed, deterministic=False)
+        set_determinism(seed, deterministic=False)
         return np.asarray(keras.random.normal((4,))), float(np.random.random())
 
     np.testing.assert_array_equal(draw(3)[0], draw(3)[0])
@@ -431,12 +428,12 @@ def test_event_files_hold_scalars_and_images(tmp_path: Path) -> None:
 
 def test_memory_is_told_in_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has loaded TensorFlow holds hundreds of them, and not a million."""
-    assert 100 < engine.peak_memory() < 1_000_000
+    assert 100 < peak_memory() < 1_000_000
     monkeypatch.setattr("resource.getrusage", lambda who: SimpleNamespace(ru_maxrss=300 << 20))
     monkeypatch.setattr("sys.platform", "linux")
-    assert engine.peak_memory() == 300 << 10  # told in KiB
+    assert peak_memory() == 300 << 10  # told in KiB
     monkeypatch.setattr("sys.platform", "darwin")
-    assert engine.peak_memory() == 300  # told in bytes
+    assert peak_memory() == 300  # told in bytes
 
 
 LINKS = np.zeros((2, 3, 4), np.float32)
@@ -502,13 +499,13 @@ def test_a_batch_without_links_is_a_plain_step(make_model: Callable) -> None:
 def test_before_the_first_update_the_weights_are_their_average(make_model: Callable) -> None:
     """There is none before as many batches as go into an update; its place is held by zeros."""
     model = make_model()
-    optimizer = built(engine.Adam(0.05, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.9), model)
+    optimizer = built(Adam(0.05, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.9), model)
     step = TrainStep(model, optimizer, 0.0)
     step(BATCH)
-    for one, two in zip(engine.averaged_arrays(model, optimizer).values(), values(model), strict=True):
+    for one, two in zip(averaged_arrays(model, optimizer).values(), values(model), strict=True):
         np.testing.assert_array_equal(one, two)
     step(BATCH)
-    assert any(np.any(one) for one in engine.averaged_arrays(model, optimizer).values())
+    assert any(np.any(one) for one in averaged_arrays(model, optimizer).values())
 
 
 def test_an_event_file_that_cannot_be_written_is_an_error_of_writing(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
-from nmt.engine import TrainStep
+from nmt.engine.step import TrainStep
 from nmt.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
 from nmt.tokenizer import BOS, EOS, PAD
 

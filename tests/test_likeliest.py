@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from nmt.engine import compile_function
+from nmt.backend.compiling import compile_function
 from nmt.search.likeliest import BLOCK, log_sum, top_k
 
 

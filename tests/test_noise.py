@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from nmt.noise import Dropout, _uniform, gumbel
+from nmt.backend.gumbel import _uniform, gumbel
+from nmt.noise import Dropout
 
 
 def dropped(layer: Dropout, values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from nmt.operations import (
+from nmt.backend.operations import (
     add_to_rows,
     length,
     loop_in_turn,
@@ -40,7 +40,7 @@ def test_rows_along_an_axis(dtype: str, axis: int) -> None:
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """What other backends do is written in `keras.ops`, so it can be tried here."""
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
     values = RANDOM.normal(size=shape)
     numbers = RANDOM.integers(0, shape[1], (shape[0], 7)).astype(np.int32)
     expected = values[np.arange(shape[0])[:, None], numbers]
@@ -50,7 +50,7 @@ def test_each_row_s_own(backend: str, shape: tuple[int, ...], monkeypatch: pytes
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_rows_added_to_rows(backend: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
     values, rows = RANDOM.normal(size=(6, 3)).astype(np.float32), RANDOM.normal(size=(4, 3)).astype(np.float32)
     numbers = np.array([0, 5, 2, 2], np.int32)
     expected = 2 * values
@@ -73,7 +73,7 @@ class Sums(NamedTuple):
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """total_t = factor total_{t-1} + a_t b_t, of sequences whose length is not known where TensorFlow loops itself."""
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
     first, second = RANDOM.normal(size=(2, 4, 3)).astype(np.float32)
     known = tf.TensorSpec([4 if backend == "jax" else None, 3])
 
@@ -108,7 +108,7 @@ def test_a_recurrence_and_its_gradient(backend: str, reverse: bool, monkeypatch:
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_a_loop_in_turn_is_a_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """1 + 2 + 3 + 4, in a program where TensorFlow is told to begin no round before its turn."""
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
 
     def run() -> Any:
         zero = tf.constant(0)
@@ -122,7 +122,7 @@ def test_a_loop_in_turn_is_a_loop(backend: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_shapes_sums_and_products(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
     left, right = (RANDOM.normal(size=shape).astype(np.float32) for shape in ((2, 5, 3, 4), (2, 5, 4, 6)))
     turned = right.swapaxes(2, 3)
     np.testing.assert_allclose(matrix_products(left, right), left @ right, rtol=1e-4, atol=1e-5)
@@ -136,7 +136,7 @@ def test_shapes_sums_and_products(backend: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_bytes_are_even_and_drawn_anew(backend: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     generator = keras.random.SeedGenerator(5)
-    monkeypatch.setattr("nmt.operations.keras.backend.backend", lambda: backend)
+    monkeypatch.setattr("nmt.backend.operations.keras.backend.backend", lambda: backend)
     drawn = np.stack([random_bytes(tf.zeros(shape), generator) for _ in range(600)])
     assert (drawn.dtype, drawn.shape) == (np.uint8, (600, *shape))
     assert drawn.mean(axis=0) == pytest.approx(127.5, abs=15)  # five deviations

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from nmt import search
-from nmt.engine import compile_function
+from nmt.backend.compiling import compile_function
 from nmt.tokenizer import BOS, EOS, PAD
 
 A, B, C = 4, 5, 6

@@ -15,7 +15,7 @@ from keras import ops
 from test_search import SEEDS, A, B, C, Path, Tiny, chain, exhaustive, markov, pieces, tiny_step
 
 from nmt import search
-from nmt.engine import compile_function
+from nmt.backend.compiling import compile_function
 from nmt.search.constraints import _rank_in_bank
 from nmt.tokenizer import EOS, PAD
 

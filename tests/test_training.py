@@ -20,10 +20,14 @@ import copy_task
 import numpy as np
 import pytest
 
-from nmt import engine, training
+from nmt import training
+from nmt.backend.compiling import set_determinism
+from nmt.backend.precision import decide_precision
 from nmt.batching import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.corpus import Pair
+from nmt.engine.adam import AVERAGED_EVERY
+from nmt.engine.step import TrainStep
 from nmt.errors import NmtError
 from nmt.files import locked
 from nmt.plotting import MOST_WORDS
@@ -74,7 +78,7 @@ class Counting:
 def counting(monkeypatch) -> Counting:
     """Training without a network: the step counts and validations measure what `measured` says, one after the other."""
     step = Counting({})
-    monkeypatch.setattr(engine, "TrainStep", step)
+    monkeypatch.setattr("nmt.training.TrainStep", step)
     monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(1000))
     return step
@@ -390,7 +394,7 @@ def trainer(corpus, tmp_path) -> Any:
 
     def make(name: str = "run", **fields: Any) -> Trainer:
         settings = config(corpus, tmp_path, name, **fields)
-        engine.set_determinism(settings.training.seed, False)
+        set_determinism(settings.training.seed, False)
         return Trainer(prepare(settings, settings.training.precision, [].append), Ticker(io.StringIO()))
 
     return make
@@ -464,10 +468,10 @@ def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
     expected: list[np.ndarray] = []
     for t in range(10):
         one._step(first_batch(one))
-        if t % engine.AVERAGED_EVERY:
+        if t % AVERAGED_EVERY:
             continue
-        taken = t // engine.AVERAGED_EVERY
-        decay = min(0.95**engine.AVERAGED_EVERY, taken / (taken + 19))
+        taken = t // AVERAGED_EVERY
+        decay = min(0.95**AVERAGED_EVERY, taken / (taken + 19))
         now = [np.asarray(v.value) for v in one.model.trainable_variables]
         # The first step's weights begin the average; then each that counts takes its share of the new ones.
         expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]
@@ -503,7 +507,7 @@ def mean_loss(trainer: Trainer) -> float:
 def test_precision_that_was_decided_is_saved(corpus, tmp_path, counting):
     result = train(config(corpus, tmp_path, passes=1, precision="auto"))
     saved = Run.open(result.directory).config.training.precision
-    assert saved == engine.decide_precision("auto") != "auto"
+    assert saved == decide_precision("auto") != "auto"
 
 
 def test_a_validation_pair_too_long_to_be_drawn_is_no_reason_to_end(trainer):
@@ -541,7 +545,7 @@ def test_the_weight_decays_from_pass_to_pass(corpus, tmp_path, monkeypatch):
             plain.guided = step
             return plain
 
-    monkeypatch.setattr(engine, "TrainStep", Step({}))
+    monkeypatch.setattr("nmt.training.TrainStep", Step({}))
     monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(9))
     settings = guided(corpus, tmp_path, "run", str(corpus / "train.align"), guided={"weight": 0.8, "decay": 0.5})
@@ -560,7 +564,7 @@ def test_a_guided_run_goes_on_to_the_bit(corpus, tmp_path, monkeypatch, capsys):
     assert list(rows[0])[:4] == ["pass", "step", "train_loss", "guided_loss"]
     losses = [float(row["guided_loss"]) for row in rows]
     assert losses[1] < losses[0] < math.log(7)  # at first attention is nearly even over at most 7 positions
-    real, after = engine.TrainStep.guided, [4]
+    real, after = TrainStep.guided, [4]
 
     def step(self: Any, *arguments: Any) -> Any:
         after[0] -= 1
@@ -568,7 +572,7 @@ def test_a_guided_run_goes_on_to_the_bit(corpus, tmp_path, monkeypatch, capsys):
             os.kill(os.getpid(), signal.SIGINT)
         return real(self, *arguments)
 
-    monkeypatch.setattr(engine.TrainStep, "guided", step)
+    monkeypatch.setattr(TrainStep, "guided", step)
     settings = guided(corpus, tmp_path, "parts", links, deterministic=True, passes=2, log_every=5)
     assert not train(settings).finished
     parts = train(settings)

@@ -4,7 +4,7 @@ Queries ask, keys answer with energies, a masked softmax makes weights of these,
 sum of the values. What differs between mechanisms is the score and the window.
 """
 
-from nmt.attention.core import MASKED, Tensor, by_rows, context_vectors, inner_products, masked_softmax, product_in
+from nmt.attention.core import MASKED, by_rows, context_vectors, inner_products, masked_softmax, product_in
 from nmt.attention.layer import Attention
 from nmt.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
 from nmt.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
@@ -21,7 +21,6 @@ __all__ = [
     "Moment",
     "MultiHeadAttention",
     "Score",
-    "Tensor",
     "Window",
     "average_pooling",
     "causal_mask",

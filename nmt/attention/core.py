@@ -8,10 +8,8 @@ from typing import Any
 
 from keras import ops
 
-from nmt.operations import matrix_products, shaped_like, with_gradient
-
-Tensor = Any
-"""A tensor of whichever backend Keras runs on."""
+from nmt.backend import Tensor
+from nmt.backend.operations import matrix_products, shaped_like, with_gradient
 
 MASKED = -1e9
 """Energy of a position that may not be attended to: far below any real energy, and finite, so that no gradient becomes

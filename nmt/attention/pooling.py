@@ -11,8 +11,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt.attention.core import MASKED, Tensor, context_vectors, masked_softmax
+from nmt.attention.core import MASKED, context_vectors, masked_softmax
 from nmt.attention.scores import SCORES
+from nmt.backend import Tensor
 
 
 def average_pooling(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

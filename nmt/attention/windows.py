@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention.core import Tensor, masked_softmax
+from nmt.attention.core import masked_softmax
+from nmt.backend import Tensor
 
 
 class Moment(NamedTuple):

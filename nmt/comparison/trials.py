@@ -121,7 +121,7 @@ def settle_precision(plan: Plan, output: Path) -> Plan:
 
 def decided() -> Precision:
     """What pays on this machine."""
-    from nmt.engine import decide_precision
+    from nmt.backend.precision import decide_precision
 
     return decide_precision("auto")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keras
 
-from nmt.attention import Tensor
+from nmt.backend import Tensor
 from nmt.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
 from nmt.recurrence import before
 

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt.attention import Tensor
+from nmt.backend import Tensor
 from nmt.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
 from nmt.recurrence import before
 

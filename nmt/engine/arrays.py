@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.engine.backend import EngineError
+from nmt.backend.compiling import EngineError
 from nmt.model import Seq2Seq
 
 

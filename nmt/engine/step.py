@@ -9,12 +9,12 @@ from typing import Any
 import keras
 import numpy as np
 
+from nmt.backend.compiling import read_once
+from nmt.backend.machine import batches_at_once
+from nmt.backend.operations import add_to_rows
 from nmt.batching import Batch, GuidedBatch
-from nmt.engine.backend import read_once
-from nmt.engine.machine import batches_at_once
 from nmt.losses import count_tokens
 from nmt.model import Seq2Seq
-from nmt.operations import add_to_rows
 from nmt.tokenizer import PAD
 
 Inputs = Sequence[Any]

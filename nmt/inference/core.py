@@ -13,15 +13,16 @@ import numpy as np
 from keras import ops
 
 from nmt import search
+from nmt.backend.compiling import compile_function, dynamic_shapes, rounds_products
+from nmt.backend.machine import batches_at_once
+from nmt.backend.operations import take_within
 from nmt.batching import Sequences, by_length, cut, make_batch
 from nmt.config import SearchConfig
-from nmt.engine import batches_at_once, compile_function, dynamic_shapes, rounds_products
 from nmt.erasure import Way
 from nmt.inference.distributions import Averaging, averaged, mean, unrounded
 from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Question, make_hypothesis, make_question
 from nmt.losses import token_losses
 from nmt.model import Output, Seq2Seq
-from nmt.operations import take_within
 from nmt.shortlist import Lists, ShortList
 from nmt.tokenizer import BOS, EOS, PAD
 

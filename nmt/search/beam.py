@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from keras import ops, tree
 
-from nmt.attention import Tensor
-from nmt.operations import take, take_within
+from nmt.backend import Tensor
+from nmt.backend.operations import take, take_within
 from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.tokenizer import BOS, EOS, PAD

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.operations import take_within
+from nmt.backend import Tensor
+from nmt.backend.operations import take_within
 from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Continuations, Guide, take_slots
 from nmt.search.restrictions import among
 from nmt.tokenizer import EOS, PAD

@@ -7,8 +7,8 @@ from math import isqrt
 import numpy as np
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.operations import take_within
+from nmt.backend import Tensor
+from nmt.backend.operations import take_within
 
 BLOCK = 16
 """Values of the smallest blocks."""

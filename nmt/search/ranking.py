@@ -7,7 +7,7 @@ from typing import Literal
 
 from keras import ops
 
-from nmt.attention import Tensor
+from nmt.backend import Tensor
 
 Normalization = Literal["wu", "power"]
 

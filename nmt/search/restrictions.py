@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.operations import take
+from nmt.backend import Tensor
+from nmt.backend.operations import take
 from nmt.search.beam import Beam, Guide
 from nmt.tokenizer import EOS, PAD
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from keras import ops
 
-from nmt.attention import Tensor
-from nmt.noise import gumbel
+from nmt.backend import Tensor
+from nmt.backend.gumbel import gumbel
 from nmt.search.beam import IMPOSSIBLE, Beam, Continuations
 
 

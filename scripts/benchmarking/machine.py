@@ -67,10 +67,10 @@ def memory_of_training() -> int:
     """MiB at most so far, of the GPU where one computes, of this process elsewhere."""
     import keras
 
-    from nmt import engine
+    from nmt.backend.machine import peak_memory
 
     if not gpu():
-        return engine.peak_memory()
+        return peak_memory()
     if keras.backend.backend() == "jax":
         import jax
 
@@ -84,7 +84,7 @@ def ceilings(repeats: int) -> dict[str, Any]:
     """The GPU's name, GFLOP/s of a square product in each type, and GB/s of reading and writing large arrays."""
     from keras import ops, random
 
-    from nmt.engine import compile_function
+    from nmt.backend.compiling import compile_function
 
     found: dict[str, Any] = {"gpu": gpu()}
     found["side"] = side = GPU_SIDE if found["gpu"] else SIDE

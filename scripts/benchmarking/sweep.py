@@ -40,19 +40,21 @@ def points() -> list[Point]:
 
 def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, float]:
     """Median seconds of an update on random ids, and peak memory."""
-    from nmt import engine
+    from nmt.backend.machine import configure_runtime
     from nmt.batching import Batch
+    from nmt.engine.adam import Adam
+    from nmt.engine.step import TrainStep
     from nmt.losses import slices_for
     from nmt.model import Seq2Seq
 
-    engine.configure_runtime()  # as training does
+    configure_runtime()  # as training does
     ids = np.random.default_rng(1).integers(4, point.vocabulary, (point.rows, point.length)).astype(np.int32)
     model = Seq2Seq(SIZES[size], point.vocabulary, point.vocabulary, seed=1, dtype=precision)
     model.build()
     model.spare_memory(point.rows * point.length**2)
-    optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
+    optimizer = Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     optimizer.build(model.trainable_variables)
-    step = engine.TrainStep(model, optimizer, 0.1, slices_for(ids.size, point.vocabulary))
+    step = TrainStep(model, optimizer, 0.1, slices_for(ids.size, point.vocabulary))
     seconds = []
     for _ in range(repeats + 2):  # the first compiles, the second allocates
         begin = time.perf_counter()

@@ -13,8 +13,12 @@ import numpy as np
 from benchmarking.cases import SIZES, Case, flops_per_batch
 from benchmarking.machine import memory_of_training
 from benchmarking.profile import operations
-from nmt import encoder, engine
+from nmt import encoder
+from nmt.backend.compiling import batch_shapes
+from nmt.backend.machine import configure_runtime
 from nmt.batching import Batch, EncodedCorpus, GridPlan, Plan, by_length
+from nmt.engine.adam import Adam
+from nmt.engine.step import TrainStep
 from nmt.losses import slices_for
 from nmt.model import Seq2Seq
 from nmt.pipeline import pass_batches
@@ -47,7 +51,7 @@ class SentenceGridPlan(GridPlan):
 def plan_of(case: Case, pairs: EncodedCorpus) -> Plan:
     """Batches as the case wants them, in few shapes where the backend compiles for each."""
     lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
-    if shapes := engine.batch_shapes(case.shapes):
+    if shapes := batch_shapes(case.shapes):
         few = SentenceGridPlan if case.sentences else GridPlan
         return few(*lengths, case.sentences or case.tokens, WINDOW, 1, shapes)
     any_shape = SentencePlan if case.sentences else Plan
@@ -62,8 +66,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
         corpus: directory of the encoded pairs.
         split: whether to take the update apart as well.
     """
-    for name in {"configure_runtime", "share_processors"} & set(vars(engine)):  # with --before, another checkout's
-        getattr(engine, name)()
+    configure_runtime()
     keras.utils.set_random_seed(1)
     pairs = EncodedCorpus(corpus)
     plan = plan_of(case, pairs)
@@ -71,7 +74,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
         encoder.fused_lstm = lambda: False
     model = Seq2Seq(SIZES[case.size], case.vocabulary, case.vocabulary, seed=1, dtype=case.precision)
     model.build()
-    optimizer = engine.Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
+    optimizer = Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     if case.precision == "mixed_float16":  # as training does
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     optimizer.build(model.trainable_variables)
@@ -79,7 +82,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     if hasattr(model, "spare_memory"):
         model.spare_memory(plan.most_cells(plan.batches(0)))
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
-    step = engine.TrainStep(model, optimizer, SMOOTHING, slices)
+    step = TrainStep(model, optimizer, SMOOTHING, slices)
     batches = _endless(pairs, plan)
     first = of_each_width(pairs, plan)
     begin = time.perf_counter()
@@ -167,7 +170,7 @@ def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Plan) 
     return {f"update_{name}_ms": 1e3 * value for name, value in seconds.items()}
 
 
-def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
+def _split(model: Seq2Seq, step: TrainStep, pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
     """Milliseconds of an update by part: each part is what an update costs more than one without it."""
     batches = _typical(pairs, plan, 12)
 
@@ -188,7 +191,7 @@ def _split(model: Seq2Seq, step: engine.TrainStep, pairs: EncodedCorpus, plan: P
     return dict(zip(names, np.diff([0.0, *spent]).tolist(), strict=True))
 
 
-def _profile(step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[list[Any]]:
+def _profile(step: TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[list[Any]]:
     """The ten operations that take most time."""
     if keras.backend.backend() != "tensorflow":
         return []
@@ -196,7 +199,7 @@ def _profile(step: engine.TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[l
     return [list(found) for found in operations(lambda: [step(batch) for batch in batches], len(batches))[:10]]
 
 
-def _with_gradient(step: engine.TrainStep, function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_gradient(step: TrainStep, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` and its gradient by the model's weights, compiled as the step is; returns the value alone."""
     variables = step.model.trainable_variables
     if keras.backend.backend() == "tensorflow":

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-Tensor = Any
+from nmt.backend import Tensor
 
 
 def _tensorflow(*values: Tensor) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from nmt.backend.compiling import compile_function
 from nmt.config import Precision
-from nmt.engine.backend import compile_function
 
 
 def decide_precision(wanted: Precision) -> Precision:
