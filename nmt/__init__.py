@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nmt.configuration import load_config
     from nmt.errors import NmtError
     from nmt.plotting import heatmap, save_figure, save_heatmap, show_heatmaps
-    from nmt.training import train
+    from nmt.training.trainer import train
     from nmt.translator import Translation, Translator, symmetrized
 
 __version__ = "0.1.0"
@@ -79,7 +79,7 @@ _ROOMS = {
     "save_heatmap": "nmt.plotting",
     "show_heatmaps": "nmt.plotting",
     "symmetrized": "nmt.translator",
-    "train": "nmt.training",
+    "train": "nmt.training.trainer",
 }
 
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nmt.cache import digest
 from nmt.config import CorpusConfig, PairsConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files import read_once
 from nmt.links import parse_pharaoh, require_in_range
+from nmt.training.cache import digest
 
 _FILES = ("source", "target", "tsv", "alignment")
 """Fields of `PairsConfig` that name a file."""

@@ -18,12 +18,12 @@ from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
 from nmt.corpus import CorpusError
-from nmt.engine.arrays import assign_arrays
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
 from nmt.links import Symmetrization, symmetrize
-from nmt.model import Seq2Seq
+from nmt.network.model import Seq2Seq
+from nmt.network.weights import assign_arrays
 from nmt.run import Run, RunError
 from nmt.shortlist import ShortList
 from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words

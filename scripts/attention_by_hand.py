@@ -4,7 +4,7 @@
     python scripts/attention_by_hand.py --seed 7 --output DIR
 
 The words are vectors of three numbers; three matrices of small whole numbers, drawn by the seed, make queries, keys and
-values of them. At the end the same is asked of the layers that the translator is made of (`nmt.attention`), and the
+values of them. At the end the layers of the translator (`nmt.network.attention`) answer the same question, and the
 largest difference is printed; if it is above 1e-5 the exit code is 1. Written to --output: steps.txt, which is what is
 printed, and weights.png.
 """
@@ -87,7 +87,7 @@ def attend(words: np.ndarray, matrices: Matrices) -> Steps:
 
 def differences(words: np.ndarray, matrices: Matrices, steps: Steps) -> dict[str, float]:
     """How far the layers are from the steps: the largest difference of any weight or output, for each way to ask."""
-    from nmt.attention import SCORES, MultiHeadAttention, context_vectors, masked_softmax
+    from nmt.network.attention import SCORES, MultiHeadAttention, context_vectors, masked_softmax
 
     everywhere = np.ones((1, 1, len(words)), dtype=bool)
     queries, keys, values = (array[None].astype(np.float32) for array in steps[:3])  # a batch of one

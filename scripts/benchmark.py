@@ -151,7 +151,7 @@ def encode(arguments: argparse.Namespace, output: Path) -> Path:
 
     with quiet_start():
         import nmt
-        from nmt.preparation import prepare
+        from nmt.training.preparation import prepare
 
     config = nmt.RunConfig(
         name=f"corpus-{arguments.vocabulary}",

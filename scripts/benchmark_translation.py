@@ -130,7 +130,7 @@ def read(path: Path) -> list[str]:
 def train(arguments: argparse.Namespace) -> None:
     """Ours at each peer's sizes, then the peer on the same pieces, as many passes each (rounded up to `EVERY`)."""
     with quiet_start():
-        import nmt.training  # TensorFlow starts here
+        import nmt.training.trainer  # TensorFlow starts here
 
     text = arguments.models / "text"
     updates = -(-len(read(arguments.source)) // (BATCH * EVERY)) * EVERY  # JoeyNMT validates where it logs

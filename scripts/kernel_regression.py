@@ -10,7 +10,7 @@ Training points are drawn from y = 2 sin x + x^0.8 + noise, and y is predicted a
 * learned width: the same, w learned by gradient descent on predicting each training point from all the others;
 * grid search: the w that is best at that among many, in plain NumPy, for comparison: what learning should find.
 
-The first three are made of the parts of `nmt.attention` that the translator is made of. A test point is the query,
+The first three are made of the parts of `network.attention` that the translator is made of. A test point is the query,
 training points are the keys, their values the values. Written to --output: results.tsv (every seed), fits.png and
 weights.png (the first seed).
 """
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from nmt.attention import Score
     from nmt.backend import Tensor
+    from nmt.network.attention import Score
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -110,7 +110,7 @@ def average(y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         Predictions [queries] and weights [queries, points].
     """
-    from nmt.attention import average_pooling
+    from nmt.network.attention import average_pooling
 
     values = np.repeat(y[None, :, None], len(mask), axis=0).astype(np.float32)
     predictions, weights = average_pooling(values, mask)
@@ -130,7 +130,7 @@ def pool(score: Score, queries: Tensor, keys: Tensor, values: Tensor, mask: Tens
     Returns:
         Predictions [batch, queries, values' width] and weights [batch, queries, points], float32.
     """
-    from nmt.attention import context_vectors, masked_softmax
+    from nmt.network.attention import context_vectors, masked_softmax
 
     weights = masked_softmax(score(queries, keys), mask)
     return context_vectors(weights, values), weights
@@ -144,7 +144,7 @@ def batch(queries: np.ndarray, data: Data, mask: np.ndarray) -> list[np.ndarray]
 
 def gaussian(inverse_width: float = 1.0) -> Score:
     """The Gaussian score of single numbers, with this w."""
-    from nmt.attention import SCORES
+    from nmt.network.attention import SCORES
 
     score = SCORES["gaussian"]()
     score.build((None, None, 1), (None, None, 1))
@@ -317,7 +317,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Every problem solved, measured, and the first one drawn."""
     arguments.output.mkdir(parents=True, exist_ok=True)
     with quiet_start():
-        import nmt.attention  # noqa: F401  # TensorFlow starts here
+        import nmt.network.attention  # noqa: F401  # TensorFlow starts here
 
     problems = []
     print("| seed | learned w | leave-one-out | grid's best w | leave-one-out | steps |")

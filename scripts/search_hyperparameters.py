@@ -25,9 +25,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 from running import ended
 
 from nmt.cli.parser import Parser, positive
-from nmt.comparison import Commands, shared_cores
 from nmt.errors import NmtError
 from nmt.progress import Ticker
+from nmt.training.comparison import Commands, shared_cores
 
 if TYPE_CHECKING:
     from hyperparameters.space import Space

@@ -64,7 +64,7 @@ def make_model(scramble: Callable[..., None]) -> Callable[..., Any]:
         dropout: DropoutConfig | None = None,
         **changes: Any,
     ) -> Any:
-        from nmt.model import Seq2Seq
+        from nmt.network.model import Seq2Seq
 
         silent = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0, residual=0)
         settings = {"units": 8, "embedding": 6, "dropout": dropout or silent, **changes}

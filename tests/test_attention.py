@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nmt.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
-from nmt.attention.core import MASKED
-from nmt.attention.windows import HardWindow, Moment, last_position
 from nmt.backend.gumbel import gumbel
 from nmt.batching import Sequences, make_batch
 from nmt.config import AttentionConfig
-from nmt.engine.step import TrainStep
+from nmt.network.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
+from nmt.network.attention.core import MASKED
+from nmt.network.attention.windows import HardWindow, Moment, last_position
+from nmt.training.step import TrainStep
 
 BATCH, POSITIONS, STATE, MEMORY, UNITS, PLACES = 3, 5, 4, 6, 7, 4
 LENGTHS = np.array([5, 2, 1])

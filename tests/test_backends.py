@@ -24,7 +24,7 @@ LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 def tiny(kind: str = "rnn") -> Any:
     """A small model without dropout: Bahdanau's; Luong's LSTM with a local window and coverage; or a Transformer."""
     from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
-    from nmt.model import Seq2Seq
+    from nmt.network.model import Seq2Seq
 
     nothing = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0, residual=0)
     predicted = AttentionConfig("general", "local_p", 5, 2, coverage=True)
@@ -56,10 +56,10 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
 
     from nmt.batching import Sequences, make_batch
     from nmt.config import SearchConfig
-    from nmt.engine.arrays import assign_arrays
-    from nmt.engine.step import TrainStep
     from nmt.inference import Inference
+    from nmt.network.weights import assign_arrays
     from nmt.shortlist import ShortList
+    from nmt.training.step import TrainStep
 
     model = tiny(kind)
     assign_arrays(model.trainable_variables, weights, "weights")
@@ -91,10 +91,11 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     from nmt.backend.compiling import compile_function
     from nmt.batching import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
-    from nmt.engine.arrays import assign_arrays, averaged_arrays
-    from nmt.engine.step import TrainStep
     from nmt.inference import Inference
-    from nmt.losses import token_losses
+    from nmt.network.losses import token_losses
+    from nmt.network.weights import assign_arrays
+    from nmt.training.averaging import averaged_arrays
+    from nmt.training.step import TrainStep
 
     model = tiny()
     assign_arrays(model.trainable_variables, weights, "weights")
@@ -122,8 +123,8 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
     """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
     between two validations."""
-    from nmt.engine.arrays import assign_arrays
     from nmt.inference import Inference
+    from nmt.network.weights import assign_arrays
 
     engine, found = Inference(model), []
     for share in (1.0, 0.5):
@@ -139,8 +140,8 @@ def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: 
     """All weights after a step with each of two scales of the loss, which was compiled with the first."""
     import keras
 
-    from nmt.engine.arrays import assign_arrays
-    from nmt.engine.step import TrainStep
+    from nmt.network.weights import assign_arrays
+    from nmt.training.step import TrainStep
 
     optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1), initial_scale=1024)
     optimizer.build(model.trainable_variables)

@@ -167,7 +167,7 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
 def test_of_an_older_encoder_nobody_asks_whether_it_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarking import training
 
-    from nmt.model import Seq2Seq
+    from nmt.network.model import Seq2Seq
 
     model = Seq2Seq(ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3)), 7, 7)
     assert not training.uses_cudnn(model)
@@ -224,8 +224,8 @@ def vocabulary() -> Tokenizer:
 @pytest.fixture(scope="module")
 def run(vocabulary, tmp_path_factory) -> Path:
     """A run directory whose model was never trained."""
-    from nmt.engine.arrays import variables_to_arrays
-    from nmt.model import Seq2Seq
+    from nmt.network.model import Seq2Seq
+    from nmt.network.weights import variables_to_arrays
 
     config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": {"units": 8}}})
     made = Run.create(tmp_path_factory.mktemp("models") / "run", config, vocabulary, vocabulary)

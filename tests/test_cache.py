@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.cache import ABANDONED, Cache
+from nmt.training.cache import ABANDONED, Cache
 
 ORIGIN = {"text": "0123", "settings": {"size": 8}}
 

@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from nmt.cli import main
-from nmt.comparison import ComparisonError, read_plan, trials
-from nmt.comparison.report import difference, length_buckets, spread
+from nmt.training.comparison import ComparisonError, read_plan, trials
+from nmt.training.comparison.report import difference, length_buckets, spread
 
 
 @pytest.fixture(scope="module")

@@ -116,9 +116,9 @@ def trained(monkeypatch) -> list[RunConfig]:
         calls.append(config)
         return SimpleNamespace(directory=Path(config.directory, config.name), finished=config.name != "interrupted")
 
-    room = ModuleType("nmt.training")
+    room = ModuleType("nmt.training.trainer")
     room.train = train  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "nmt.training", room)
+    monkeypatch.setitem(sys.modules, "nmt.training.trainer", room)
     return calls
 
 

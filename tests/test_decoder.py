@@ -10,15 +10,7 @@ import numpy as np
 import pytest
 
 from nmt.config import AttentionConfig
-from nmt.decoder import (
-    NO_LOOP,
-    BahdanauDecoder,
-    DecoderState,
-    Loop,
-    LuongDecoder,
-    RecurrentDecoder,
-    Source,
-)
+from nmt.network.decoder import NO_LOOP, BahdanauDecoder, DecoderState, Loop, LuongDecoder, RecurrentDecoder, Source
 
 BATCH, STEPS, POSITIONS, UNITS, MEMORY, EMBEDDING = 3, 4, 5, 6, 8, 7
 RANDOM = np.random.default_rng(4)

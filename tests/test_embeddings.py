@@ -22,12 +22,12 @@ from matplotlib.text import Text
 import nmt
 from nmt.batching import Sequences
 from nmt.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
-from nmt.engine.arrays import variables_to_arrays
-from nmt.model import Seq2Seq
+from nmt.network.model import Seq2Seq
+from nmt.network.weights import variables_to_arrays
 from nmt.plotting import Dot, PlotError, draw_words
 from nmt.plotting.words import place_labels
-from nmt.preparation import prepare
 from nmt.run import save_arrays
+from nmt.training.preparation import prepare
 
 # A plane of directions: the angle to ▁east, in degrees, and the length.
 COMPASS = {"▁east": (0, 1), "▁near": (10, 5), "▁north": (90, 2), "▁south": (-90, 1), "▁west": (180, 3), "far": (25, 9)}

@@ -12,7 +12,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.encoder import BidirectionalLSTM, Encoder, reverse_by_length
+from nmt.network.encoder import BidirectionalLSTM, Encoder, reverse_by_length
 
 WIDTH, UNITS = 5, 8
 LENGTHS = np.array([7, 3, 1], np.int32)

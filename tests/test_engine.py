@@ -21,11 +21,12 @@ from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, pea
 from nmt.backend.precision import decide_precision
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import DropoutConfig
-from nmt.engine.adam import Adam
-from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays
-from nmt.engine.events import EventWriter
-from nmt.engine.step import TrainStep, _parts
+from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.tokenizer import BOS, EOS, PAD
+from nmt.training.averaging import averaged_arrays
+from nmt.training.events import EventWriter
+from nmt.training.optimizer import Adam
+from nmt.training.step import TrainStep, _parts
 
 BATCH = Batch(
     np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]], np.int32),
@@ -55,7 +56,7 @@ def loss_by_hand(model: Any) -> Any:
 @pytest.fixture(params=[1, 3], ids="in {} parts".format)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many parts of a batch are computed at once; the third of two sentences is empty."""
-    monkeypatch.setattr("nmt.engine.step.batches_at_once", lambda: request.param)
+    monkeypatch.setattr("nmt.training.step.batches_at_once", lambda: request.param)
     return int(request.param)
 
 

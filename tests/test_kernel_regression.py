@@ -78,7 +78,7 @@ def test_weights_are_those_of_nadaraya_and_watson(w):
 
 
 def test_keys_of_one_length_make_it_scaled_dot_products():
-    from nmt.attention import SCORES, masked_softmax
+    from nmt.network.attention import SCORES, masked_softmax
 
     queries, keys = np.split(np.random.default_rng(0).normal(size=(1, 12, 5)).astype(np.float32), 2, axis=1)
     same = 3 * keys / np.linalg.norm(keys, axis=-1, keepdims=True)

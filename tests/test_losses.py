@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt.losses import count_tokens, guided_losses, output_loss, slices_for, token_losses
+from nmt.network.losses import count_tokens, guided_losses, output_loss, slices_for, token_losses
 from nmt.tokenizer import PAD
 
 LN2 = math.log(2)

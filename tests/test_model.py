@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
-from nmt.model import Seq2Seq
-from nmt.noise import Dropout
+from nmt.network.dropout import Dropout
+from nmt.network.model import Seq2Seq
 from nmt.tokenizer import BOS, EOS, PAD
 
 SOURCE = np.array([[4, 7, 9, 5, 11, EOS], [6, 8, EOS, PAD, PAD, PAD], [10, 4, 4, 7, EOS, PAD]], np.int32)

@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from nmt.backend.gumbel import _uniform, gumbel
-from nmt.noise import Dropout
+from nmt.network.dropout import Dropout
 
 
 def dropped(layer: Dropout, values: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
-from nmt.attention import SCORES, FixedQueryPooling, average_pooling, max_pooling
+from nmt.network.attention import SCORES, FixedQueryPooling, average_pooling, max_pooling
 
 RANDOM = np.random.default_rng(11)
 VALUES = RANDOM.normal(size=(3, 5, 4)).astype(np.float32)

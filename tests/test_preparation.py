@@ -13,9 +13,9 @@ import pytest
 
 from nmt.config import RunConfig
 from nmt.errors import NmtError
-from nmt.preparation import Prepared, prepare
 from nmt.run import Run, RunError
 from nmt.tokenizer import Tokenizer
+from nmt.training.preparation import Prepared, prepare
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt import recurrence
 from nmt.config import AttentionConfig, DropoutConfig
-from nmt.decoder import core as decoder
-from nmt.model import MOST_KEPT
+from nmt.network import recurrence
+from nmt.network.decoder import core as decoder
+from nmt.network.model import MOST_KEPT
 
 SOURCE = np.array([[4, 7, 9, 5, 11, 3], [6, 8, 3, 0, 0, 0]], np.int32)
 TARGET = np.array([[2, 5, 6, 11, 7], [2, 9, 10, 0, 0]], np.int32)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt.config import ScheduleConfig
-from nmt.schedule import WarmUp, learning_rate
+from nmt.training.schedule import WarmUp, learning_rate
 
 
 def rates(total: int, *steps: int, **fields: Any) -> list[float]:

@@ -20,21 +20,21 @@ import copy_task
 import numpy as np
 import pytest
 
-from nmt import training
 from nmt.backend.compiling import set_determinism
 from nmt.backend.precision import decide_precision
 from nmt.batching import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.corpus import Pair
-from nmt.engine.adam import AVERAGED_EVERY
-from nmt.engine.step import TrainStep
 from nmt.errors import NmtError
 from nmt.files import locked
 from nmt.plotting import MOST_WORDS
-from nmt.preparation import prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
-from nmt.training import Trainer, TrainingError, TrainingResult, interruption, train, validate
+from nmt.training import trainer as training
+from nmt.training.optimizer import AVERAGED_EVERY
+from nmt.training.preparation import prepare
+from nmt.training.step import TrainStep
+from nmt.training.trainer import Trainer, TrainingError, TrainingResult, interruption, train, validate
 
 HANDLER = signal.getsignal(signal.SIGINT)
 """Of Ctrl-C outside a training; a process in the background may ignore it."""
@@ -78,7 +78,7 @@ class Counting:
 def counting(monkeypatch) -> Counting:
     """Training without a network: the step counts and validations measure what `measured` says, one after the other."""
     step = Counting({})
-    monkeypatch.setattr("nmt.training.TrainStep", step)
+    monkeypatch.setattr("nmt.training.trainer.TrainStep", step)
     monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(1000))
     return step
@@ -283,7 +283,7 @@ def test_an_interruption_while_the_end_is_measured_comes_too_late(corpus, tmp_pa
         signal.raise_signal(signal.SIGINT)
         return validate(*arguments)
 
-    monkeypatch.setattr("nmt.training.validate", measured)
+    monkeypatch.setattr("nmt.training.trainer.validate", measured)
     assert train(config(corpus, tmp_path, passes=1)).finished
     said = capsys.readouterr().err
     assert "training has ended" in said and "interrupted; step" not in said
@@ -545,7 +545,7 @@ def test_the_weight_decays_from_pass_to_pass(corpus, tmp_path, monkeypatch):
             plain.guided = step
             return plain
 
-    monkeypatch.setattr("nmt.training.TrainStep", Step({}))
+    monkeypatch.setattr("nmt.training.trainer.TrainStep", Step({}))
     monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(9))
     settings = guided(corpus, tmp_path, "run", str(corpus / "train.align"), guided={"weight": 0.8, "decay": 0.5})

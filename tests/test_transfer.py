@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from keras import ops
 
-from nmt.model import Seq2Seq
-from nmt.preparation import prepare
+from nmt.network.model import Seq2Seq
 from nmt.run import Run, RunError, save_arrays
-from nmt.transfer import Carried, carry_over
+from nmt.training.preparation import prepare
+from nmt.training.transfer import Carried, carry_over
 
 SEPARATE = {"vocabulary": {"shared": False}, "model": {"tie": "none"}}
 DEEP = [{"model": {"architecture": name, "embedding": 8}} for name in ("transformer", "mixed")]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
 from nmt.config import ConfigError, ModelConfig, TransformerConfig
+from nmt.network.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
+from nmt.network.transformer import LayerNormalization, Positions, TransformerDecoder, TransformerEncoder
 from nmt.tokenizer import PAD
-from nmt.transformer import LayerNormalization, Positions, TransformerDecoder, TransformerEncoder
 
 BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
 RANDOM = np.random.default_rng(3)

@@ -45,7 +45,7 @@ def train(recipe: str, config: str | None, flags: Sequence[str]) -> bool:
 
     settings = load_config(config, flags, recipe, say)
     with quiet_start():
-        from nmt.training import train
+        from nmt.training.trainer import train
 
     result = train(settings)
     if result.finished:
@@ -283,8 +283,8 @@ def explain(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
-    from nmt.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
     from nmt.links import read_gold
+    from nmt.training.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
 
     directory, failed = Path(arguments.output), []
     if arguments.report_only:

@@ -21,8 +21,8 @@ from nmt.config import SearchConfig
 from nmt.erasure import Way
 from nmt.inference.distributions import Averaging, averaged, mean, unrounded
 from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Question, make_hypothesis, make_question
-from nmt.losses import token_losses
-from nmt.model import Output, Seq2Seq
+from nmt.network.losses import token_losses
+from nmt.network.model import Output, Seq2Seq
 from nmt.shortlist import Lists, ShortList
 from nmt.tokenizer import BOS, EOS, PAD
 

@@ -42,10 +42,10 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     """Median seconds of an update on random ids, and peak memory."""
     from nmt.backend.machine import configure_runtime
     from nmt.batching import Batch
-    from nmt.engine.adam import Adam
-    from nmt.engine.step import TrainStep
-    from nmt.losses import slices_for
-    from nmt.model import Seq2Seq
+    from nmt.network.losses import slices_for
+    from nmt.network.model import Seq2Seq
+    from nmt.training.optimizer import Adam
+    from nmt.training.step import TrainStep
 
     configure_runtime()  # as training does
     ids = np.random.default_rng(1).integers(4, point.vocabulary, (point.rows, point.length)).astype(np.int32)

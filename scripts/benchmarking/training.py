@@ -13,16 +13,16 @@ import numpy as np
 from benchmarking.cases import SIZES, Case, flops_per_batch
 from benchmarking.machine import memory_of_training
 from benchmarking.profile import operations
-from nmt import encoder
 from nmt.backend.compiling import batch_shapes
 from nmt.backend.machine import configure_runtime
 from nmt.batching import Batch, EncodedCorpus, GridPlan, Plan, by_length
-from nmt.engine.adam import Adam
-from nmt.engine.step import TrainStep
-from nmt.losses import slices_for
-from nmt.model import Seq2Seq
+from nmt.network import encoder
+from nmt.network.losses import slices_for
+from nmt.network.model import Seq2Seq
 from nmt.pipeline import pass_batches
 from nmt.tokenizer import PAD
+from nmt.training.optimizer import Adam
+from nmt.training.step import TrainStep
 
 SMOOTHING = 0.1
 WINDOW = 20_000

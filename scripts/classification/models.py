@@ -12,8 +12,8 @@ from keras import ops
 
 from classification import BAG_WITH_HIDDEN_LAYER, POOLINGS
 from classification.sentences import PAD, Example, count_words
-from nmt.attention import FixedQueryPooling, average_pooling, max_pooling
-from nmt.encoder import Encoder
+from nmt.network.attention import FixedQueryPooling, average_pooling, max_pooling
+from nmt.network.encoder import Encoder
 
 BATCH = 64
 

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from costs.formulas import KERNEL, Sizes
-from nmt.attention import SCORES, Attention, MultiHeadAttention, context_vectors, inner_products, masked_softmax
+from nmt.network.attention import SCORES, Attention, MultiHeadAttention, context_vectors, inner_products, masked_softmax
 
 
 class Mechanism(NamedTuple):
@@ -57,7 +57,7 @@ def global_steps(width: int, sizes: Sizes) -> Mechanism:
 
 
 def local_masked(width: int, sizes: Sizes) -> Mechanism:
-    """One query after the other against D positions to either side (Luong et al. 2015, local-m), as `nmt.attention`
+    """One query after the other against D positions to either side (Luong et al. 2015, local-m), as `network.attention`
     does it for any window: the energies of all positions are there, all but a few are masked."""
     return _steps("local_m", width, sizes)
 

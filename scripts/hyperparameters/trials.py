@@ -11,11 +11,11 @@ from pathlib import Path
 import optuna
 
 from hyperparameters.space import Space
-from nmt.comparison import Commands
 from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.files import locked, write_whole
 from nmt.run import Run, RunError
+from nmt.training.comparison import Commands
 
 LOOK = 1.0
 """Seconds between two looks at how a trial goes."""

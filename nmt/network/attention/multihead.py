@@ -8,9 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from nmt.attention.core import flat_product, masked_softmax
 from nmt.backend import Tensor
 from nmt.backend.operations import length, matrix_products
+from nmt.network.attention.core import flat_product, masked_softmax
 
 
 class KeysValues(NamedTuple):

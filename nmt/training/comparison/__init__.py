@@ -1,8 +1,8 @@
 """Variants of a configuration, trained and measured side by side: same text, same budget, several seeds."""
 
-from nmt.comparison.plan import ComparisonError, Plan, Trial, read_plan
-from nmt.comparison.report import chosen_line, write_report
-from nmt.comparison.trials import Commands, Outcome, read_outcomes, run_trials, settle_precision, shared_cores
+from nmt.training.comparison.plan import ComparisonError, Plan, Trial, read_plan
+from nmt.training.comparison.report import chosen_line, write_report
+from nmt.training.comparison.trials import Commands, Outcome, read_outcomes, run_trials, settle_precision, shared_cores
 
 __all__ = [
     "Commands",

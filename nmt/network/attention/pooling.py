@@ -11,9 +11,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt.attention.core import MASKED, context_vectors, masked_softmax
-from nmt.attention.scores import SCORES
 from nmt.backend import Tensor
+from nmt.network.attention.core import MASKED, context_vectors, masked_softmax
+from nmt.network.attention.scores import SCORES
 
 
 def average_pooling(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

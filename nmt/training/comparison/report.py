@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import nmt
-from nmt.comparison import figures
-from nmt.comparison.plan import ComparisonError, Plan
-from nmt.comparison.trials import Outcome, read_outcomes
 from nmt.corpus import read_lines
 from nmt.evaluation import bleu
 from nmt.files import write_whole
 from nmt.links import Gold, read_gold
+from nmt.training.comparison import figures
+from nmt.training.comparison.plan import ComparisonError, Plan
+from nmt.training.comparison.trials import Outcome, read_outcomes
 
 Outcomes = dict[str, list[Outcome]]
 """Of each variant, those of its seeds."""

@@ -15,7 +15,6 @@ import sentencepiece
 import nmt
 from nmt.alignment import piece_links
 from nmt.batching import EncodedCorpus
-from nmt.cache import Cache
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.corpus import CorpusError, Pair, PairReader
 from nmt.errors import NmtError
@@ -36,7 +35,8 @@ from nmt.run import (
     text_of,
 )
 from nmt.tokenizer import Tokenizer
-from nmt.transfer import open_origin
+from nmt.training.cache import Cache
+from nmt.training.transfer import open_origin
 
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""

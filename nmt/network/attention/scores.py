@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import keras
 from keras import ops
 
-from nmt.attention.core import MASKED, flat_product, inner_products, product_in
 from nmt.backend import Tensor
+from nmt.network.attention.core import MASKED, flat_product, inner_products, product_in
 
 SCORES: dict[str, type[Score]] = {}
 """Every registered score by its name in the configuration."""

@@ -13,8 +13,8 @@ from nmt.backend.compiling import read_once
 from nmt.backend.machine import batches_at_once
 from nmt.backend.operations import add_to_rows
 from nmt.batching import Batch, GuidedBatch
-from nmt.losses import count_tokens
-from nmt.model import Seq2Seq
+from nmt.network.losses import count_tokens
+from nmt.network.model import Seq2Seq
 from nmt.tokenizer import PAD
 
 Inputs = Sequence[Any]

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import KeysValues, MultiHeadAttention, by_rows, causal_mask, context_vectors, sinusoids
 from nmt.backend import Tensor
 from nmt.backend.operations import length, plus, put_behind, room, with_gradient
 from nmt.config import TransformerConfig
-from nmt.encoder import Encoded
-from nmt.noise import Dropout
-from nmt.readout import with_words, words_layer
+from nmt.network.attention import KeysValues, MultiHeadAttention, by_rows, causal_mask, context_vectors, sinusoids
+from nmt.network.dropout import Dropout
+from nmt.network.encoder import Encoded
+from nmt.network.readout import with_words, words_layer
 
 
 class TransformerSource(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import product_in
 from nmt.backend import Tensor
 from nmt.backend.operations import take, take_within
-from nmt.noise import Dropout
-from nmt.recurrence import lstm_states
+from nmt.network.attention import product_in
+from nmt.network.dropout import Dropout
+from nmt.network.recurrence import lstm_states
 
 
 class Encoded(NamedTuple):

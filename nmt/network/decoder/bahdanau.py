@@ -5,8 +5,8 @@ from __future__ import annotations
 import keras
 
 from nmt.backend import Tensor
-from nmt.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
-from nmt.recurrence import before
+from nmt.network.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
+from nmt.network.recurrence import before
 
 
 @keras.saving.register_keras_serializable("nmt")

@@ -10,12 +10,12 @@ from keras import ops
 from nmt.backend import Tensor
 from nmt.backend.operations import take
 from nmt.config import ModelConfig
-from nmt.decoder import BahdanauDecoder, LuongDecoder
-from nmt.encoder import Encoder
-from nmt.losses import guided_losses, output_loss
-from nmt.noise import Dropout
+from nmt.network.decoder import BahdanauDecoder, LuongDecoder
+from nmt.network.dropout import Dropout
+from nmt.network.encoder import Encoder
+from nmt.network.losses import guided_losses, output_loss
+from nmt.network.transformer import TransformerDecoder, TransformerEncoder
 from nmt.tokenizer import PAD
-from nmt.transformer import TransformerDecoder, TransformerEncoder
 
 MOST_KEPT = 48 * 2**20
 """Most numbers of a batch that attention keeps for the way back, beside weights and states: 192 MiB in float32."""

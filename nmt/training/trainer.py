@@ -22,23 +22,24 @@ from nmt.backend.machine import configure_runtime, peak_memory
 from nmt.backend.precision import decide_precision
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig
-from nmt.engine.adam import Adam
-from nmt.engine.arrays import assign_arrays, averaged_arrays, variables_to_arrays
-from nmt.engine.events import EventWriter
-from nmt.engine.step import TrainStep
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
 from nmt.links import parse_pharaoh
-from nmt.losses import slices_for
-from nmt.model import Seq2Seq
+from nmt.network.losses import slices_for
+from nmt.network.model import Seq2Seq
+from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.pipeline import pass_batches
 from nmt.plotting import drawable, heatmap
-from nmt.preparation import Prepared, claimed, prepare
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays
-from nmt.schedule import learning_rate, warmup_steps
 from nmt.tokenizer import PAD
-from nmt.transfer import carry_over, open_origin
+from nmt.training.averaging import averaged_arrays
+from nmt.training.events import EventWriter
+from nmt.training.optimizer import Adam
+from nmt.training.preparation import Prepared, claimed, prepare
+from nmt.training.schedule import learning_rate, warmup_steps
+from nmt.training.step import TrainStep
+from nmt.training.transfer import carry_over, open_origin
 from nmt.translator import Translator
 
 RECENT = 100

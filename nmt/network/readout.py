@@ -7,9 +7,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt.attention import context_vectors
 from nmt.backend import Tensor
 from nmt.backend.operations import plus
+from nmt.network.attention import context_vectors
 
 
 def words_layer(width: int, dtype: Any) -> keras.layers.Layer:

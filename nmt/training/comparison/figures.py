@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmt.alignment import WordAlignment
-from nmt.comparison.plan import Trial
 from nmt.links import Gold
 from nmt.plotting import drawable, save_figure
 from nmt.plotting.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
 from nmt.plotting.fonts import find_fonts
+from nmt.training.comparison.plan import Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt.attention.core import context_vectors
-from nmt.attention.scores import SCORES
-from nmt.attention.windows import WINDOWS, Moment
 from nmt.backend import Tensor
+from nmt.network.attention.core import context_vectors
+from nmt.network.attention.scores import SCORES
+from nmt.network.attention.windows import WINDOWS, Moment
 
 
 @keras.saving.register_keras_serializable("nmt")

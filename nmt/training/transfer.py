@@ -9,7 +9,7 @@ import numpy as np
 from keras.ops import convert_to_numpy
 
 from nmt.config import RunConfig, network
-from nmt.model import Seq2Seq
+from nmt.network.model import Seq2Seq
 from nmt.run import Run, RunError
 from nmt.tokenizer import Tokenizer
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention.core import masked_softmax
 from nmt.backend import Tensor
+from nmt.network.attention.core import masked_softmax
 
 
 class Moment(NamedTuple):

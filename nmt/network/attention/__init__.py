@@ -4,12 +4,12 @@ Queries ask, keys answer with energies, a masked softmax makes weights of these,
 sum of the values. What differs between mechanisms is the score and the window.
 """
 
-from nmt.attention.core import MASKED, by_rows, context_vectors, inner_products, masked_softmax, product_in
-from nmt.attention.layer import Attention
-from nmt.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
-from nmt.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
-from nmt.attention.scores import SCORES, Score, register
-from nmt.attention.windows import WINDOWS, Moment, Window
+from nmt.network.attention.core import MASKED, by_rows, context_vectors, inner_products, masked_softmax, product_in
+from nmt.network.attention.layer import Attention
+from nmt.network.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
+from nmt.network.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
+from nmt.network.attention.scores import SCORES, Score, register
+from nmt.network.attention.windows import WINDOWS, Moment, Window
 
 __all__ = [
     "MASKED",

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from nmt.attention import Attention, product_in
 from nmt.backend import Tensor
 from nmt.backend.gumbel import gumbel
 from nmt.backend.operations import scan
 from nmt.config import AttentionConfig
-from nmt.noise import Dropout
-from nmt.readout import with_words, words_layer
-from nmt.recurrence import LoopKernel, before, gru, lstm
+from nmt.network.attention import Attention, product_in
+from nmt.network.dropout import Dropout
+from nmt.network.readout import with_words, words_layer
+from nmt.network.recurrence import LoopKernel, before, gru, lstm
 
 
 class Source(NamedTuple):

@@ -1,0 +1,1 @@
+"""The network: attention, encoder, decoders, read-out, losses, and the model that joins them."""

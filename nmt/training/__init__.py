@@ -1,0 +1,1 @@
+"""Training: a configuration becomes a trained run."""
