@@ -14,7 +14,7 @@ import numpy as np
 
 from nmt.errors import NmtError
 from nmt.files import open_bytes, write_whole
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 BLANK = -1
 """Index of a row that only fills its batch up; such rows stand at a batch's end."""

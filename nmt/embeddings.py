@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from nmt.batching import EncodedCorpus, Sequences
 from nmt.errors import NmtError
 from nmt.files import unfinished
-from nmt.tokenizer import SPECIAL_PIECES, UNK
+from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
     from nmt.translator import Translator

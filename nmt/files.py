@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import uuid
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from nmt.errors import NmtError
+from nmt.files import write_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -137,3 +139,17 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def digest_file(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return digest(file)
+
+
+def digest(file: BinaryIO) -> str:
+    """SHA-256 of what is left to read, in hexadecimal."""
+    found = hashlib.sha256()
+    while block := file.read(2**20):
+        found.update(block)
+    return found.hexdigest()

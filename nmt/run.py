@@ -26,10 +26,10 @@ import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.config.checks import require
-from nmt.corpus import PairReader
 from nmt.errors import NmtError
 from nmt.files import write_whole
-from nmt.tokenizer import Tokenizer
+from nmt.text.corpus import PairReader
+from nmt.text.tokenizer import Tokenizer
 
 
 class RunError(NmtError):

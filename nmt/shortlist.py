@@ -13,7 +13,7 @@ from nmt.batching import EncodedCorpus, Sequences
 from nmt.errors import NmtError
 from nmt.files import unfinished
 from nmt.run import Run, RunError, load_arrays, save_arrays
-from nmt.tokenizer import EOS, PAD, UNK
+from nmt.text.pieces import EOS, PAD, UNK
 
 KEPT = 100
 """Translations of a piece that a table holds."""

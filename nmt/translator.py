@@ -17,7 +17,6 @@ from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
-from nmt.corpus import CorpusError
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
@@ -26,7 +25,9 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run import Run, RunError
 from nmt.shortlist import ShortList
-from nmt.tokenizer import EOS, UNK, UNKNOWN_SURFACE, Words
+from nmt.text.errors import CorpusError
+from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
+from nmt.text.tokenizer import Words
 
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""

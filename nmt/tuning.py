@@ -19,7 +19,7 @@ from nmt.config import SearchConfig
 from nmt.evaluation import Score
 from nmt.search import length_penalty
 from nmt.search.ranking import Normalization
-from nmt.tokenizer import EOS, SPECIAL_PIECES
+from nmt.text.pieces import EOS, SPECIAL_PIECES
 
 if TYPE_CHECKING:
     from nmt.translator import Translation

@@ -27,8 +27,8 @@ from benchmarking.report import headline, in_range
 from running import ended
 
 from nmt.cli.quiet import quiet_start
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,9 +32,9 @@ from running import ended
 import nmt
 from nmt.alignment import Linking
 from nmt.config import to_dict
-from nmt.corpus import PairReader, read_lines
 from nmt.evaluation import alignment_score
 from nmt.links import Gold, Links, format_pharaoh, parse_pharaoh, read_gold, symmetrize
+from nmt.text.corpus import PairReader, read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from running import ended
 
 from nmt.cli.parser import share
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.text.corpus import read_lines
 
 KINDS = ("swapped", "dropped", "repeated")
 SHORTEST = 6

@@ -30,9 +30,9 @@ from benchmarking.report import headline
 from benchmarking.translating import REPOSITORY, System
 from running import ended
 
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.evaluation import require_tokenizer
+from nmt.text.corpus import read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

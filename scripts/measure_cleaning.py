@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING
 from corrupt import SHORTEST, phrase
 from running import ended
 
-from nmt.cleaning import NAMES, Rules, judge
 from nmt.cli.quiet import quiet_start
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.text.cleaning import NAMES, Rules, judge
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     import nmt

@@ -27,7 +27,7 @@ from nmt.batching import (
     pad,
     source_rows,
 )
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=60)

@@ -23,7 +23,7 @@ from benchmarking import cases, peers, profile, report, startup, sweep, translat
 from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig  # noqa: E402
 from nmt.config import from_dict  # noqa: E402
 from nmt.run import Run, save_arrays  # noqa: E402
-from nmt.tokenizer import Tokenizer  # noqa: E402
+from nmt.text.tokenizer import Tokenizer  # noqa: E402
 
 
 def test_operations_by_hand() -> None:

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.cleaning import (
+from nmt.cli import main
+from nmt.errors import NmtError
+from nmt.text.cleaning import (
     NAMES,
     Duplicates,
     Fault,
@@ -30,8 +32,6 @@ from nmt.cleaning import (
     learn,
     limit_of_worst,
 )
-from nmt.cli import main
-from nmt.errors import NmtError
 
 REPOSITORY = Path(__file__).parent.parent
 DEMO = REPOSITORY / "data" / "demo"

@@ -14,7 +14,7 @@ from nmt.cli import main
 from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
 from nmt.configuration import load_config, read_yaml
 from nmt.run import Run
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 
 
 def test_fields_from_yaml_json_and_flags(write):

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt import corpus
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.corpus import CorpusError, Pair, PairReader, read_lines
 from nmt.links import AlignmentError
+from nmt.text import corpus
+from nmt.text.corpus import Pair, PairReader, read_lines
+from nmt.text.errors import CorpusError
 
 
 def files(folder: Path, **contents: bytes) -> dict[str, str]:

@@ -18,7 +18,7 @@ import data_efficiency
 import running
 
 from nmt import VocabularyConfig
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 
 PEER = f"""\
 #!{sys.executable}

@@ -22,7 +22,7 @@ from nmt.backend.precision import decide_precision
 from nmt.batching import Batch, GuidedBatch
 from nmt.config import DropoutConfig
 from nmt.network.weights import assign_arrays, variables_to_arrays
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.events import EventWriter
 from nmt.training.optimizer import Adam

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.cli import main
-from nmt.corpus import CorpusError, Pair
-from nmt.holdout import WithoutHeldOut, hold_out, traces
+from nmt.text.corpus import Pair
+from nmt.text.errors import CorpusError
+from nmt.text.hold_out import WithoutHeldOut, hold_out, traces
 
 
 def near(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from nmt.network.losses import count_tokens, guided_losses, output_loss, slices_for, token_losses
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 
 LN2 = math.log(2)
 LOGITS = np.log([[[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.25, 0.5], [0.97, 0.01, 0.01, 0.01]]])

@@ -12,7 +12,7 @@ import pytest
 from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
 from nmt.network.dropout import Dropout
 from nmt.network.model import Seq2Seq
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 SOURCE = np.array([[4, 7, 9, 5, 11, EOS], [6, 8, EOS, PAD, PAD, PAD], [10, 4, 4, 7, EOS, PAD]], np.int32)
 TARGET = np.array([[BOS, 5, 6, 11, 7], [BOS, 9, 10, PAD, PAD], [BOS, 8, PAD, PAD, PAD]], np.int32)

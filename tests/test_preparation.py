@@ -14,7 +14,7 @@ import pytest
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.run import Run, RunError
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 from nmt.training.preparation import Prepared, prepare
 
 

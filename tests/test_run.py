@@ -25,7 +25,7 @@ from nmt.config import (
 )
 from nmt.files import write_whole
 from nmt.run import Run, RunError, load_arrays, require_same, save_arrays
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 
 FREE = {
     "name",

@@ -16,7 +16,7 @@ from keras import ops
 
 from nmt import search
 from nmt.backend.compiling import compile_function
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 A, B, C = 4, 5, 6
 NEVER = -1e30

@@ -17,7 +17,7 @@ from test_search import SEEDS, A, B, C, Path, Tiny, chain, exhaustive, markov, p
 from nmt import search
 from nmt.backend.compiling import compile_function
 from nmt.search.constraints import _rank_in_bank
-from nmt.tokenizer import EOS, PAD
+from nmt.text.pieces import EOS, PAD
 
 LIMIT = 4
 """With five pieces, of which PAD and BOS are pieces like others here: 40 hypotheses end, 81 are cut at most."""

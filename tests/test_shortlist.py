@@ -22,7 +22,7 @@ from nmt.inference import Demand, Inference
 from nmt.run import Run, RunError
 from nmt.search import IMPOSSIBLE
 from nmt.shortlist import KEPT, MULTIPLE, Lists, ShortList
-from nmt.tokenizer import EOS, PAD, UNK
+from nmt.text.pieces import EOS, PAD, UNK
 from nmt.translator import Translator
 
 SIZE = 12

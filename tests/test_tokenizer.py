@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config import VocabularyConfig
-from nmt.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, VocabularyError, Words
+from nmt.text.pieces import BOS, EOS, PAD, UNK
+from nmt.text.tokenizer import Tokenizer, VocabularyError, Words
 
 SYLLABLES = ("ba", "du", "ki", "lo", "me", "nu", "po", "ra", "si", "to")
 LINES = [f"{a}{b}{c} {c}{a} {b}{b}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:4]]
@@ -90,7 +91,7 @@ class TestTrain:
     def test_large_corpora_are_sampled_throughout_and_always_alike(self, monkeypatch):
         import sentencepiece
 
-        monkeypatch.setattr("nmt.tokenizer._TRAINING_SENTENCES", 200)
+        monkeypatch.setattr("nmt.text.tokenizer._TRAINING_SENTENCES", 200)
         lines = [f"word{i}" for i in range(1000)]
         tokenizers = []
         for seed in (1, 2):

@@ -24,12 +24,12 @@ from nmt.backend.compiling import set_determinism
 from nmt.backend.precision import decide_precision
 from nmt.batching import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
-from nmt.corpus import Pair
 from nmt.errors import NmtError
 from nmt.files import locked
 from nmt.plotting import MOST_WORDS
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
+from nmt.text.corpus import Pair
 from nmt.training import trainer as training
 from nmt.training.optimizer import AVERAGED_EVERY
 from nmt.training.preparation import prepare

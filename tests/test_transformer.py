@@ -13,7 +13,7 @@ import tensorflow as tf
 from nmt.config import ConfigError, ModelConfig, TransformerConfig
 from nmt.network.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
 from nmt.network.transformer import LayerNormalization, Positions, TransformerDecoder, TransformerEncoder
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 
 BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
 RANDOM = np.random.default_rng(3)

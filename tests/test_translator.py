@@ -14,10 +14,11 @@ import pytest
 import nmt
 from nmt import translator as room
 from nmt.alignment import WordAlignment
-from nmt.corpus import CorpusError
 from nmt.errors import NmtError
 from nmt.run import Run, RunError, load_arrays
-from nmt.tokenizer import UNK, Words
+from nmt.text.errors import CorpusError
+from nmt.text.pieces import UNK
+from nmt.text.tokenizer import Words
 from nmt.translator import Constraint, Translation, Translator
 
 SENTENCES = copy_task.sentences(30, seed=5, longest=9)

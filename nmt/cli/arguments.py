@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 import nmt
-from nmt.cleaning import Rules
 from nmt.cli.parser import Parser, add_fields, count, finite, positive, share
 from nmt.config import PairsConfig, Precision, SearchConfig
 from nmt.errors import NmtError
 from nmt.hints import did_you_mean, unknown_flags
+from nmt.text.cleaning import Rules
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

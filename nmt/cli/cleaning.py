@@ -11,13 +11,13 @@ from itertools import tee
 from pathlib import Path
 from typing import Literal
 
-from nmt.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
 from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_files
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import as_flags, refuse_idle
-from nmt.corpus import raw_pairs
 from nmt.errors import NmtError
 from nmt.progress import Progress
+from nmt.text.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
+from nmt.text.corpus import raw_pairs
 
 _BY: Literal["unusual"] = "unusual"
 WORST = 0.05

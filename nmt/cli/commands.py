@@ -22,10 +22,10 @@ from nmt.cli.loading import SEARCH, lines_of, load, load_run, say, say_if_cut, w
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.files import directory_made, real
 from nmt.progress import Progress
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     from nmt.alignment import Linking

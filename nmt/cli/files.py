@@ -13,9 +13,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TextIO
 
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.files import locked, open_text, read_once, real, renamed
+from nmt.text.corpus import read_lines
 
 Bytes = IO[bytes] | gzip.GzipFile
 

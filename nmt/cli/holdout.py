@@ -10,10 +10,10 @@ from nmt.cli.files import Bytes, can_read_again, require_files_of_their_own, who
 from nmt.cli.loading import say
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.config import PairsConfig
-from nmt.corpus import Pair, PairReader
 from nmt.errors import NmtError
-from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.progress import Progress
+from nmt.text.corpus import Pair, PairReader
+from nmt.text.hold_out import WithoutHeldOut, hold_out
 
 
 def keep_aside(arguments: Namespace) -> None:

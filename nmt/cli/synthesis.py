@@ -18,8 +18,8 @@ from nmt.cli.files import (
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.translation import WINDOW, identity
 from nmt.config import SearchConfig
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     from nmt.mbr import Utility

@@ -24,9 +24,9 @@ from nmt.cli.files import (
 from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig, to_dict
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.progress import Progress
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     from nmt.translator import Constraint, Translation, Translator

@@ -12,9 +12,9 @@ from nmt.cli.files import require_files_of_their_own, require_lines, require_sam
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig
-from nmt.corpus import read_lines
 from nmt.errors import NmtError
 from nmt.progress import Progress
+from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
     from nmt.translator import Translation, Translator

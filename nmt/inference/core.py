@@ -24,7 +24,7 @@ from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Questio
 from nmt.network.losses import token_losses
 from nmt.network.model import Output, Seq2Seq
 from nmt.shortlist import Lists, ShortList
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 FEW = 8
 """Rows of a step that take no longer to multiply than their weights take to be read."""

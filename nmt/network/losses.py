@@ -10,7 +10,7 @@ from keras import ops
 
 from nmt.backend import Tensor
 from nmt.backend.operations import add_to_rows, loop_in_turn, take
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 
 LOGITS_AT_ONCE = 2**23
 """Most logits of a slice, where a batch's are taken in slices: 32 MiB in float32, and a few times that in the work on

@@ -15,7 +15,7 @@ from nmt.network.dropout import Dropout
 from nmt.network.encoder import Encoder
 from nmt.network.losses import guided_losses, output_loss
 from nmt.network.transformer import TransformerDecoder, TransformerEncoder
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 
 MOST_KEPT = 48 * 2**20
 """Most numbers of a batch that attention keeps for the way back, beside weights and states: 192 MiB in float32."""

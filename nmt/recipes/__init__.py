@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 
 from nmt.config import ConfigError, CorpusConfig
-from nmt.corpus import CorpusError, PairReader
+from nmt.text.corpus import PairReader
+from nmt.text.errors import CorpusError
 
 PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
 """Recipes, each with the number of pairs that it was made for; "auto" is one of these."""

@@ -13,7 +13,7 @@ from nmt.backend import Tensor
 from nmt.backend.operations import take, take_within
 from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
-from nmt.tokenizer import BOS, EOS, PAD
+from nmt.text.pieces import BOS, EOS, PAD
 
 State = Any
 """A structure of tensors, batch first, that the step function owns; search only reorders it."""

@@ -11,7 +11,7 @@ from nmt.backend import Tensor
 from nmt.backend.operations import take_within
 from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Continuations, Guide, take_slots
 from nmt.search.restrictions import among
-from nmt.tokenizer import EOS, PAD
+from nmt.text.pieces import EOS, PAD
 
 
 class Progress(NamedTuple):

@@ -9,7 +9,7 @@ from keras import ops
 from nmt.backend import Tensor
 from nmt.backend.operations import take
 from nmt.search.beam import Beam, Guide
-from nmt.tokenizer import EOS, PAD
+from nmt.text.pieces import EOS, PAD
 
 
 @dataclass(frozen=True)

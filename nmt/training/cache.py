@@ -19,9 +19,9 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from nmt.files import write_whole
+from nmt.files import digest_file, write_whole
 
 LIMIT = 5 * 2**30
 """Bytes that all entries have at most together; the newest stays even if it alone has more."""
@@ -101,20 +101,6 @@ class Cache:
         for path, when in used.items():
             if path.suffix == ".part" and when < time.time() - ABANDONED:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def digest_file(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    with open(path, "rb") as file:
-        return digest(file)
-
-
-def digest(file: BinaryIO) -> str:
-    """SHA-256 of what is left to read, in hexadecimal."""
-    found = hashlib.sha256()
-    while block := file.read(2**20):
-        found.update(block)
-    return found.hexdigest()
 
 
 def _copy(entry: Path, destination: Path) -> bool:

@@ -16,10 +16,8 @@ import nmt
 from nmt.alignment import piece_links
 from nmt.batching import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
-from nmt.corpus import CorpusError, Pair, PairReader
 from nmt.errors import NmtError
 from nmt.files import directory_made, locked, write_whole
-from nmt.holdout import WithoutHeldOut, hold_out
 from nmt.inference import windows
 from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
@@ -34,7 +32,10 @@ from nmt.run import (
     text_changed,
     text_of,
 )
-from nmt.tokenizer import Tokenizer
+from nmt.text.corpus import Pair, PairReader
+from nmt.text.errors import CorpusError
+from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.tokenizer import Tokenizer
 from nmt.training.cache import Cache
 from nmt.training.transfer import open_origin
 

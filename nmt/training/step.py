@@ -15,7 +15,7 @@ from nmt.backend.operations import add_to_rows
 from nmt.batching import Batch, GuidedBatch
 from nmt.network.losses import count_tokens
 from nmt.network.model import Seq2Seq
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 
 Inputs = Sequence[Any]
 """The tensors of a `Batch`, or of a `GuidedBatch` and the weight of its guidance."""

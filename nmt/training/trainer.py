@@ -32,7 +32,7 @@ from nmt.pipeline import pass_batches
 from nmt.plotting import drawable, heatmap
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.events import EventWriter
 from nmt.training.optimizer import Adam

@@ -11,7 +11,7 @@ from keras.ops import convert_to_numpy
 from nmt.config import RunConfig, network
 from nmt.network.model import Seq2Seq
 from nmt.run import Run, RunError
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 
 ROWS = {
     "source_embedding/embeddings": "source",

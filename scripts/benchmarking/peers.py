@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from nmt.tokenizer import SPECIAL_PIECES, Tokenizer
+from nmt.text.pieces import SPECIAL_PIECES
+from nmt.text.tokenizer import Tokenizer
 
 JOEYNMT = """\
 name: benchmark

@@ -20,7 +20,7 @@ from nmt.network import encoder
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.pipeline import pass_batches
-from nmt.tokenizer import PAD
+from nmt.text.pieces import PAD
 from nmt.training.optimizer import Adam
 from nmt.training.step import TrainStep
 

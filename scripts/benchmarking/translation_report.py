@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarking.report import headline, in_range, spread
 from nmt.evaluation import bleu
-from nmt.tokenizer import Tokenizer
+from nmt.text.tokenizer import Tokenizer
 
 Results = dict[str, dict[str, Any]]
 """By system and search ("JoeyNMT, beam 5"): lists of what the repeats of each measurement gave."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import nmt
-from nmt.corpus import read_lines
 from nmt.evaluation import bleu
 from nmt.files import write_whole
 from nmt.links import Gold, read_gold
+from nmt.text.corpus import read_lines
 from nmt.training.comparison import figures
 from nmt.training.comparison.plan import ComparisonError, Plan
 from nmt.training.comparison.trials import Outcome, read_outcomes

@@ -20,10 +20,9 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from nmt.config import Precision
-from nmt.files import write_whole
+from nmt.files import digest_file, write_whole
 from nmt.progress import Ticker, duration
 from nmt.run import Run, differences, text_changed
-from nmt.training.cache import digest_file
 from nmt.training.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from nmt.corpus import CorpusError, Pair
+from nmt.text.corpus import Pair
+from nmt.text.errors import CorpusError
 
 SHORT = 5
 """Words from which on one may differ between sentences that are near; of fewer it is too much."""

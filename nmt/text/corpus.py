@@ -10,33 +10,24 @@ import codecs
 import contextlib
 import gzip
 import sys
-import threading
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from nmt.config import CorpusConfig, PairsConfig, to_dict
-from nmt.errors import NmtError
-from nmt.files import read_once
+from nmt.files import digest, read_once
 from nmt.links import parse_pharaoh, require_in_range
-from nmt.training.cache import digest
+from nmt.text.datasets import dataset_digests, dataset_rows
+from nmt.text.errors import CorpusError
 
 _FILES = ("source", "target", "tsv", "alignment")
 """Fields of `PairsConfig` that name a file."""
 
 _EXAMPLES_SHOWN = 3
 _ONCE = "{} can be read only once, the pairs are needed again: use files"
-_PROBE_SECONDS = 5.0
-_PROBED_HOSTS = 3
-
-
-class CorpusError(NmtError):
-    """Sentence pairs that cannot be read; the message names file and line, and says what to do."""
 
 
 class Pair(NamedTuple):
@@ -138,7 +129,7 @@ class PairReader:
         if self._links:
             settings["links"] = _digest(self._links)
         if self._pairs.tfds:
-            settings |= {"tfds_directory": "", "tfds_files": _tfds_digests(self._pairs)}
+            settings |= {"tfds_directory": "", "tfds_files": dataset_digests(self._pairs)}
         return settings
 
     def _checked(self, cells: tuple[bytes, ...], columns: list[_Stream], report: CorpusReport) -> Pair | None:
@@ -224,7 +215,7 @@ def _name(path: str) -> str:
 
 def _streams(pairs: PairsConfig, links: str) -> list[_Stream]:
     if pairs.tfds:
-        streams = [_Stream(f"{pairs.tfds} {pairs.split}", _tfds_rows(pairs), 2, "example")]
+        streams = [_Stream(f"{pairs.tfds} {pairs.split}", dataset_rows(pairs), 2, "example")]
     elif pairs.tsv:
         rows = _tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column)
         streams = [_Stream(pairs.tsv, rows, 2)]
@@ -296,114 +287,3 @@ def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, byte
                 "separated by tabs; check which column is the source and which the target"
             )
         yield cells[source - 1], cells[target - 1]
-
-
-def _tfds_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
-    """Two features of a TensorFlow dataset in the library's own order, which is always the same."""
-    tfds = _tensorflow_datasets()
-    with _told_by(pairs.tfds):
-        builder = _prepared(tfds, pairs)
-        source, target = _features(builder, pairs)
-        streaming = tfds.ReadConfig(try_autocache=False)  # the cache would hold the dataset in memory
-        dataset = builder.as_dataset(split=pairs.split, shuffle_files=False, read_config=streaming)
-        dataset = dataset.map(lambda example: (example[source], example[target])).batch(1024).prefetch(2)
-        for sources, targets in dataset.as_numpy_iterator():
-            yield from zip(sources.tolist(), targets.tolist(), strict=True)
-
-
-def _tfds_digests(pairs: PairsConfig) -> dict[str, str]:
-    """SHA-256 of the files of a TensorFlow dataset, all splits, by name."""
-    tfds = _tensorflow_datasets()
-    with _told_by(pairs.tfds):
-        files = sorted(path for path in _prepared(tfds, pairs).data_path.iterdir() if path.is_file())
-        found = {"tensorflow_datasets": tfds.__version__}  # it decides the order of the examples
-        for path in files:
-            with path.open("rb") as file:
-                found[path.name] = digest(file)
-        return found
-
-
-def _tensorflow_datasets() -> Any:
-    try:
-        import tensorflow_datasets
-    except ImportError as error:  # it also needs importlib_resources, which it does not declare
-        raise CorpusError(
-            f"TensorFlow datasets cannot be read ({error}): pip install tensorflow-datasets importlib_resources"
-        ) from None
-    return tensorflow_datasets
-
-
-@contextlib.contextmanager
-def _told_by(dataset: str) -> Iterator[None]:
-    """Turns what the library raises, which may be anything and many lines long, into one line."""
-    try:
-        yield
-    except CorpusError:
-        raise
-    except Exception as error:
-        raise CorpusError(f"{dataset}: {' '.join(str(error).split())[:300] or type(error).__name__}") from error
-
-
-def _prepared(tfds: Any, pairs: PairsConfig) -> Any:
-    """The dataset's builder, after download and preparation where it is not on disk yet."""
-    try:
-        builder = tfds.builder(pairs.tfds, data_dir=pairs.tfds_directory or None, try_gcs=False)
-    except tfds.core.DatasetNotFoundError:
-        raise CorpusError(
-            f"{pairs.tfds}: neither a dataset that tensorflow_datasets {tfds.__version__} knows "
-            f"nor prepared in {pairs.tfds_directory or 'its default directory'}"
-        ) from None
-    if not (builder.data_path / "dataset_info.json").exists():
-        _refuse_unreachable(builder, pairs.tfds)
-        config = tfds.download.DownloadConfig(try_download_gcs=False)
-        builder.download_and_prepare(download_config=config)
-    return builder
-
-
-def _refuse_unreachable(builder: Any, name: str) -> None:
-    """Finds out in seconds that there is no way to the files; the library itself would retry for minutes."""
-    downloads = builder.data_dir_root / "downloads"
-    if any(downloads.glob(f"{builder.name}/*.INFO")) or any(downloads.glob("manual/*")):
-        return
-    hosts = {urlsplit(url).netloc: url for url in builder.url_infos or () if url.startswith("http")}
-    if hosts and not _any_answers(list(hosts.values())[:_PROBED_HOSTS]):
-        raise CorpusError(
-            f"{name}: not prepared in {builder.data_dir_root}, and {' '.join(list(hosts)[:_PROBED_HOSTS])} cannot be "
-            "reached to download it: prepare it on a machine with network access and set tfds_directory"
-        )
-
-
-def _any_answers(urls: list[str]) -> bool:
-    """Whether any of the servers answers at all; in threads, because resolving a name has no time limit."""
-    import requests  # what tensorflow_datasets downloads with, so proxies and certificates are the same
-
-    answered = threading.Event()
-
-    def probe(url: str) -> None:
-        with contextlib.suppress(requests.RequestException):
-            requests.get(url, stream=True, timeout=_PROBE_SECONDS).close()
-            answered.set()
-
-    threads = [threading.Thread(target=probe, args=(url,), daemon=True) for url in urls]
-    deadline = time.monotonic() + _PROBE_SECONDS
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    return answered.is_set()
-
-
-def _features(builder: Any, pairs: PairsConfig) -> tuple[str, str]:
-    """Names of the source and the target feature."""
-    text = sorted(name for name, feature in builder.info.features.items() if _is_text(feature))
-    source, target = (builder.info.supervised_keys or ("", ""))[:2]
-    chosen = pairs.tfds_source or source, pairs.tfds_target or target
-    for name in chosen:
-        if name not in text:
-            problem = f"no text feature '{name}'" if name else "no supervised keys to say what is translated"
-            raise CorpusError(f"{pairs.tfds}: {problem}: set tfds_source and tfds_target to two of: {', '.join(text)}")
-    return chosen
-
-
-def _is_text(feature: Any) -> bool:
-    return getattr(feature, "shape", None) == () and feature.np_dtype in (object, str)

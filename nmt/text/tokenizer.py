@@ -20,11 +20,7 @@ import sentencepiece
 from nmt.config import VocabularyConfig
 from nmt.errors import NmtError
 from nmt.files import write_whole
-
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
-SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
-UNKNOWN_SURFACE = "⁇"
-"""What an unknown piece reads as; without SentencePiece's spaces around it, which would break its word in three."""
+from nmt.text.pieces import BOS, EOS, PAD, SPECIAL_PIECES, UNK, UNKNOWN_SURFACE
 
 _SPACE = "▁"  # SentencePiece's visible space: it starts the first piece of a word, or stands alone before it
 _TRAINING_SENTENCES = 2_000_000  # a larger corpus is sampled, so that memory stays bounded

@@ -7,18 +7,8 @@ written in, which words are whose. So no rule knows a language, and a corpus tha
         print(fault or "kept")
 """
 
-from nmt.cleaning.rules import (
-    NAMES,
-    Duplicates,
-    Fault,
-    Rules,
-    above,
-    find_fault,
-    invalid,
-    judge,
-    limit_of_worst,
-)
-from nmt.cleaning.usual import RawPair, Spelling, Usual, learn
+from nmt.text.cleaning.rules import NAMES, Duplicates, Fault, Rules, above, find_fault, invalid, judge, limit_of_worst
+from nmt.text.cleaning.usual import RawPair, Spelling, Usual, learn
 
 __all__ = [
     "NAMES",

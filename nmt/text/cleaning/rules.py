@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
-from nmt.cleaning.text import count_characters, digits_of, folded, scripts_of, words_of
-from nmt.cleaning.usual import RawPair, Usual, decoded
 from nmt.errors import NmtError
+from nmt.text.cleaning.text import count_characters, digits_of, folded, scripts_of, words_of
+from nmt.text.cleaning.usual import RawPair, Usual, decoded
 
 NAMES = (
     "invalid",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nmt.cleaning.text import count_characters, scripts_of, trigrams_of, words_of
+from nmt.text.cleaning.text import count_characters, scripts_of, trigrams_of, words_of
 
 RawPair = tuple[bytes, bytes]
 """Source and target as they stand in their files, without the ends of the lines."""

@@ -1,0 +1,1 @@
+"""Text: where sentence pairs come from, vocabularies and pieces, held-out pairs, cleaning."""

@@ -1,0 +1,9 @@
+"""Errors of reading text."""
+
+from __future__ import annotations
+
+from nmt.errors import NmtError
+
+
+class CorpusError(NmtError):
+    """Sentence pairs that cannot be read; the message names file and line, and says what to do."""
