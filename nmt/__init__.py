@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmt.alignment import Linking
+    from nmt.alignment.hard_links import Linking
     from nmt.config import (
         AttentionConfig,
         CheckpointConfig,
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "Linking": "nmt.alignment",
+    "Linking": "nmt.alignment.words",
     "NmtError": "nmt.errors",
     "Translation": "nmt.translator",
     "Translator": "nmt.translator",

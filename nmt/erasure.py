@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment import WordAlignment
+from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
 
 Way = Literal["word", "attention"]

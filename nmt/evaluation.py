@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nmt.alignment.links import Gold, Links
 from nmt.errors import NmtError
-from nmt.links import Gold, Links
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

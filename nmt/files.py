@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from nmt.errors import NmtError
-from nmt.files import write_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -13,14 +13,15 @@ from typing import Literal
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.alignment import PLAIN, Linking, WordAlignment, word_alignment
+from nmt.alignment.hard_links import PLAIN, Linking
+from nmt.alignment.symmetrizing import Symmetrization, symmetrize
+from nmt.alignment.words import WordAlignment, word_alignment
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError
 from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
-from nmt.links import Symmetrization, symmetrize
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run import Run, RunError

@@ -30,10 +30,11 @@ from benchmarking import machine
 from running import ended
 
 import nmt
-from nmt.alignment import Linking
+from nmt.alignment.hard_links import Linking
+from nmt.alignment.links import Gold, Links, format_pharaoh, parse_pharaoh, read_gold
+from nmt.alignment.symmetrizing import symmetrize
 from nmt.config import to_dict
 from nmt.evaluation import alignment_score
-from nmt.links import Gold, Links, format_pharaoh, parse_pharaoh, read_gold, symmetrize
 from nmt.text.corpus import PairReader, read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

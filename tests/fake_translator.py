@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nmt.alignment import PLAIN, Linking, WordAlignment
+from nmt.alignment.hard_links import PLAIN, Linking
+from nmt.alignment.words import WordAlignment
 from nmt.config import RunConfig, SearchConfig
 from nmt.erasure import Erasure, Way
 from nmt.errors import NmtError

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment import PLAIN, Linking, WordAlignment, hard_links, piece_links, word_alignment
-from nmt.links import AlignmentError, parse_pharaoh
+from nmt.alignment.hard_links import PLAIN, Linking, hard_links
+from nmt.alignment.links import AlignmentError, parse_pharaoh
+from nmt.alignment.words import WordAlignment, piece_links, word_alignment
 
 
 class Words(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nmt import viewer
-from nmt.alignment import WordAlignment
-from nmt.links import Gold
+from nmt.alignment.links import Gold
+from nmt.alignment.words import WordAlignment
 from nmt.viewer import Entry
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")

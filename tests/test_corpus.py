@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.alignment.links import AlignmentError
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.links import AlignmentError
 from nmt.text import corpus
 from nmt.text.corpus import Pair, PairReader, read_lines
 from nmt.text.errors import CorpusError

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.alignment.links import Gold, Links
 from nmt.evaluation import EvaluationError, alignment_score, bleu, chrf
-from nmt.links import Gold, Links
 
 REFERENCE = "the cat sat on the old red mat"
 

@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.links import (
-    AlignmentError,
-    Gold,
-    Links,
-    format_pharaoh,
-    parse_pharaoh,
-    read_gold,
-    require_in_range,
-    symmetrize,
-)
+from nmt.alignment.links import AlignmentError, Gold, Links, format_pharaoh, parse_pharaoh, read_gold, require_in_range
+from nmt.alignment.symmetrizing import symmetrize
 
 
 def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]]) -> Gold:

@@ -25,8 +25,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import nmt
-from nmt.alignment import WordAlignment
-from nmt.links import AlignmentError, Gold
+from nmt.alignment.links import AlignmentError, Gold
+from nmt.alignment.words import WordAlignment
 from nmt.plotting import (
     Picture,
     PlotError,

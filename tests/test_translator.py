@@ -13,7 +13,7 @@ import pytest
 
 import nmt
 from nmt import translator as room
-from nmt.alignment import WordAlignment
+from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
 from nmt.run import Run, RunError, load_arrays
 from nmt.text.errors import CorpusError

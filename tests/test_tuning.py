@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nmt import tuning
-from nmt.alignment import WordAlignment
+from nmt.alignment.words import WordAlignment
 from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
 from nmt.evaluation import Score

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt import viewer
-from nmt.alignment import WordAlignment
-from nmt.links import AlignmentError, Gold
+from nmt.alignment.links import AlignmentError, Gold
+from nmt.alignment.words import WordAlignment
 from nmt.viewer import Entry, ViewerError
 
 REPOSITORY = Path(__file__).parent.parent

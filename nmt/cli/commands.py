@@ -28,9 +28,9 @@ from nmt.progress import Progress
 from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
-    from nmt.alignment import Linking
+    from nmt.alignment.hard_links import Linking
+    from nmt.alignment.links import Gold, Links
     from nmt.erasure import Erasure
-    from nmt.links import Gold, Links
     from nmt.plotting import Picture
     from nmt.translator import Translation, Translator
 
@@ -118,7 +118,7 @@ def _refuse_file(path: str) -> None:
 
 
 def _linking(arguments: Namespace) -> Linking:
-    from nmt.alignment import Linking
+    from nmt.alignment.hard_links import Linking
 
     if arguments.links not in ("shares", "threshold"):
         refuse_idle(arguments, ["threshold"], "is for --links shares and threshold")
@@ -139,7 +139,7 @@ def _export(
     Returns:
         The links of all pairs, where there is a gold alignment to measure them by.
     """
-    from nmt.links import require_in_range
+    from nmt.alignment.links import require_in_range
     from nmt.plotting import MOST_WORDS, Picture, drawable
 
     kept: list[Links] = []
@@ -229,8 +229,8 @@ def _require_measurable(
 ) -> None:
     """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
     there are not."""
+    from nmt.alignment.links import require_in_range
     from nmt.evaluation import require_tokenizer
-    from nmt.links import require_in_range
 
     require_tokenizer(tokenize)
     for number, links in enumerate(gold, start=1):
@@ -283,7 +283,7 @@ def explain(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
-    from nmt.links import read_gold
+    from nmt.alignment.links import read_gold
     from nmt.training.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
 
     directory, failed = Path(arguments.output), []
@@ -320,7 +320,7 @@ def _erased(
 
 def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
     """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
-    from nmt.links import read_gold
+    from nmt.alignment.links import read_gold
 
     if arguments.gold is None:
         refuse_idle(arguments, ["gold_format", "gold_base"], "says how to read --gold: name that file too")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.alignment import WordAlignment
+from nmt.alignment.words import WordAlignment
 from nmt.cli.files import outdated_drawings, whole_file
 from nmt.erasure import Erasure, agreement
 from nmt.explanation import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason

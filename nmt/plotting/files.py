@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from nmt.alignment import WordAlignment
+from nmt.alignment.links import Gold
+from nmt.alignment.words import WordAlignment
 from nmt.files import unfinished
-from nmt.links import Gold
 from nmt.plotting.canvas import DPI, PlotError, drawing
 from nmt.plotting.fonts import find_fonts, pdf_font_type
 from nmt.plotting.heatmaps import Picture, heatmap, heatmap_pages, written

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmt.alignment import WordAlignment
-from nmt.links import Gold, require_in_range
+from nmt.alignment.links import Gold, require_in_range
+from nmt.alignment.words import WordAlignment
 from nmt.plotting.canvas import (
     FAINT,
     FONT,

@@ -17,9 +17,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from nmt.alignment.links import parse_pharaoh, require_in_range
 from nmt.config import CorpusConfig, PairsConfig, to_dict
 from nmt.files import digest, read_once
-from nmt.links import parse_pharaoh, require_in_range
 from nmt.text.datasets import dataset_digests, dataset_rows
 from nmt.text.errors import CorpusError
 

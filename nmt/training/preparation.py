@@ -13,13 +13,13 @@ from typing import Any
 import sentencepiece
 
 import nmt
-from nmt.alignment import piece_links
+from nmt.alignment.links import AlignmentError, parse_pharaoh
+from nmt.alignment.words import piece_links
 from nmt.batching import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files import directory_made, locked, write_whole
 from nmt.inference import windows
-from nmt.links import AlignmentError, parse_pharaoh
 from nmt.progress import Progress
 from nmt.run import (
     TEXT,

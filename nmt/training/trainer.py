@@ -17,6 +17,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from nmt.alignment.links import parse_pharaoh
 from nmt.backend.compiling import batch_shapes, set_determinism
 from nmt.backend.machine import configure_runtime, peak_memory
 from nmt.backend.precision import decide_precision
@@ -24,7 +25,6 @@ from nmt.batching import Batch, GuidedBatch
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
-from nmt.links import parse_pharaoh
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays, variables_to_arrays

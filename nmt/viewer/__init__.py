@@ -22,10 +22,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmt.alignment import WordAlignment
+from nmt.alignment.links import Gold, require_in_range
+from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
 from nmt.files import unfinished
-from nmt.links import Gold, require_in_range
 
 _DECIMALS = 4
 

@@ -7,7 +7,7 @@ import json
 import fake_translator
 import pytest
 
-from nmt.alignment import Linking
+from nmt.alignment.hard_links import Linking
 from nmt.cli import main
 
 # Align

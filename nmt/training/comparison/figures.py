@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nmt.alignment import WordAlignment
-from nmt.links import Gold
+from nmt.alignment.links import Gold
+from nmt.alignment.words import WordAlignment
 from nmt.plotting import drawable, save_figure
 from nmt.plotting.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
 from nmt.plotting.fonts import find_fonts

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import nmt
+from nmt.alignment.links import Gold, read_gold
 from nmt.evaluation import bleu
 from nmt.files import write_whole
-from nmt.links import Gold, read_gold
 from nmt.text.corpus import read_lines
 from nmt.training.comparison import figures
 from nmt.training.comparison.plan import ComparisonError, Plan
