@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.batching import EncodedCorpus, Sequences
+from nmt.batches.arrays import Sequences
+from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
 from nmt.files import unfinished
 from nmt.text.pieces import SPECIAL_PIECES, UNK

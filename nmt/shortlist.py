@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.batching import EncodedCorpus, Sequences
+from nmt.batches.arrays import Sequences
+from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
 from nmt.files import unfinished
 from nmt.run import Run, RunError, load_arrays, save_arrays

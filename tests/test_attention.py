@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nmt.backend.gumbel import gumbel
-from nmt.batching import Sequences, make_batch
+from nmt.batches.arrays import Sequences, make_batch
 from nmt.config import AttentionConfig
 from nmt.network.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
 from nmt.network.attention.core import MASKED

@@ -54,7 +54,7 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
     """Translations, their attention and two training steps of a kind, from these weights."""
     import keras
 
-    from nmt.batching import Sequences, make_batch
+    from nmt.batches.arrays import Sequences, make_batch
     from nmt.config import SearchConfig
     from nmt.inference import Inference
     from nmt.network.weights import assign_arrays
@@ -89,7 +89,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     import keras
 
     from nmt.backend.compiling import compile_function
-    from nmt.batching import GuidedBatch, Sequences, link_rows, make_batch
+    from nmt.batches.arrays import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
     from nmt.inference import Inference
     from nmt.network.losses import token_losses

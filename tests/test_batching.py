@@ -12,21 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.batching import (
-    BLANK,
-    EncodedCorpus,
-    GridPlan,
-    GuidedBatch,
-    Plan,
-    Sequences,
-    best_widths,
-    by_length,
-    cut,
-    link_rows,
-    make_batch,
-    pad,
-    source_rows,
-)
+from nmt.batches.arrays import BLANK, GuidedBatch, Sequences, link_rows, make_batch, pad, source_rows
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.plan import GridPlan, Plan, best_widths, by_length, cut
 from nmt.text.pieces import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)

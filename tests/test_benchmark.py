@@ -146,7 +146,7 @@ def test_tables_tell_what_a_gpu_used() -> None:
 def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarking import training
 
-    from nmt.batching import Sequences
+    from nmt.batches.arrays import Sequences
 
     class Pairs:
         source = target = Sequences.of([[4] * length for length in (1, 1, 2, 3, 5, 8, 8, 9)])

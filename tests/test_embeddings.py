@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as arrays
 from matplotlib.text import Text
 
 import nmt
-from nmt.batching import Sequences
+from nmt.batches.arrays import Sequences
 from nmt.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays

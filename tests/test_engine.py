@@ -19,7 +19,7 @@ from nmt.backend import precision
 from nmt.backend.compiling import EngineError, compile_function, read_once, set_determinism
 from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
 from nmt.backend.precision import decide_precision
-from nmt.batching import Batch, GuidedBatch
+from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.config import DropoutConfig
 from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.text.pieces import BOS, EOS, PAD

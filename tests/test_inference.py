@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.batching import Sequences, make_batch
+from nmt.batches.arrays import Sequences, make_batch
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
 from nmt.text.pieces import BOS, EOS, PAD

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from commands import forked
 
-from nmt.batching import Batch, EncodedCorpus, GuidedBatch, Plan
-from nmt.pipeline import pass_batches
+from nmt.batches.arrays import Batch, GuidedBatch
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.pipeline import pass_batches
+from nmt.batches.plan import Plan
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from keras.ops import convert_to_numpy
 
 import nmt
 from nmt import shortlist
-from nmt.batching import Sequences
+from nmt.batches.arrays import Sequences
 from nmt.config import ConfigError, SearchConfig
 from nmt.inference import Demand, Inference
 from nmt.run import Run, RunError

@@ -22,7 +22,7 @@ import pytest
 
 from nmt.backend.compiling import set_determinism
 from nmt.backend.precision import decide_precision
-from nmt.batching import Batch
+from nmt.batches.arrays import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.files import locked

@@ -3,7 +3,8 @@
 Several models together are an ensemble: at each step their distributions are averaged.
 """
 
-from nmt.inference.core import Inference, windows
+from nmt.batches.windows import windows
+from nmt.inference.core import Inference
 from nmt.inference.distributions import Averaging, averaged
 from nmt.inference.questions import Demand, Hypothesis, longest_translations
 

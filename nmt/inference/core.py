@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
@@ -16,7 +16,8 @@ from nmt import search
 from nmt.backend.compiling import compile_function, dynamic_shapes, rounds_products
 from nmt.backend.machine import batches_at_once
 from nmt.backend.operations import take_within
-from nmt.batching import Sequences, by_length, cut, make_batch
+from nmt.batches.arrays import Sequences, make_batch
+from nmt.batches.plan import by_length, cut
 from nmt.config import SearchConfig
 from nmt.erasure import Way
 from nmt.inference.distributions import Averaging, averaged, mean, unrounded
@@ -342,15 +343,3 @@ def _budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
     if each * slots <= FEW:
         each = len(lengths)
     return min(batch_tokens // slots, each * int(lengths.max(initial=0)))
-
-
-def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of `size` items one after the other, the last one shorter."""
-    window = []
-    for item in items:
-        window.append(item)
-        if len(window) == size:
-            yield window
-            window = []
-    if window:
-        yield window

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nmt import search
-from nmt.batching import Sequences, pad, source_rows
+from nmt.batches.arrays import Sequences, pad, source_rows
 from nmt.config import SearchConfig
 from nmt.shortlist import Lists
 

@@ -15,7 +15,7 @@ import sentencepiece
 import nmt
 from nmt.alignment.links import AlignmentError, parse_pharaoh
 from nmt.alignment.words import piece_links
-from nmt.batching import EncodedCorpus
+from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files import directory_made, locked, write_whole

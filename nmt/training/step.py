@@ -12,7 +12,7 @@ import numpy as np
 from nmt.backend.compiling import read_once
 from nmt.backend.machine import batches_at_once
 from nmt.backend.operations import add_to_rows
-from nmt.batching import Batch, GuidedBatch
+from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.network.losses import count_tokens
 from nmt.network.model import Seq2Seq
 from nmt.text.pieces import PAD

@@ -21,14 +21,14 @@ from nmt.alignment.links import parse_pharaoh
 from nmt.backend.compiling import batch_shapes, set_determinism
 from nmt.backend.machine import configure_runtime, peak_memory
 from nmt.backend.precision import decide_precision
-from nmt.batching import Batch, GuidedBatch
+from nmt.batches.arrays import Batch, GuidedBatch
+from nmt.batches.pipeline import pass_batches
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays, variables_to_arrays
-from nmt.pipeline import pass_batches
 from nmt.plotting import drawable, heatmap
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays

@@ -41,7 +41,7 @@ def points() -> list[Point]:
 def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, float]:
     """Median seconds of an update on random ids, and peak memory."""
     from nmt.backend.machine import configure_runtime
-    from nmt.batching import Batch
+    from nmt.batches.arrays import Batch
     from nmt.network.losses import slices_for
     from nmt.network.model import Seq2Seq
     from nmt.training.optimizer import Adam

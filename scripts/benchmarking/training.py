@@ -15,11 +15,13 @@ from benchmarking.machine import memory_of_training
 from benchmarking.profile import operations
 from nmt.backend.compiling import batch_shapes
 from nmt.backend.machine import configure_runtime
-from nmt.batching import Batch, EncodedCorpus, GridPlan, Plan, by_length
+from nmt.batches.arrays import Batch
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.pipeline import pass_batches
+from nmt.batches.plan import GridPlan, Plan, by_length
 from nmt.network import encoder
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
-from nmt.pipeline import pass_batches
 from nmt.text.pieces import PAD
 from nmt.training.optimizer import Adam
 from nmt.training.step import TrainStep

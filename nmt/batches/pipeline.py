@@ -10,7 +10,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.batching import Batch, EncodedCorpus, GuidedBatch, Plan
+from nmt.batches.arrays import Batch, GuidedBatch
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.plan import Plan
 
 
 def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:

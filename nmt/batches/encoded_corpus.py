@@ -1,0 +1,98 @@
+"""The training pairs as ids on disk, memory-mapped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from nmt.batches.arrays import Batch, GuidedBatch, Sequences, link_rows, make_batch
+from nmt.batches.plan import GridPlan, Plan
+from nmt.errors import NmtError
+from nmt.files import open_bytes, write_whole
+
+
+class EncodedCorpus:
+    """Sentence pairs as ids, and their links where attention is guided, in a directory, memory-mapped: memory does not
+    grow with the corpus.
+
+    Raises:
+        NmtError: what is there is not what `write` wrote; the message names the directory.
+    """
+
+    FIELDS = ("source", "target")
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        try:
+            self.about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
+            self.source, self.target = (self._open(field) for field in self.FIELDS)
+            self.links = self._open("links") if self.about.get("links") else None
+            if len({len(part) for part in (self.source, self.target, self.links) if part is not None}) > 1:
+                raise ValueError("the sides have different numbers of sentences")
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NmtError(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
+
+    def _open(self, field: str) -> Sequences:
+        offsets = np.fromfile(self.directory / f"{field}.lengths", np.int32).cumsum(dtype=np.int64)
+        ids = self.directory / f"{field}.ids"
+        flat = np.memmap(ids, self.about["dtype"], "r") if ids.stat().st_size else np.zeros(0, np.int32)
+        sequences = Sequences(flat, np.concatenate([[0], offsets]))
+        if len(flat) != sequences.offsets[-1]:
+            raise ValueError(f"{ids}: {len(flat)} ids, and not the {sequences.offsets[-1]} that its sentences have")
+        return sequences
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> Plan:
+        """The plan over these pairs, end of sentence counted; with at most `shapes` batch shapes, if not 0."""
+        lengths = self.source.lengths + 1, self.target.lengths + 1
+        if shapes:
+            return GridPlan(*lengths, batch_tokens, window, seed, shapes)
+        return Plan(*lengths, batch_tokens, window, seed)
+
+    def batch(self, indices: np.ndarray, width: int = 0) -> Batch | GuidedBatch:
+        """The pairs with these indices, see `make_batch`, with their links where the corpus has them."""
+        batch = make_batch(self.source, self.target, indices, width)
+        if self.links is None:
+            return batch
+        return GuidedBatch(*batch, link_rows(self.links, indices, (*batch.target_out.shape, batch.source.shape[1])))
+
+    @classmethod
+    def write(
+        cls,
+        directory: Path,
+        chunks: Iterable[tuple[Sequence[Sequence[int]], ...]],
+        vocabulary: int,
+        links: bool = False,
+    ) -> EncodedCorpus:
+        """Writes chunks of (source sequences, target sequences) and opens the result; `about.json` comes last.
+
+        Args:
+            directory: made when missing; a corpus that stands there is replaced.
+            vocabulary: size of the larger vocabulary, which decides the bytes of an id.
+            links: whether chunks have a third part, the links of each pair as `link_rows` reads them.
+        """
+        fields = (*cls.FIELDS, "links") if links else cls.FIELDS
+        dtype = np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "about.json").unlink(missing_ok=True)
+        with ExitStack() as stack:
+
+            def opened(name: str) -> BinaryIO:
+                return stack.enter_context(open_bytes(directory / name, "w"))
+
+            files = {field: (opened(f"{field}.ids"), opened(f"{field}.lengths")) for field in fields}
+            for chunk in chunks:
+                for field, sequences in zip(fields, chunk, strict=True):
+                    packed = Sequences.of(sequences)
+                    files[field][0].write(packed.ids.astype(dtype).tobytes())
+                    files[field][1].write(packed.lengths.astype(np.int32).tobytes())
+        about = {"dtype": dtype.name, **({"links": True} if links else {})}
+        write_whole(directory / "about.json", json.dumps(about).encode())
+        return cls(directory)

@@ -1,0 +1,18 @@
+"""Streams in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` items one after the other, the last one shorter."""
+    window = []
+    for item in items:
+        window.append(item)
+        if len(window) == size:
+            yield window
+            window = []
+    if window:
+        yield window
