@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from nmt.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from nmt.alignment.hard_links import Linking
     from nmt.config import (
@@ -32,13 +34,11 @@ if TYPE_CHECKING:
         TransformerConfig,
         VocabularyConfig,
     )
-    from nmt.configuration import load_config
     from nmt.errors import NmtError
     from nmt.plotting import heatmap, save_figure, save_heatmap, show_heatmaps
+    from nmt.training.settings import load_config
     from nmt.training.trainer import train
-    from nmt.translator import Translation, Translator, symmetrized
-
-__version__ = "0.1.0"
+    from nmt.translation.translator import Translation, Translator, symmetrized
 
 __all__ = [
     "AttentionConfig",
@@ -71,14 +71,14 @@ __all__ = [
 _ROOMS = {
     "Linking": "nmt.alignment.words",
     "NmtError": "nmt.errors",
-    "Translation": "nmt.translator",
-    "Translator": "nmt.translator",
+    "Translation": "nmt.translation.translator",
+    "Translator": "nmt.translation.translator",
     "heatmap": "nmt.plotting",
-    "load_config": "nmt.configuration",
+    "load_config": "nmt.config.reading",
     "save_figure": "nmt.plotting",
     "save_heatmap": "nmt.plotting",
     "show_heatmaps": "nmt.plotting",
-    "symmetrized": "nmt.translator",
+    "symmetrized": "nmt.translation.translator",
     "train": "nmt.training.trainer",
 }
 

@@ -25,7 +25,7 @@ from nmt.files import unfinished
 from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
-    from nmt.translator import Translator
+    from nmt.translation.translator import Translator
 
 Floats = NDArray[np.floating[Any]]
 Side = Literal["source", "target"]

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
-from nmt.config.checks import require
+from nmt.config.saved import FORMAT, as_it_was
 from nmt.errors import NmtError
 from nmt.files import write_whole
 from nmt.text.corpus import PairReader
@@ -39,8 +39,6 @@ class RunError(NmtError):
 TEXT = "corpus/text.json"
 """Of a run directory: fingerprints of the text that its pairs were made from."""
 
-FORMAT = 2
-"""Of config.json; to be raised where an option that is new, or means more, is on by default. (1 was not written.)"""
 
 FREE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
     f"training.{name}" for name in ("validate_every", "patience", "precision")
@@ -87,22 +85,6 @@ def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokeniz
         vocabulary = Tokenizer.load(directory / "shared.model")
         return vocabulary, vocabulary
     return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
-
-
-def as_it_was(saved: Any) -> Any:
-    """A saved configuration without its format, and with those options off that the run was made before.
-
-    Raises:
-        ConfigError: a format that is not known, such as of a newer nmt.
-    """
-    if not isinstance(saved, dict) or not isinstance(saved.get("model"), dict):
-        return saved
-    model, made = dict(saved["model"]), saved.get("format", 1)
-    known = isinstance(made, int) and made <= FORMAT
-    require(known, f"format {made} is none of this nmt's, which knows {FORMAT}: it may be of a newer one")
-    if made < 2 and ("words_in_readout" not in model or model.get("architecture") == "transformer"):
-        model["words_in_readout"] = False
-    return {**{name: value for name, value in saved.items() if name != "format"}, "model": model}
 
 
 @dataclass(frozen=True)

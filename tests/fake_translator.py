@@ -1,4 +1,4 @@
-"""A translator without a network, in place of `nmt.translator`: it writes sentences in capitals, word for word.
+"""A translator without a network, in place of the real one: it writes sentences in capitals, word for word.
 
 `python -m fake_translator translate ...` is the `nmt` command with it.
 """
@@ -17,8 +17,9 @@ import numpy as np
 from nmt.alignment.hard_links import PLAIN, Linking
 from nmt.alignment.words import WordAlignment
 from nmt.config import RunConfig, SearchConfig
-from nmt.erasure import Erasure, Way
+from nmt.erasure import Erasure
 from nmt.errors import NmtError
+from nmt.translation.erased_words import Way
 
 WINDOW, ERASURE_WINDOW = 4, 2
 MOST_WORDS = 5
@@ -138,5 +139,5 @@ def _pair(source: str, target: str, truncated: bool) -> Translation:
 if __name__ == "__main__":
     from nmt.cli import main
 
-    sys.modules["nmt.translator"] = sys.modules["__main__"]
+    sys.modules["nmt.translation.translator"] = sys.modules["__main__"]
     sys.exit(main())

@@ -56,10 +56,10 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
 
     from nmt.batches.arrays import Sequences, make_batch
     from nmt.config import SearchConfig
-    from nmt.inference import Inference
     from nmt.network.weights import assign_arrays
-    from nmt.shortlist import ShortList
     from nmt.training.step import TrainStep
+    from nmt.translation.inference import Inference
+    from nmt.translation.short_list import ShortList
 
     model = tiny(kind)
     assign_arrays(model.trainable_variables, weights, "weights")
@@ -91,11 +91,11 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     from nmt.backend.compiling import compile_function
     from nmt.batches.arrays import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
-    from nmt.inference import Inference
     from nmt.network.losses import token_losses
     from nmt.network.weights import assign_arrays
     from nmt.training.averaging import averaged_arrays
     from nmt.training.step import TrainStep
+    from nmt.translation.inference import Inference
 
     model = tiny()
     assign_arrays(model.trainable_variables, weights, "weights")
@@ -123,8 +123,8 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
     """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
     between two validations."""
-    from nmt.inference import Inference
     from nmt.network.weights import assign_arrays
+    from nmt.translation.inference import Inference
 
     engine, found = Inference(model), []
     for share in (1.0, 0.5):

@@ -12,9 +12,10 @@ import pytest
 
 from nmt.cli import main
 from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
-from nmt.configuration import load_config, read_yaml
+from nmt.config.reading import read_yaml
 from nmt.run import Run
 from nmt.text.tokenizer import Tokenizer
+from nmt.training.settings import load_config
 
 
 def test_fields_from_yaml_json_and_flags(write):

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
-from nmt.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.step import TrainStep
+from nmt.translation.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
 GREEDY = SearchConfig(beam_size=1, length_penalty=0.8)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nmt import recipes
 from nmt.cli import main
-from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig
-from nmt.configuration import load_config, load_fields
+from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig, recipes
+from nmt.config.reading import load_fields
+from nmt.training.settings import choose_recipe, load_config
 
 
 def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig:
@@ -24,7 +24,7 @@ def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig
     [(1, "10k"), (3000, "10k"), (17_000, "10k"), (18_000, "30k"), (60_000, "30k"), (80_000, "150k"), (300_000, "150k")],
 )
 def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs, name):
-    chosen, reason = recipes.choose(corpus(tmp_path, pairs))
+    chosen, reason = choose_recipe(corpus(tmp_path, pairs))
     assert chosen == name
     assert f"recipe {name}: there are {pairs:,} pairs" in reason
     others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
@@ -32,8 +32,8 @@ def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs,
 
 
 def test_pairs_that_are_kept_aside_do_not_count(tmp_path):
-    assert "17,000 pairs" in recipes.choose(corpus(tmp_path, 18_000, validation=False))[1]
-    assert "6 pairs" in recipes.choose(corpus(tmp_path, 6, validation=False))[1]  # too few to keep that many aside
+    assert "17,000 pairs" in choose_recipe(corpus(tmp_path, 18_000, validation=False))[1]
+    assert "6 pairs" in choose_recipe(corpus(tmp_path, 6, validation=False))[1]  # too few to keep that many aside
 
 
 @pytest.mark.parametrize("name", recipes.NAMES)

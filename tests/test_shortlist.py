@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from keras.ops import convert_to_numpy
 
 import nmt
-from nmt import shortlist
 from nmt.batches.arrays import Sequences
 from nmt.config import ConfigError, SearchConfig
-from nmt.inference import Demand, Inference
 from nmt.run import Run, RunError
 from nmt.search import IMPOSSIBLE
-from nmt.shortlist import KEPT, MULTIPLE, Lists, ShortList
 from nmt.text.pieces import EOS, PAD, UNK
-from nmt.translator import Translator
+from nmt.translation import short_list as shortlist
+from nmt.translation.inference import Demand, Inference
+from nmt.translation.short_list import KEPT, MULTIPLE, Lists, ShortList
+from nmt.translation.translator import Translator
 
 SIZE = 12
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6]]

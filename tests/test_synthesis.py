@@ -14,7 +14,7 @@ from nmt.cli import main, synthesis
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
     """A run directory, and in place of the real translator the fake, which writes in capitals."""
-    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
     monkeypatch.setattr(synthesis, "WINDOW", fake_translator.WINDOW)
     (tmp_path / "run").mkdir()
     return str(tmp_path / "run")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import nmt
-from nmt import translator as room
 from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
 from nmt.run import Run, RunError, load_arrays
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import Words
-from nmt.translator import Constraint, Translation, Translator
+from nmt.translation import translator as room
+from nmt.translation.translator import Constraint, Translation, Translator
 
 SENTENCES = copy_task.sentences(30, seed=5, longest=9)
 

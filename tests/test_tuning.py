@@ -12,14 +12,14 @@ import fake_translator
 import numpy as np
 import pytest
 
-from nmt import tuning
 from nmt.alignment.words import WordAlignment
 from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
 from nmt.evaluation import Score
-from nmt.inference import Hypothesis, Inference
 from nmt.run import Run
-from nmt.tuning import Lists, Penalty, Trial
+from nmt.translation import length_penalty as tuning
+from nmt.translation.inference import Hypothesis, Inference
+from nmt.translation.length_penalty import Lists, Penalty, Trial
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]
 
@@ -105,7 +105,7 @@ def model(tmp_path, monkeypatch) -> str:
     """A run directory, and in place of its translator one that says `a`, then `b b b b`."""
     directory = tmp_path / "run"
     directory.mkdir()
-    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
     monkeypatch.setattr(fake_translator.Translator, "config", RunConfig(search=SearchConfig(length_penalty=0)))
     run = Run(directory, fake_translator.Translator.config, None, None)
     run.save_config()

@@ -1,16 +1,16 @@
-"""The command line of `nmt`, declared with argparse; the fields of `nmt train` are in `nmt.configuration`."""
+"""The command line of `nmt`, declared with argparse; the fields of `nmt train` are in `nmt.config.reading`."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-import nmt
 from nmt.cli.parser import Parser, add_fields, count, finite, positive, share
 from nmt.config import PairsConfig, Precision, SearchConfig
+from nmt.config.hints import did_you_mean, unknown_flags
 from nmt.errors import NmtError
-from nmt.hints import did_you_mean, unknown_flags
 from nmt.text.cleaning import Rules
+from nmt.version import __version__
 
 
 def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -49,7 +49,7 @@ def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
     """The parser of whole command lines, and those of the commands."""
     parser = Parser(prog="nmt", description="Neural machine translation with attention.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"nmt {nmt.__version__}")
+    parser.add_argument("--version", action="version", version=f"nmt {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     train = commands.add_parser("train", help="train a model into a run directory", add_help=False, allow_abbrev=False)
     train.add_argument("--config")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
     from nmt.erasure import Erasure
     from nmt.plotting import Picture
-    from nmt.translator import Translation, Translator
+    from nmt.translation.translator import Translation, Translator
 
 
 def train(recipe: str, config: str | None, flags: Sequence[str]) -> bool:
@@ -41,7 +41,7 @@ def train(recipe: str, config: str | None, flags: Sequence[str]) -> bool:
     Returns:
         Whether it came to its end; False after an interruption.
     """
-    from nmt.configuration import load_config
+    from nmt.training.settings import load_config
 
     settings = load_config(config, flags, recipe, say)
     with quiet_start():
@@ -100,7 +100,7 @@ def _pairs(
     pairs = translator.align(source, read_lines(arguments.target), linking) if arguments.target else None
     pairs = pairs or translator.translate(source, search, linking=linking)
     if reverse is not None:
-        from nmt.translator import symmetrized
+        from nmt.translation.translator import symmetrized
 
         pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and", linking)
     for pair in pairs:
@@ -269,7 +269,7 @@ def explain(arguments: Namespace) -> None:
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
     if arguments.erase:
-        from nmt.translator import ERASURE_WINDOW
+        from nmt.translation.translator import ERASURE_WINDOW
 
         progress = Progress(total, window=ERASURE_WINDOW)
         explained = _erased(translator.erase(pairs, arguments.erase, search.max_source), progress)
@@ -304,7 +304,7 @@ def compare(arguments: Namespace) -> None:
         with directory_made(directory):
             failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
-        import nmt.translator  # noqa: F401  what draws the attention of every variant
+        import nmt.translation.translator  # noqa: F401  what draws the attention of every variant
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
     if failed:
         raise NmtError(f"{len(failed)} of {len(plan.trials)} trainings failed, and the report lacks them: {failed[0]}")

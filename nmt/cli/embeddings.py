@@ -14,7 +14,7 @@ from nmt.errors import NmtError
 
 if TYPE_CHECKING:
     from nmt.embeddings import Embeddings, Entry, Neighbour, Projection
-    from nmt.translator import Translator
+    from nmt.translation.translator import Translator
 
 _MOST_FREQUENT = 60
 

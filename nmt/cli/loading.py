@@ -17,7 +17,7 @@ from nmt.errors import NmtError
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
-    from nmt.translator import Translation, Translator
+    from nmt.translation.translator import Translation, Translator
 
 
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
@@ -76,14 +76,14 @@ def load_run(*directories: str, **how: Any) -> Translator:
             hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
             raise NmtError(f"{directory}: {what}; {hint}")
     with quiet_start():
-        from nmt.translator import Translator
+        from nmt.translation.translator import Translator
     return Translator.load(*directories, **how)
 
 
 def lines_of(total: int | None, translator: Translator | None = None) -> Progress:
     """Progress over lines that come out of a translator a window at a time; of one that is given, which translates
     each once, also within a window."""
-    from nmt.translator import WINDOW
+    from nmt.translation.translator import WINDOW
 
     progress = Progress(total, window=WINDOW)
     if translator is not None:

@@ -20,7 +20,7 @@ from nmt.explanation import MEASURES, UNUSUAL, Explanation, Ranking, explain, ra
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
-    from nmt.translator import Translation
+    from nmt.translation.translator import Translation
 
 RECORDS, TABLE = "explanation.jsonl", "sentences.tsv"
 """What `nmt explain` writes of all pairs, beside its drawings."""

@@ -22,8 +22,8 @@ from nmt.errors import NmtError
 from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
-    from nmt.mbr import Utility
-    from nmt.translator import Translation, Translator
+    from nmt.translation.minimum_bayes_risk import Utility
+    from nmt.translation.translator import Translation, Translator
 
 Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
 """For each line of the input its translation, and the pairs to write."""
@@ -64,7 +64,7 @@ def back_translate(arguments: Namespace) -> None:
 
 def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
     """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
-    from nmt.mbr import metric
+    from nmt.translation.minimum_bayes_risk import metric
 
     likeness = metric(measure)
     return max(found, key=lambda translation: likeness(translation.text, target))

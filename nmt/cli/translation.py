@@ -29,7 +29,7 @@ from nmt.progress import Progress
 from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
-    from nmt.translator import Constraint, Translation, Translator
+    from nmt.translation.translator import Constraint, Translation, Translator
 
 WINDOW = 500
 """Lines after which an interrupted translation can be gone on with: the translator's window."""
@@ -165,14 +165,14 @@ class Choice:
     def _chosen(self, translations: list[Translation]) -> list[Translation]:
         if not self.mbr or len(translations) == 1:
             return translations
-        from nmt.mbr import expected_utilities
+        from nmt.translation.minimum_bayes_risk import expected_utilities
 
         chances = None if self.search.method == "sample" else [t.log_probability for t in translations]
         values = expected_utilities([t.text for t in translations], self.mbr, chances)
         return [translations[values.index(max(values))]]
 
     def _constraints(self, first: int) -> Iterator[Constraint]:
-        from nmt.translator import Constraint
+        from nmt.translation.translator import Constraint
 
         prefixes = read_lines(self.prefixes) if self.prefixes else repeat("")
         phrases = read_lines(self.phrases) if self.phrases else repeat("")

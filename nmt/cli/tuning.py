@@ -17,8 +17,8 @@ from nmt.progress import Progress
 from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
-    from nmt.translator import Translation, Translator
-    from nmt.tuning import Lists, Trial
+    from nmt.translation.length_penalty import Lists, Trial
+    from nmt.translation.translator import Translation, Translator
 
 
 def tune(arguments: Namespace) -> None:
@@ -38,7 +38,7 @@ def tune(arguments: Namespace) -> None:
     translator, search = load(arguments)
     if search.method != "beam" or search.beam_size < 2:
         raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
-    from nmt.tuning import best, penalties, trials
+    from nmt.translation.length_penalty import best, penalties, trials
 
     lists = _lists(translator, sources, search)
     tried = trials(lists, references, search, measure)
@@ -53,7 +53,7 @@ def tune(arguments: Namespace) -> None:
 
 
 def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig) -> Lists:
-    from nmt.tuning import Lists
+    from nmt.translation.length_penalty import Lists
 
     progress = lines_of(len(sources), translator)
 

@@ -12,14 +12,12 @@ from typing import Any
 
 import sentencepiece
 
-import nmt
 from nmt.alignment.links import AlignmentError, parse_pharaoh
 from nmt.alignment.words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files import directory_made, locked, write_whole
-from nmt.inference import windows
 from nmt.progress import Progress
 from nmt.run import (
     TEXT,
@@ -38,6 +36,8 @@ from nmt.text.hold_out import WithoutHeldOut, hold_out
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.cache import Cache
 from nmt.training.transfer import open_origin
+from nmt.translation.inference import windows
+from nmt.version import __version__
 
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
@@ -161,7 +161,7 @@ def _origin(config: RunConfig) -> dict[str, Any]:
     corpus = config.corpus
     return {
         "format": FORMAT,
-        "nmt": nmt.__version__,
+        "nmt": __version__,
         "sentencepiece": sentencepiece.__version__,
         "corpus": to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
         "text": text_of(config),

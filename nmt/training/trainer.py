@@ -40,7 +40,7 @@ from nmt.training.preparation import Prepared, claimed, prepare
 from nmt.training.schedule import learning_rate, warmup_steps
 from nmt.training.step import TrainStep
 from nmt.training.transfer import carry_over, open_origin
-from nmt.translator import Translator
+from nmt.translation.translator import Translator
 
 RECENT = 100
 """Steps whose speed is told."""

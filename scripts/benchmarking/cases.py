@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nmt import AttentionConfig, DropoutConfig, ModelConfig
-from nmt.configuration import load_config
+from nmt.training.settings import load_config
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 

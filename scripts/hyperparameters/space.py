@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.config import ConfigError, RunConfig, from_dict
 from nmt.config.checks import as_number
-from nmt.configuration import load_fields, merged, read_yaml
+from nmt.config.reading import load_fields, merged, read_yaml
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:

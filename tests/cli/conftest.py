@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
     """A run directory, and the fake in place of the real translator."""
-    monkeypatch.setitem(sys.modules, "nmt.translator", fake_translator)
+    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
     monkeypatch.setattr(fake_translator.Translator, "searches", [])
     (tmp_path / "run").mkdir()
     return str(tmp_path / "run")

@@ -16,8 +16,8 @@ import nmt
 from nmt.cli import main
 from nmt.cli.files import whole_file
 from nmt.config import RunConfig
-from nmt.configuration import load_config
 from nmt.errors import NmtError
+from nmt.training.settings import load_config
 
 REPOSITORY = Path(__file__).parents[2]
 HEAVY = {"jax", "jsonargparse", "keras", "matplotlib", "numpy", "sacrebleu", "sentencepiece", "tensorflow"}

@@ -21,7 +21,7 @@ from nmt.cli import main, parser, translation
 from nmt.cli.files import Growing
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.mbr import expected_utilities
+from nmt.translation.minimum_bayes_risk import expected_utilities
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8")
 @given(lines=LINES)
 def test_as_many_lines_out_as_in(lines, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "nmt.translator", fake_translator)
+        patch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
         directory = tmp_path_factory.mktemp("lines")
         (directory / "in").write_bytes("".join(f"{line}\n" for line in lines).encode())
         arguments = ["--model", str(directory), "--input", str(directory / "in"), "--output", str(directory / "out")]
@@ -189,7 +189,7 @@ def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
 
 
 def test_the_window_is_the_translator_s():
-    from nmt.translator import WINDOW
+    from nmt.translation.translator import WINDOW
 
     assert translation.WINDOW == WINDOW
 

@@ -9,7 +9,7 @@ import copy_task
 import pytest
 from commands import REPOSITORY, run
 
-from nmt.configuration import load_config
+from nmt.training.settings import load_config
 
 
 @pytest.mark.slow

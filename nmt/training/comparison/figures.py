@@ -68,7 +68,7 @@ def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path
     Returns:
         Whether there is such a grid.
     """
-    from nmt.translator import Translator
+    from nmt.translation.translator import Translator
 
     found = {}
     for trial in trials:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
-from nmt.configuration import load_fields, merged, read_yaml
+from nmt.config.hints import did_you_mean
+from nmt.config.reading import load_fields, merged, read_yaml
 from nmt.errors import NmtError
-from nmt.hints import did_you_mean
 
 
 class ComparisonError(NmtError):

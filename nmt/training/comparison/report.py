@@ -13,7 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import nmt
 from nmt.alignment.links import Gold, read_gold
 from nmt.evaluation import bleu
 from nmt.files import write_whole
@@ -21,6 +20,7 @@ from nmt.text.corpus import read_lines
 from nmt.training.comparison import figures
 from nmt.training.comparison.plan import ComparisonError, Plan
 from nmt.training.comparison.trials import Outcome, read_outcomes
+from nmt.version import __version__
 
 Outcomes = dict[str, list[Outcome]]
 """Of each variant, those of its seeds."""
@@ -173,7 +173,7 @@ def _about(outcomes: Outcomes) -> str:
     jobs = ", ".join(map(str, sorted({outcome.jobs for outcome in every})))
     precisions = ", ".join(sorted({outcome.precision for outcome in every}))
     return (
-        f"{len(every)} trials, {jobs} at once; {precisions}; nmt {nmt.__version__}, Python "
+        f"{len(every)} trials, {jobs} at once; {precisions}; nmt {__version__}, Python "
         f"{platform.python_version()}, {platform.machine()}, {time.strftime('%Y-%m-%d')}. BLEU and chrF of the test "
         "set by the search of the configuration; AER of its pairs; tokens: target tokens a second in training."
     )

@@ -19,16 +19,17 @@ from nmt.alignment.words import WordAlignment, word_alignment
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
-from nmt.erasure import Erasure, Way
+from nmt.erasure import Erasure
 from nmt.errors import NmtError
-from nmt.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run import Run, RunError
-from nmt.shortlist import ShortList
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import Words
+from nmt.translation.erased_words import Way
+from nmt.translation.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
+from nmt.translation.short_list import ShortList
 
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from nmt import search
 from nmt.batches.arrays import Sequences, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.shortlist import Lists
+from nmt.translation.short_list import Lists
 
 
 class Hypothesis(NamedTuple):

@@ -4,8 +4,8 @@ Several models together are an ensemble: at each step their distributions are av
 """
 
 from nmt.batches.windows import windows
-from nmt.inference.core import Inference
-from nmt.inference.distributions import Averaging, averaged
-from nmt.inference.questions import Demand, Hypothesis, longest_translations
+from nmt.translation.inference.core import Inference
+from nmt.translation.inference.distributions import Averaging, averaged
+from nmt.translation.inference.questions import Demand, Hypothesis, longest_translations
 
 __all__ = ["Averaging", "Demand", "Hypothesis", "Inference", "averaged", "longest_translations", "windows"]

@@ -22,7 +22,7 @@ from nmt.search.ranking import Normalization
 from nmt.text.pieces import EOS, SPECIAL_PIECES
 
 if TYPE_CHECKING:
-    from nmt.translator import Translation
+    from nmt.translation.translator import Translation
 
 END = SPECIAL_PIECES[EOS]
 

@@ -6,16 +6,14 @@ import argparse
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt import recipes
-from nmt.config import ConfigError, RunConfig, from_dict, network
+from nmt.config import ConfigError, RunConfig, from_dict, recipes
+from nmt.config.hints import did_you_mean, unknown_flags
 from nmt.config.run import PLAIN
-from nmt.errors import NmtError
-from nmt.hints import did_you_mean, unknown_flags
-from nmt.run import Run, as_it_was
+from nmt.config.saved import as_it_was
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -29,43 +27,7 @@ _DESCRIPTION = (
 )
 
 
-def load_config(
-    path: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    recipe: str = "",
-    say: Callable[[str], None] = lambda line: None,
-) -> RunConfig:
-    """The configuration in a YAML or JSON file, with the flags of `nmt train` over it: `["--model.units", "512"]`.
-
-    Where training begins with the weights of another run (`training.initial`), that run's network, dropout aside, is
-    what file and flags go over.
-
-    Args:
-        path: the file, which may be the config.json of a run; None: none.
-        overrides: flags.
-        recipe: a recipe that comes with nmt, which the file goes over; "auto" is the one for as many pairs as the
-            corpus has; "": none, the defaults.
-        say: takes a line on what "auto" chose and why.
-
-    Raises:
-        ConfigError: a file that is not there or not a configuration, an unknown field, or a value of the wrong kind.
-        CorpusError: for "auto", pairs that cannot be read.
-    """
-    given = [flag for flag in overrides if not flag.startswith("--print_config")]  # it prints what is found here
-    over = {} if path is None else load_fields(path)  # once: it may be a pipe
-    if recipe == "auto":
-        recipe, reason = recipes.choose(_parsed(over, path, given).corpus)
-        say(reason)
-    under = load_fields(recipes.path(recipe)) if recipe else {}
-    config = _parsed(merged(under, over), path, given)
-    if config.training.initial:
-        under = merged(under, {"model": _network_of(config.training.initial)})
-    elif len(given) == len(overrides):
-        return config
-    return _parsed(merged(under, over), path, overrides)
-
-
-def _parsed(fields: dict[str, Any], path: str | Path | None, flags: Sequence[str]) -> RunConfig:
+def parse_fields(fields: dict[str, Any], path: str | Path | None, flags: Sequence[str]) -> RunConfig:
     """The configuration of these fields with flags over them; the fields are those of the file at `path`."""
     parser = _parser()
     try:
@@ -92,14 +54,6 @@ def _refused(fields: dict[str, Any]) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _network_of(initial: str) -> dict[str, Any]:
-    """The fields of a run's network; none where there is no run, which preparation says if it needs one."""
-    try:
-        return network(Run.open(initial).config)
-    except NmtError:
-        return {}
 
 
 def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:

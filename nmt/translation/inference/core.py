@@ -19,13 +19,21 @@ from nmt.backend.operations import take_within
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import by_length, cut
 from nmt.config import SearchConfig
-from nmt.erasure import Way
-from nmt.inference.distributions import Averaging, averaged, mean, unrounded
-from nmt.inference.questions import NO_DEMAND, Demand, Hypothesis, Kind, Question, make_hypothesis, make_question
 from nmt.network.losses import token_losses
 from nmt.network.model import Output, Seq2Seq
-from nmt.shortlist import Lists, ShortList
 from nmt.text.pieces import BOS, EOS, PAD
+from nmt.translation.erased_words import Way
+from nmt.translation.inference.distributions import Averaging, averaged, mean, unrounded
+from nmt.translation.inference.questions import (
+    NO_DEMAND,
+    Demand,
+    Hypothesis,
+    Kind,
+    Question,
+    make_hypothesis,
+    make_question,
+)
+from nmt.translation.short_list import Lists, ShortList
 
 FEW = 8
 """Rows of a step that take no longer to multiply than their weights take to be read."""

@@ -1,0 +1,1 @@
+"""Translation: strings to hypotheses and back, through a trained network or several."""
