@@ -34,8 +34,8 @@ if TYPE_CHECKING:
         TransformerConfig,
         VocabularyConfig,
     )
+    from nmt.drawing import heatmap, save_figure, save_heatmap, show_heatmaps
     from nmt.errors import NmtError
-    from nmt.plotting import heatmap, save_figure, save_heatmap, show_heatmaps
     from nmt.training.settings import load_config
     from nmt.training.trainer import train
     from nmt.translation.translator import Translation, Translator, symmetrized
@@ -73,11 +73,11 @@ _ROOMS = {
     "NmtError": "nmt.errors",
     "Translation": "nmt.translation.translator",
     "Translator": "nmt.translation.translator",
-    "heatmap": "nmt.plotting",
+    "heatmap": "nmt.drawing",
     "load_config": "nmt.config.reading",
-    "save_figure": "nmt.plotting",
-    "save_heatmap": "nmt.plotting",
-    "show_heatmaps": "nmt.plotting",
+    "save_figure": "nmt.drawing",
+    "save_heatmap": "nmt.drawing",
+    "show_heatmaps": "nmt.drawing",
     "symmetrized": "nmt.translation.translator",
     "train": "nmt.training.trainer",
 }

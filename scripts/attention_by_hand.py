@@ -187,7 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
     save_figure(figure, arguments.output / "weights.png")
     with quiet_start():
         found = differences(WORDS, matrices, steps)
-    print("Largest difference to the layers of nmt.attention:")
+    print("Largest difference to the layers of nmt.network.attention:")
     for name, difference in found.items():
         print(f"   {difference:.1e}  {name}")
     print(f"steps.txt and weights.png are in {arguments.output}", file=sys.stderr)

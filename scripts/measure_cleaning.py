@@ -100,7 +100,7 @@ def by_rules(pairs: Sequence[Pair]) -> dict[int, str]:
 def by_model(pairs: Sequence[Pair], translator: nmt.Translator, rules: set[int], count: int) -> dict[str, set[int]]:
     """The indices of the `count` worst pairs by either detector, and of those that the rules drop with the worst of
     the rest."""
-    from nmt.explanation import explain, rank
+    from nmt.explaining.unusual_pairs import explain, rank
 
     found = [
         explain(pair.alignment, pair.log_probability, len(pair.pieces))

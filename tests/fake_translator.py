@@ -17,8 +17,8 @@ import numpy as np
 from nmt.alignment.hard_links import PLAIN, Linking
 from nmt.alignment.words import WordAlignment
 from nmt.config import RunConfig, SearchConfig
-from nmt.erasure import Erasure
 from nmt.errors import NmtError
+from nmt.explaining.erasure import Erasure
 from nmt.translation.erased_words import Way
 
 WINDOW, ERASURE_WINDOW = 4, 2

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt import viewer
 from nmt.alignment.links import Gold
 from nmt.alignment.words import WordAlignment
-from nmt.viewer import Entry
+from nmt.drawing import page as viewer
+from nmt.drawing.page import Entry
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -80,7 +80,7 @@ def test_a_failure_leaves_nothing(error, cache, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from nmt.cache import Cache
+from nmt.training.cache import Cache
 
 def make(directory):
     (directory / "corpus").mkdir(parents=True)

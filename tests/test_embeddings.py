@@ -21,11 +21,11 @@ from matplotlib.text import Text
 
 import nmt
 from nmt.batches.arrays import Sequences
-from nmt.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
+from nmt.drawing import Dot, PlotError, draw_words
+from nmt.drawing.words import place_labels
+from nmt.explaining.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays
-from nmt.plotting import Dot, PlotError, draw_words
-from nmt.plotting.words import place_labels
 from nmt.run import save_arrays
 from nmt.training.preparation import prepare
 
@@ -185,7 +185,7 @@ TEXT = [[4, 6, 5, 7], [], [4, 4, 6, 6], [5, 4], [6]]
 
 
 def counted(monkeypatch, sentences: int) -> Seen:
-    monkeypatch.setattr("nmt.embeddings._SENTENCES", sentences)
+    monkeypatch.setattr("nmt.explaining.embeddings._SENTENCES", sentences)
     return Seen([Sequences.of(TEXT), Sequences.of([[5, 5]])], [False] * 6 + [True, False])
 
 
@@ -295,7 +295,7 @@ def test_export_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def full(_: str) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nmt.embeddings._escaped", full)
+    monkeypatch.setattr("nmt.explaining.embeddings._escaped", full)
     with pytest.raises(EmbeddingError, match="No space left on device"):
         compass().export(path)
     assert path.read_text() == "old"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.words import WordAlignment
-from nmt.explanation import MEASURES, UNUSUAL, Explanation, explain, rank, reason, repeats
+from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, explain, rank, reason, repeats
 
 NAMES = [measure.name for measure in MEASURES]
 

@@ -81,8 +81,8 @@ FAULTS = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from nmt.batching import EncodedCorpus
-from nmt.pipeline import pass_batches
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.pipeline import pass_batches
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -27,7 +27,7 @@ from matplotlib.transforms import Bbox
 import nmt
 from nmt.alignment.links import AlignmentError, Gold
 from nmt.alignment.words import WordAlignment
-from nmt.plotting import (
+from nmt.drawing import (
     Picture,
     PlotError,
     fonts,
@@ -38,8 +38,8 @@ from nmt.plotting import (
     save_pages,
     show_heatmaps,
 )
-from nmt.plotting.canvas import sizes
-from nmt.plotting.heatmaps import MARGIN, PAGE, _place
+from nmt.drawing.canvas import sizes
+from nmt.drawing.heatmaps import MARGIN, PAGE, _place
 
 
 def made(source: Any, target: Any, weights: Any, end_of_sentence: Any) -> WordAlignment:
@@ -365,7 +365,7 @@ def test_threads_draw_the_same_bytes_and_leave_the_settings_alone(tmp_path: Path
 
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = (
-        "import sys, numpy as np, nmt.plotting as p; from nmt.alignment import WordAlignment; "
+        "import sys, numpy as np, nmt.drawing as p; from nmt.alignment.words import WordAlignment; "
         "assert 'matplotlib' not in sys.modules; "
         "p.heatmap(WordAlignment(('a',), ('b',), np.ones((1, 1)), np.zeros(1))); "
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"

@@ -24,9 +24,9 @@ from nmt.backend.compiling import set_determinism
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
+from nmt.drawing import MOST_WORDS
 from nmt.errors import NmtError
 from nmt.files import locked
-from nmt.plotting import MOST_WORDS
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays
 from nmt.text.corpus import Pair

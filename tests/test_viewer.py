@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt import viewer
 from nmt.alignment.links import AlignmentError, Gold
 from nmt.alignment.words import WordAlignment
-from nmt.viewer import Entry, ViewerError
+from nmt.drawing import page as viewer
+from nmt.drawing.page import Entry, ViewerError
 
 REPOSITORY = Path(__file__).parent.parent
 

@@ -72,7 +72,7 @@ def _scores(arguments: Namespace, rules: Rules, usual: Usual | None, total: int 
     to keep."""
     import numpy as np
 
-    from nmt.explanation import MEASURES, explain, rank
+    from nmt.explaining.unusual_pairs import MEASURES, explain, rank
 
     translator = load_models(arguments)
     judged = judge(_pairs(arguments), rules, usual)

@@ -30,8 +30,8 @@ from nmt.text.corpus import read_lines
 if TYPE_CHECKING:
     from nmt.alignment.hard_links import Linking
     from nmt.alignment.links import Gold, Links
-    from nmt.erasure import Erasure
-    from nmt.plotting import Picture
+    from nmt.drawing import Picture
+    from nmt.explaining.erasure import Erasure
     from nmt.translation.translator import Translation, Translator
 
 
@@ -140,7 +140,7 @@ def _export(
         The links of all pairs, where there is a gold alignment to measure them by.
     """
     from nmt.alignment.links import require_in_range
-    from nmt.plotting import MOST_WORDS, Picture, drawable
+    from nmt.drawing import MOST_WORDS, Picture, drawable
 
     kept: list[Links] = []
     number = 0
@@ -173,8 +173,8 @@ def _export(
 
 def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
     """Draws pairs, named by their lines, in each of the formats."""
-    from nmt import viewer
-    from nmt.plotting import save_heatmap, save_pages
+    from nmt.drawing import page as viewer
+    from nmt.drawing import save_heatmap, save_pages
 
     if not drawn:
         return

@@ -13,7 +13,7 @@ from nmt.cli.parser import refuse_idle
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
-    from nmt.embeddings import Embeddings, Entry, Neighbour, Projection
+    from nmt.explaining.embeddings import Embeddings, Entry, Neighbour, Projection
     from nmt.translation.translator import Translator
 
 _MOST_FREQUENT = 60
@@ -23,7 +23,7 @@ def embeddings(arguments: Namespace) -> None:
     """`nmt embeddings`: every question is answered before anything is printed or written."""
     _check(arguments)
     translator = load_run(arguments.model, checkpoints=arguments.checkpoints)
-    from nmt.embeddings import Embeddings
+    from nmt.explaining.embeddings import Embeddings
 
     found = Embeddings.of(translator, arguments.side)
     if arguments.minimum is not None and found.seen is None:
@@ -60,7 +60,7 @@ def _check(arguments: Namespace) -> None:
         raise NmtError("standard output (-) has the answers: give --plot and --export files")
     require_files_of_their_own([], [path for path in (arguments.plot, arguments.export) if path])
     if arguments.plot:
-        from nmt.plotting import check_suffix
+        from nmt.drawing import check_suffix
 
         check_suffix(Path(arguments.plot))
     else:
@@ -98,7 +98,7 @@ def _say_what_it_is(found: Embeddings, translator: Translator, arguments: Namesp
 
 
 def _rare() -> int:
-    from nmt.embeddings import RARE
+    from nmt.explaining.embeddings import RARE
 
     return RARE
 
@@ -133,7 +133,7 @@ def _print(neighbours: Sequence[Neighbour]) -> None:
 
 
 def _plot(entries: Sequence[Entry], projection: Projection, arguments: Namespace) -> None:
-    from nmt.plotting import Dot, draw_words, save_figure
+    from nmt.drawing import Dot, draw_words, save_figure
 
     points, shares = projection
     dots = [Dot(entry.text, x, y, entry.rare) for entry, (x, y) in zip(entries, points.tolist(), strict=True)]

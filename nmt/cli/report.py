@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from nmt.alignment.words import WordAlignment
 from nmt.cli.files import outdated_drawings, whole_file
-from nmt.erasure import Erasure, agreement
-from nmt.explanation import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
+from nmt.explaining.erasure import Erasure, agreement
+from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
@@ -177,8 +177,8 @@ class _Shown:
 
 def _draw(records: Iterable[dict[str, Any]], directory: Path) -> None:
     """A plot of each pair, erasure beside attention where there is one, and a page of all of them."""
-    from nmt import viewer
-    from nmt.plotting import drawable, save_heatmap
+    from nmt.drawing import drawable, save_heatmap
+    from nmt.drawing import page as viewer
 
     entries = []
     for record in records:

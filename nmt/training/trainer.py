@@ -24,12 +24,12 @@ from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.pipeline import pass_batches
 from nmt.config import RunConfig
+from nmt.drawing import drawable, heatmap
 from nmt.errors import NmtError
 from nmt.evaluation import alignment_score, bleu
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays, variables_to_arrays
-from nmt.plotting import drawable, heatmap
 from nmt.progress import Ticker, duration
 from nmt.run import Run, RunError, load_arrays, save_arrays
 from nmt.text.pieces import PAD

@@ -19,8 +19,8 @@ from nmt.alignment.words import WordAlignment, word_alignment
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
-from nmt.erasure import Erasure
 from nmt.errors import NmtError
+from nmt.explaining.erasure import Erasure
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run import Run, RunError

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hyperparameters.space import Space
+from nmt.drawing import save_figure
 from nmt.files import write_whole
-from nmt.plotting import save_figure
 
 
 def write_report(study: optuna.Study, space: Space, output: Path, name: str) -> list[Path]:

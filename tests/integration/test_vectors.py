@@ -8,7 +8,7 @@ import copy_task
 import numpy as np
 from commands import REPOSITORY, forked, nmt
 
-from nmt.embeddings import Embeddings
+from nmt.explaining.embeddings import Embeddings
 
 
 def test_neighbours_analogies_picture_and_file(playground):

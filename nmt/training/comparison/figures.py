@@ -10,9 +10,9 @@ import numpy as np
 
 from nmt.alignment.links import Gold
 from nmt.alignment.words import WordAlignment
-from nmt.plotting import drawable, save_figure
-from nmt.plotting.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
-from nmt.plotting.fonts import find_fonts
+from nmt.drawing import drawable, save_figure
+from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
+from nmt.drawing.fonts import find_fonts
 from nmt.training.comparison.plan import Trial
 
 if TYPE_CHECKING:

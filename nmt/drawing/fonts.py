@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.plotting.canvas import FONT, LOCK
+from nmt.drawing.canvas import FONT, LOCK
 
 _told: set[str] = set()
 """Scripts whose lack of a font was said in this process: once is enough."""

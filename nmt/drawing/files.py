@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from nmt.alignment.links import Gold
 from nmt.alignment.words import WordAlignment
+from nmt.drawing.canvas import DPI, PlotError, drawing
+from nmt.drawing.fonts import find_fonts, pdf_font_type
+from nmt.drawing.heatmaps import Picture, heatmap, heatmap_pages, written
 from nmt.files import unfinished
-from nmt.plotting.canvas import DPI, PlotError, drawing
-from nmt.plotting.fonts import find_fonts, pdf_font_type
-from nmt.plotting.heatmaps import Picture, heatmap, heatmap_pages, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nmt.plotting.canvas import (
+from nmt.drawing.canvas import (
     GRID,
     QUIET,
     SMALL,
@@ -22,8 +22,8 @@ from nmt.plotting.canvas import (
     wrapped,
     write,
 )
-from nmt.plotting.fonts import find_fonts
-from nmt.plotting.layout import GAP, LINE, PAD
+from nmt.drawing.fonts import find_fonts
+from nmt.drawing.layout import GAP, LINE, PAD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmt.plotting.canvas import GENERIC, GRID, INK, QUIET, SMALL, WORD, Floats, PlotError, drawing, style_bar
-from nmt.plotting.fonts import find_fonts
+from nmt.drawing.canvas import GENERIC, GRID, INK, QUIET, SMALL, WORD, Floats, PlotError, drawing, style_bar
+from nmt.drawing.fonts import find_fonts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

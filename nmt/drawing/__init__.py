@@ -6,11 +6,11 @@ everything here draws under one lock, with matplotlib's own defaults in place of
 is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading order, Arabic letters joined.
 """
 
-from nmt.plotting.canvas import PlotError
-from nmt.plotting.files import check_suffix, save_figure, save_heatmap, save_pages
-from nmt.plotting.grid import show_heatmaps
-from nmt.plotting.heatmaps import MOST_WORDS, Picture, drawable, heatmap, heatmap_pages
-from nmt.plotting.words import Dot, draw_words
+from nmt.drawing.canvas import PlotError
+from nmt.drawing.files import check_suffix, save_figure, save_heatmap, save_pages
+from nmt.drawing.grid import show_heatmaps
+from nmt.drawing.heatmaps import MOST_WORDS, Picture, drawable, heatmap, heatmap_pages
+from nmt.drawing.words import Dot, draw_words
 
 __all__ = [
     "MOST_WORDS",

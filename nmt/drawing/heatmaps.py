@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from nmt.alignment.links import Gold, require_in_range
 from nmt.alignment.words import WordAlignment
-from nmt.plotting.canvas import (
+from nmt.drawing.canvas import (
     FAINT,
     FONT,
     GRID,
@@ -30,8 +30,8 @@ from nmt.plotting.canvas import (
     style_bar,
     write,
 )
-from nmt.plotting.fonts import find_fonts
-from nmt.plotting.layout import BAR, CORNER, GAP, KEY, LINE, PAD, READABLE_CELL, Layout, Panel, Text, lay_out
+from nmt.drawing.fonts import find_fonts
+from nmt.drawing.layout import BAR, CORNER, GAP, KEY, LINE, PAD, READABLE_CELL, Layout, Panel, Text, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.plotting.canvas import SMALL, WORD, Floats, sizes, wrapped
+from nmt.drawing.canvas import SMALL, WORD, Floats, sizes, wrapped
 
 # Inches.
 PAD = 0.12

@@ -1,0 +1,1 @@
+"""Explaining: unusual pairs and why, erasure of source words, word vectors."""
