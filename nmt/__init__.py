@@ -69,12 +69,12 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "Linking": "nmt.alignment.words",
+    "Linking": "nmt.alignment.hard_links",
     "NmtError": "nmt.errors",
     "Translation": "nmt.translation.translator",
     "Translator": "nmt.translation.translator",
     "heatmap": "nmt.drawing",
-    "load_config": "nmt.config.reading",
+    "load_config": "nmt.training.settings",
     "save_figure": "nmt.drawing",
     "save_heatmap": "nmt.drawing",
     "show_heatmaps": "nmt.drawing",

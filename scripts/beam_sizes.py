@@ -134,7 +134,7 @@ def measure(arguments: argparse.Namespace) -> list[Point]:
     """All beam sizes of all precisions, in turns."""
     with quiet_start():
         from nmt import Translator
-        from nmt.evaluation import bleu, require_tokenizer
+        from nmt.evaluation.bleu_and_chrf import bleu, require_tokenizer
 
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:

@@ -34,7 +34,7 @@ from nmt.alignment.hard_links import Linking
 from nmt.alignment.links import Gold, Links, format_pharaoh, parse_pharaoh, read_gold
 from nmt.alignment.symmetrizing import symmetrize
 from nmt.config import to_dict
-from nmt.evaluation import alignment_score
+from nmt.evaluation.alignment_error_rate import alignment_score
 from nmt.text.corpus import PairReader, read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -31,7 +31,7 @@ from benchmarking.translating import REPOSITORY, System
 from running import ended
 
 from nmt.errors import NmtError
-from nmt.evaluation import require_tokenizer
+from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.text.corpus import read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -115,7 +115,7 @@ def once(path: Path, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def train_ours(arguments: argparse.Namespace, directory: Path, text: list[Path]) -> dict[str, Any]:
     """The recipe for as many pairs as there are."""
-    from nmt.run import Run
+    from nmt.run.directory import Run
 
     shutil.rmtree(directory / "ours", ignore_errors=True)  # interrupted: going on would hide the time that it had
     given = {"train.source": text[0], "train.target": text[1]}

@@ -78,7 +78,7 @@ def parse() -> argparse.Namespace:
 
 def read(directory: Path, name: str) -> list[Point]:
     """The validations of a run, oldest first."""
-    from nmt.run import Run
+    from nmt.run.directory import Run
 
     run = Run.open(directory)
     points = [

@@ -22,7 +22,8 @@ from benchmarking import cases, peers, profile, report, startup, sweep, translat
 
 from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig  # noqa: E402
 from nmt.config import from_dict  # noqa: E402
-from nmt.run import Run, save_arrays  # noqa: E402
+from nmt.run.arrays import save_arrays  # noqa: E402
+from nmt.run.directory import Run  # noqa: E402
 from nmt.text.tokenizer import Tokenizer  # noqa: E402
 
 

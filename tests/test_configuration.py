@@ -13,7 +13,7 @@ import pytest
 from nmt.cli import main
 from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
 from nmt.config.reading import read_yaml
-from nmt.run import Run
+from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.settings import load_config
 

@@ -26,7 +26,7 @@ from nmt.drawing.words import place_labels
 from nmt.explaining.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays
-from nmt.run import save_arrays
+from nmt.run.arrays import save_arrays
 from nmt.training.preparation import prepare
 
 # A plane of directions: the angle to ▁east, in degrees, and the length.

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.links import Gold, Links
-from nmt.evaluation import EvaluationError, alignment_score, bleu, chrf
+from nmt.evaluation.alignment_error_rate import alignment_score
+from nmt.evaluation.bleu_and_chrf import bleu, chrf
+from nmt.evaluation.errors import EvaluationError
 
 REFERENCE = "the cat sat on the old red mat"
 

@@ -14,7 +14,7 @@ import learning_curves
 import running
 
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
-from nmt.run import Run
+from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 
 ROWS = [(100, 3.0, 10.0, 60), (200, 1.5, 32.5, 120), (300, 1.75, 31.0, 210)]

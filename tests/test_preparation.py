@@ -13,7 +13,8 @@ import pytest
 
 from nmt.config import RunConfig
 from nmt.errors import NmtError
-from nmt.run import Run, RunError
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.preparation import Prepared, prepare
 

@@ -24,7 +24,10 @@ from nmt.config import (
     to_dict,
 )
 from nmt.files import write_whole
-from nmt.run import Run, RunError, load_arrays, require_same, save_arrays
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.run.resuming import require_same
 from nmt.text.tokenizer import Tokenizer
 
 FREE = {

@@ -17,7 +17,8 @@ from keras.ops import convert_to_numpy
 import nmt
 from nmt.batches.arrays import Sequences
 from nmt.config import ConfigError, SearchConfig
-from nmt.run import Run, RunError
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.search import IMPOSSIBLE
 from nmt.text.pieces import EOS, PAD, UNK
 from nmt.translation import short_list as shortlist

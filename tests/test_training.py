@@ -28,7 +28,9 @@ from nmt.drawing import MOST_WORDS
 from nmt.errors import NmtError
 from nmt.files import locked
 from nmt.progress import Ticker, duration
-from nmt.run import Run, RunError, load_arrays
+from nmt.run.arrays import load_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.corpus import Pair
 from nmt.training import trainer as training
 from nmt.training.optimizer import AVERAGED_EVERY

@@ -11,7 +11,9 @@ import pytest
 from keras import ops
 
 from nmt.network.model import Seq2Seq
-from nmt.run import Run, RunError, save_arrays
+from nmt.run.arrays import save_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.training.preparation import prepare
 from nmt.training.transfer import Carried, carry_over
 

@@ -14,7 +14,9 @@ import pytest
 import nmt
 from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
-from nmt.run import Run, RunError, load_arrays
+from nmt.run.arrays import load_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import Words

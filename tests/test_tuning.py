@@ -15,8 +15,8 @@ import pytest
 from nmt.alignment.words import WordAlignment
 from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
-from nmt.evaluation import Score
-from nmt.run import Run
+from nmt.evaluation.bleu_and_chrf import Score
+from nmt.run.directory import Run
 from nmt.translation import length_penalty as tuning
 from nmt.translation.inference import Hypothesis, Inference
 from nmt.translation.length_penalty import Lists, Penalty, Trial

@@ -29,7 +29,7 @@ Side = Literal["target", "source"]
 Step = Literal["emit", "read"]
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
     if not condition:
         raise AlignmentError(message)
 
@@ -55,8 +55,8 @@ class Linking:
     def __post_init__(self) -> None:
         for name, kind in (("rule", LinkRule), ("side", Side), ("step", Step)):
             value = getattr(self, name)
-            _require(value in get_args(kind), f"{name} is '{value}': expected one of {', '.join(get_args(kind))}")
-        _require(0 < self.threshold <= 1, f"threshold is {self.threshold}: expected more than 0, up to 1")
+            require(value in get_args(kind), f"{name} is '{value}': expected one of {', '.join(get_args(kind))}")
+        require(0 < self.threshold <= 1, f"threshold is {self.threshold}: expected more than 0, up to 1")
 
 
 PLAIN = Linking()

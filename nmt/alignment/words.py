@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment.hard_links import PLAIN, Linking, _require, hard_links
+from nmt.alignment.hard_links import PLAIN, Linking, hard_links, require
 from nmt.alignment.links import AlignmentError, Links, format_pharaoh
 
 _UNDECIDED: Links = frozenset({(-1, -1)})
@@ -53,7 +53,7 @@ class WordAlignment:
         if self.links is _UNDECIDED:
             object.__setattr__(self, "links", hard_links(self.weights, self.end_of_sentence))
         for s, t in self.links:
-            _require(
+            require(
                 0 <= s < len(self.source) and 0 <= t < len(self.target),
                 f"link {s}-{t} is out of range: {len(self.source)} source and {len(self.target)} target words",
             )
@@ -92,7 +92,7 @@ class WordAlignment:
             AlignmentError: something is missing, of the wrong kind or shape; the message begins with `where`.
         """
         try:
-            _require(isinstance(values, dict), f"expected a JSON object, got {type(values).__name__}")
+            require(isinstance(values, dict), f"expected a JSON object, got {type(values).__name__}")
             return cls(
                 source=_words("source", values["source"]),
                 target=_words("target", values["target"]),
@@ -114,21 +114,21 @@ def _masses(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
         raise AlignmentError(f"{name}: expected numbers of shape {list(shape)}, one row a target word") from None
     if array.size == 0 and 0 in shape:
         array = array.reshape(shape)  # a list of no rows cannot say how many columns it has
-    _require(array.shape == shape, f"{name} has shape {list(array.shape)}: expected {list(shape)} for these words")
-    _require(bool(np.all(np.isfinite(array) & (array >= 0))), f"{name}: expected finite numbers, none below 0")
+    require(array.shape == shape, f"{name} has shape {list(array.shape)}: expected {list(shape)} for these words")
+    require(bool(np.all(np.isfinite(array) & (array >= 0))), f"{name}: expected finite numbers, none below 0")
     array.setflags(write=False)
     return array
 
 
 def _words(name: str, values: Any) -> tuple[str, ...]:
-    _require(
+    require(
         isinstance(values, list) and all(isinstance(word, str) for word in values), f"{name}: expected a list of words"
     )
     return tuple(values)
 
 
 def _links(values: Any) -> Links:
-    _require(
+    require(
         isinstance(values, list)
         and all(isinstance(v, list) and len(v) == 2 and all(type(index) is int for index in v) for v in values),
         "links: expected a list of pairs of word numbers, such as [[0, 0], [1, 2]]",
@@ -158,7 +158,7 @@ def word_alignment(
     """
     rows, columns = len(target.word_of_piece), len(source.word_of_piece)
     array = np.asarray(weights, dtype=float)
-    _require(
+    require(
         array.ndim == 2 and array.shape[0] in (rows, rows + 1) and array.shape[1] == columns + 1,
         f"weights have shape {list(array.shape)}: expected [{rows} or {rows + 1}, {columns + 1}], "
         f"for {rows} target and {columns} source pieces and the end of sentence",
@@ -177,7 +177,7 @@ def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
     """The word of each piece, checked."""
     words = np.asarray(sentence.word_of_piece, dtype=int)
     count = len(sentence.words)
-    _require(
+    require(
         bool(np.all((words >= 0) & (words < count))),
         f"{side}: word_of_piece names a word outside 0..{count - 1}, the words of the sentence",
     )

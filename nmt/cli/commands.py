@@ -230,7 +230,7 @@ def _require_measurable(
     """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
     there are not."""
     from nmt.alignment.links import require_in_range
-    from nmt.evaluation import require_tokenizer
+    from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
     require_tokenizer(tokenize)
     for number, links in enumerate(gold, start=1):
@@ -239,7 +239,7 @@ def _require_measurable(
 
 
 def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
-    from nmt.evaluation import bleu, chrf
+    from nmt.evaluation.bleu_and_chrf import bleu, chrf
 
     scores = {"bleu": bleu(hypotheses, references, tokenize), "chrf": chrf(hypotheses, references)}
     for score in scores.values():
@@ -248,7 +248,7 @@ def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) 
 
 
 def _score_links(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:
-    from nmt.evaluation import alignment_score
+    from nmt.evaluation.alignment_error_rate import alignment_score
 
     score = alignment_score(predicted, gold)
     print(score)

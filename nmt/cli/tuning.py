@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def tune(arguments: Namespace) -> None:
     """`nmt tune`: a line for each penalty, and the best one, kept in the run where the command line says so."""
-    from nmt.evaluation import bleu, chrf
+    from nmt.evaluation.bleu_and_chrf import bleu, chrf
 
     if arguments.save and len(arguments.model) > 1:
         raise NmtError("--save is for one run: of an ensemble give the penalty that is found to each command")

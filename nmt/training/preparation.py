@@ -19,17 +19,10 @@ from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files import directory_made, locked, write_whole
 from nmt.progress import Progress
-from nmt.run import (
-    TEXT,
-    Run,
-    RunError,
-    differences,
-    load_vocabularies,
-    require_same,
-    save_vocabularies,
-    text_changed,
-    text_of,
-)
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.run.resuming import TEXT, differences, require_same, text_changed, text_of
+from nmt.run.vocabularies import load_vocabularies, save_vocabularies
 from nmt.text.corpus import Pair, PairReader
 from nmt.text.errors import CorpusError
 from nmt.text.hold_out import WithoutHeldOut, hold_out

@@ -11,7 +11,7 @@ from nmt.config import CorpusConfig, RunConfig, network, recipes
 from nmt.config.reading import load_fields, merged, parse_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.errors import NmtError
-from nmt.run import Run
+from nmt.run.directory import Run
 from nmt.text.corpus import PairReader
 from nmt.text.errors import CorpusError
 

@@ -26,12 +26,15 @@ from nmt.batches.pipeline import pass_batches
 from nmt.config import RunConfig
 from nmt.drawing import drawable, heatmap
 from nmt.errors import NmtError
-from nmt.evaluation import alignment_score, bleu
+from nmt.evaluation.alignment_error_rate import alignment_score
+from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.progress import Ticker, duration
-from nmt.run import Run, RunError, load_arrays, save_arrays
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.events import EventWriter

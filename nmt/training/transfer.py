@@ -10,7 +10,8 @@ from keras.ops import convert_to_numpy
 
 from nmt.config import RunConfig, network
 from nmt.network.model import Seq2Seq
-from nmt.run import Run, RunError
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.tokenizer import Tokenizer
 
 ROWS = {

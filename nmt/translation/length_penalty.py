@@ -16,7 +16,7 @@ import numpy as np
 from keras import ops
 
 from nmt.config import SearchConfig
-from nmt.evaluation import Score
+from nmt.evaluation.bleu_and_chrf import Score
 from nmt.search import length_penalty
 from nmt.search.ranking import Normalization
 from nmt.text.pieces import EOS, SPECIAL_PIECES

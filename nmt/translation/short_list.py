@@ -13,7 +13,9 @@ from nmt.batches.arrays import Sequences
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
 from nmt.files import unfinished
-from nmt.run import Run, RunError, load_arrays, save_arrays
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.pieces import EOS, PAD, UNK
 
 KEPT = 100

@@ -23,7 +23,8 @@ from nmt.errors import NmtError
 from nmt.explaining.erasure import Erasure
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
-from nmt.run import Run, RunError
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import Words

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarking.report import headline, in_range, spread
-from nmt.evaluation import bleu
+from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.text.tokenizer import Tokenizer
 
 Results = dict[str, dict[str, Any]]

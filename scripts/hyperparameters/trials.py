@@ -14,7 +14,8 @@ from hyperparameters.space import Space
 from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.files import locked, write_whole
-from nmt.run import Run, RunError
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.training.comparison import Commands
 
 LOOK = 1.0

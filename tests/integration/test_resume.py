@@ -47,7 +47,8 @@ def stopped(directory: Path, name: str, number: int, step: int) -> tuple[int, st
 
 def require_same(ours: Path, theirs: Path) -> None:
     """Weights, averages, optimizer, dropout seeds, place and history are the same to the bit."""
-    from nmt.run import Run, load_arrays
+    from nmt.run.arrays import load_arrays
+    from nmt.run.directory import Run
 
     runs = [Run.open(path) for path in (ours, theirs)]
     last = [load_arrays(run.checkpoints()[-1]) for run in runs]
@@ -62,7 +63,8 @@ def require_same(ours: Path, theirs: Path) -> None:
 
 
 def test_checkpoint_holds_all_that_training_needs(undisturbed):
-    from nmt.run import Run, load_arrays
+    from nmt.run.arrays import load_arrays
+    from nmt.run.directory import Run
 
     names = list(load_arrays(Run.open(undisturbed).checkpoints()[-1]))
     for part in ("decoder/state_kernel", "seed_generator_state", "adam/iteration", "_momentum", "_velocity", "average"):

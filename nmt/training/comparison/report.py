@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.alignment.links import Gold, read_gold
-from nmt.evaluation import bleu
+from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.files import write_whole
 from nmt.text.corpus import read_lines
 from nmt.training.comparison import figures

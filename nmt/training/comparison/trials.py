@@ -22,7 +22,8 @@ import numpy as np
 from nmt.config import Precision
 from nmt.files import digest_file, write_whole
 from nmt.progress import Ticker, duration
-from nmt.run import Run, differences, text_changed
+from nmt.run.directory import Run
+from nmt.run.resuming import differences, text_changed
 from nmt.training.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,65 +25,11 @@ import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.config.saved import FORMAT, as_it_was
-from nmt.errors import NmtError
 from nmt.files import write_whole
-from nmt.text.corpus import PairReader
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.errors import RunError
+from nmt.run.vocabularies import load_vocabularies, save_vocabularies
 from nmt.text.tokenizer import Tokenizer
-
-
-class RunError(NmtError):
-    """A run directory that is missing, incomplete, damaged, or that belongs to another configuration."""
-
-
-TEXT = "corpus/text.json"
-"""Of a run directory: fingerprints of the text that its pairs were made from."""
-
-
-FREE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
-    f"training.{name}" for name in ("validate_every", "patience", "precision")
-}
-"""Settings that may differ from those of the run that is resumed. (Precision is kept as it was decided.)"""
-
-
-def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Saves named arrays to an .npz file, whole or not at all."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_whole(path, buffer.getvalue())
-
-
-def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Reads what `save_arrays` wrote; never unpickles.
-
-    Raises:
-        RunError: no such file, or not one of ours.
-    """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return dict(arrays)
-    except FileNotFoundError:
-        raise RunError(f"{path}: no such file") from None
-    except (ValueError, TypeError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile):
-        raise RunError(f"{path}: damaged, or not a file of weights") from None
-
-
-def save_vocabularies(directory: Path, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
-    """Saves a run's vocabularies, one file where they are the same; makes the directory where it is missing."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, vocabulary in {"shared": source}.items() if shared else {"source": source, "target": target}.items():
-        vocabulary.save(directory / f"{name}.model")
-
-
-def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokenizer]:
-    """Loads what `save_vocabularies` saved.
-
-    Raises:
-        VocabularyError: a file is missing or damaged.
-    """
-    if shared:
-        vocabulary = Tokenizer.load(directory / "shared.model")
-        return vocabulary, vocabulary
-    return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
 
 
 @dataclass(frozen=True)
@@ -212,49 +157,3 @@ class Run:
         writer.writeheader()
         writer.writerows(rows)
         write_whole(self.directory / "history.csv", text.getvalue().encode())
-
-
-def require_same(saved: RunConfig, wanted: RunConfig, directory: Path) -> None:
-    """Refuses to resume a run with settings that would make it another one.
-
-    Raises:
-        RunError: names the first field that differs, and both values.
-    """
-    for name, old, new in differences(to_dict(saved), to_dict(wanted)):
-        if not any(name == free or name.startswith(free + ".") for free in FREE):
-            raise RunError(
-                f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
-                "give this run another name, set the old value, or delete the directory"
-            )
-
-
-def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Name, old and new value of each field that two configurations (`to_dict`) do not have in common."""
-    found = []
-    for name, value in old.items():
-        if isinstance(value, dict):
-            found += differences(value, new.get(name) or {}, f"{prefix}{name}.")
-        elif value != new.get(name):
-            found.append((f"{prefix}{name}", value, new.get(name)))
-    return found
-
-
-def text_of(config: RunConfig) -> dict[str, Any]:
-    """Fingerprints of the training pairs, and of the validation pairs where they are given."""
-    corpus = config.corpus
-    sides = {"train": PairReader(corpus.train, links=config.training.guided.links).fingerprint()}
-    if corpus.validation:
-        sides["validation"] = PairReader(corpus.validation).fingerprint()
-    return sides
-
-
-def text_changed(directory: Path, config: RunConfig) -> bool:
-    """Whether the text is there and is another one than the run in `directory` was made from, as far as that is
-    known."""
-    if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
-        return False  # it might have to be downloaded again
-    try:
-        then = json.loads((directory / TEXT).read_text(encoding="utf-8"))
-        return bool(then != text_of(config))
-    except (OSError, ValueError):  # an older run, or one that was moved without its text
-        return False

@@ -5,18 +5,12 @@ sacrebleu is imported by the functions that need it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
-
-from nmt.alignment.links import Gold, Links
-from nmt.errors import NmtError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
-
-
-class EvaluationError(NmtError):
-    """Something that cannot be scored; the message says what was expected."""
+from nmt.evaluation.errors import EvaluationError, require_equal_counts
 
 
 class Score(NamedTuple):
@@ -78,64 +72,12 @@ def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> Score:
 
 
 def _paired(hypotheses: list[str], references: list[str]) -> tuple[list[str], list[str]]:
-    _require_equal_counts(hypotheses, references, "translations", "references")
+    require_equal_counts(hypotheses, references, "translations", "references")
     if not references:
         raise EvaluationError("no sentences to score: expected at least one translation and its reference")
     return hypotheses, references
 
 
-def _require_equal_counts(first: Sequence[object], second: Sequence[object], ours: str, theirs: str) -> None:
-    if len(first) != len(second):
-        raise EvaluationError(f"{len(first)} {ours} but {len(second)} {theirs}: expected as many of both, in order")
-
-
 def _score(metric: Metric, hypotheses: list[str], references: list[str]) -> Score:
     result = metric.corpus_score(hypotheses, [references])
     return Score(result.name, result.score, str(metric.get_signature()))
-
-
-class AlignmentScore(NamedTuple):
-    """Quality of predicted links; all but `links` are shares from 0 to 1."""
-
-    aer: float
-    precision: float
-    recall: float
-    f1: float
-    links: int
-    """How many links were predicted."""
-
-    def __str__(self) -> str:
-        return (
-            f"AER = {self.aer:.3f} (precision {self.precision:.3f}, recall {self.recall:.3f}, F1 {self.f1:.3f}, "
-            f"{self.links} links)"
-        )
-
-
-def alignment_score(predicted: Iterable[Links], gold: Iterable[Gold]) -> AlignmentScore:
-    """Alignment error rate, precision and recall of predicted links A against sure S and possible P.
-
-    AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), precision = |A & P| / |A|, recall = |A & S| / |S| (Och and Ney 2003),
-    F1 their harmonic mean; counts are summed over the corpus before they are divided. A share of nothing
-    counts as perfect: without predicted links precision is 1, without sure links recall is 1, without both AER is 0.
-
-    Raises:
-        EvaluationError: not as many predicted as gold alignments.
-    """
-    ours, theirs = list(predicted), list(gold)
-    _require_equal_counts(ours, theirs, "predicted alignments", "gold alignments")
-    links = sum(len(a) for a in ours)
-    sure = sum(len(g.sure) for g in theirs)
-    in_sure = sum(len(a & g.sure) for a, g in zip(ours, theirs, strict=True))
-    in_possible = sum(len(a & (g.possible | g.sure)) for a, g in zip(ours, theirs, strict=True))
-    precision, recall = _share(in_possible, links), _share(in_sure, sure)
-    return AlignmentScore(
-        aer=1 - _share(in_sure + in_possible, links + sure),
-        precision=precision,
-        recall=recall,
-        f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
-        links=links,
-    )
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 1.0

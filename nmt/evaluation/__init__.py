@@ -1,0 +1,1 @@
+"""Evaluation: BLEU and chrF of translations, the error rate of alignments."""
