@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from commands import forked
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import kernel_regression as regression
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 
 THREE = regression.Data(
     x=np.array([0.0, 1.0, 3.0]),

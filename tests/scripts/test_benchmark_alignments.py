@@ -11,7 +11,7 @@ from pathlib import Path
 import copy_task
 import pytest
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 import benchmark_alignments as benchmark  # noqa: E402

@@ -1,4 +1,4 @@
-"""The page as data and text; tests/test_browser.py opens it in a browser."""
+"""The page as data and text; tests/drawing/test_browser.py opens it in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nmt.alignment.words import WordAlignment
 from nmt.drawing import page as viewer
 from nmt.drawing.page import Entry, ViewerError
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)

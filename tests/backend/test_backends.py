@@ -1,7 +1,7 @@
 """The JAX backend gives what TensorFlow gives: the same weights, logits, losses, training steps and translations.
 
 Run as a program, with KERAS_BACKEND set, this file computes them on that backend:
-python tests/test_backends.py KIND WEIGHTS.npz RESULT.npz
+python tests/backend/test_backends.py KIND WEIGHTS.npz RESULT.npz
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def test_jax_gives_what_tensorflow_gives(tmp_path: Path, kind: str) -> None:
     weights = drawn(kind)
     np.savez(tmp_path / "weights.npz", **weights)
     command = [sys.executable, __file__, kind, str(tmp_path / "weights.npz"), str(tmp_path / "jax.npz")]
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONPATH": paths}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as other:
         expected = compute(kind, weights)  # meanwhile

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from commands import forked
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import attention_by_hand as by_hand
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 
 MATRICES = by_hand.Matrices(
     query=np.array([[2, 0, 2], [2, 0, 0], [2, 1, 2]]),

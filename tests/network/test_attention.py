@@ -388,7 +388,7 @@ def test_the_configuration_makes_the_same_layer(names: tuple[str, str], make_lay
 
 def test_the_score_that_contributing_shows_works(make_model: Callable) -> None:
     """The code in CONTRIBUTING.md as it stands there: against NumPy, and it learns inside a model."""
-    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     try:
         exec(compile(code, "CONTRIBUTING.md", "exec"), {"__name__": "example"})

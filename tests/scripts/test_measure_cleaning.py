@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from measure_cleaning import KINDS, OTHER, damage, table
 
 from nmt.errors import NmtError
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 PAIRS = [tuple(" ".join(f"{side}{n}{letter}" for letter in "abcdefgh") for side in "st") for n in range(80)]
 THIRD = [source.replace("s", "o") for source, _ in PAIRS]
 

@@ -93,7 +93,7 @@ Cache(Path(sys.argv[1])).fetch({"text": "0123", "settings": {"size": 8}}, make, 
 
 def test_what_a_killed_process_left_is_not_used_and_goes_after_a_day(cache, tmp_path):
     command = [sys.executable, "-c", KILLED, str(cache.directory), str(tmp_path / "killed")]
-    assert subprocess.run(command, cwd=Path(__file__).parent.parent).returncode == -signal.SIGKILL
+    assert subprocess.run(command, cwd=Path(__file__).parents[2]).returncode == -signal.SIGKILL
     (left,) = entries(cache)
     assert not (tmp_path / "killed").exists()
     assert not cache.fetch(ORIGIN, Maker("whole"), tmp_path / "run")

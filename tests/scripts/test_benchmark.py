@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 import benchmark  # noqa: E402

@@ -12,7 +12,7 @@ from typing import Any
 import copy_task
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import data_efficiency
 import running

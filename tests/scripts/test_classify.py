@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from commands import forked
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from classification import models, report  # noqa: E402

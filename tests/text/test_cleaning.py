@@ -33,7 +33,7 @@ from nmt.text.cleaning import (
     limit_of_worst,
 )
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 DEMO = REPOSITORY / "data" / "demo"
 
 PLAIN = Usual("LATIN", "LATIN", 1.0, {}, Spelling([]), Spelling([]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from hyperparameters.space import read_space
 from hyperparameters.trials import run_trial
@@ -19,7 +19,7 @@ from search_hyperparameters import _study
 
 from nmt.errors import NmtError
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 
 
 def space(directory: Path, **fields) -> Path:
