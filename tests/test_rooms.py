@@ -1,4 +1,4 @@
-"""The packages of `nmt` and their imports: the table in CONTRIBUTING.md names them all, and imports run downward only."""
+"""The packages of `nmt` and their imports: CONTRIBUTING.md names every room, and imports run downward only."""
 
 import ast
 import re
