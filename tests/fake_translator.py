@@ -19,9 +19,9 @@ from nmt.alignment.words import WordAlignment
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.explaining.erasure import Erasure
-from nmt.translation.erased_words import Way
+from nmt.translation.erased_words import ErasureMethod
 
-WINDOW, ERASURE_WINDOW = 4, 2
+WINDOW = 4
 MOST_WORDS = 5
 
 
@@ -96,19 +96,6 @@ class Translator:
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)
 
-    erasures: list[int | None] = []
-    """What source lengths `erase` was called with."""
-
-    def erase(
-        self, pairs: Iterable[Translation], way: Way = "word", max_source: int | None = None
-    ) -> Iterator[tuple[Translation, Erasure]]:
-        """A word loses two nats without the word that it attends to, and a hundredth without the word before that."""
-        self.erasures.append(max_source)
-        for pair in pairs:
-            words = pair.alignment
-            falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)
-            yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, way)
-
     def _translate(self, sentence: str) -> Translation:
         if sentence == "interrupt" and self.interrupts:
             raise KeyboardInterrupt
@@ -118,6 +105,21 @@ class Translator:
             raise ValueError("a bug")
         words = sentence.split()
         return _pair(sentence, " ".join(words[:MOST_WORDS]).upper(), truncated=len(words) > MOST_WORDS)
+
+
+erasures: list[int | None] = []
+"""The source lengths that `erase` was called with."""
+
+
+def erase(
+    translator: Translator, pairs: Iterable[Translation], method: ErasureMethod, max_source: int | None = None
+) -> Iterator[tuple[Translation, Erasure]]:
+    """Each word loses two nats without the word that it attends to, and 0.01 nats without the word before that one."""
+    erasures.append(max_source)
+    for pair in pairs:
+        words = pair.alignment
+        falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)
+        yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, method)
 
 
 def symmetrized(

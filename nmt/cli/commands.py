@@ -269,10 +269,10 @@ def explain(arguments: Namespace) -> None:
     pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
     pairs = pairs or translator.translate(source, search)
     if arguments.erase:
-        from nmt.translation.translator import ERASURE_WINDOW
+        from nmt.explaining.erasure import PAIRS_TOGETHER, erase
 
-        progress = Progress(total, window=ERASURE_WINDOW)
-        explained = _erased(translator.erase(pairs, arguments.erase, search.max_source), progress)
+        progress = Progress(total, window=PAIRS_TOGETHER)
+        explained = _erased(erase(translator, pairs, arguments.erase, search.max_source), progress)
     else:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))

@@ -10,15 +10,24 @@ that disagreement alone does not make attention useless. So both are given, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nmt.alignment.words import WordAlignment
+from nmt.batches.windows import windows
 from nmt.errors import NmtError
-from nmt.translation.erased_words import Way
+from nmt.text.tokenizer import Words, cut_words
+from nmt.translation.erased_words import ErasureMethod
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translation, Translator
+
+PAIRS_TOGETHER = 50
+"""Pairs whose erasures share batches. A pair costs a forward pass for each of its source words."""
 
 
 class ErasureError(NmtError):
@@ -41,7 +50,7 @@ class Erasure:
     """[target words, source words], in nats: log-probability with the whole source less that without this source word.
     Below 0 where the word was in the way. A source word that the model does not read, because it has no piece or is
     behind the longest source, has a column of zeros."""
-    way: Way = "word"
+    method: ErasureMethod = "word"
 
     def __post_init__(self) -> None:
         shape = len(self.target), len(self.source)
@@ -53,7 +62,7 @@ class Erasure:
         return {
             "source": list(self.source),
             "target": list(self.target),
-            "way": self.way,
+            "way": self.method,
             "log_probabilities": np.round(self.log_probabilities.astype(float), 4).tolist(),
             "falls": np.round(self.falls.astype(float), 4).tolist(),
         }
@@ -84,6 +93,62 @@ def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
         raise ErasureError(f"{name} has shape {list(array.shape)}: expected finite numbers of shape {list(shape)}")
     array.setflags(write=False)
     return array
+
+
+def erase(
+    translator: Translator,
+    pairs: Iterable[Translation],
+    method: ErasureMethod = "word",
+    max_source: int | None = None,
+) -> Iterator[tuple[Translation, Erasure]]:
+    """Yields each pair with the erasure of its source words, in order.
+
+    The text of a pair is segmented again; a search may have found it in other pieces.
+
+    Args:
+        translator: the model that translated or aligned the pairs.
+        pairs: may be a stream; 50 are read at a time.
+        method: see `ErasureMethod`.
+        max_source: most source pieces to read, as in the search that found the pairs; None: the limit of the model.
+    """
+    limit, longest = max_source or translator.config.search.max_source, translator.longest_target
+    for window in windows(pairs, PAIRS_TOGETHER):
+        sources = [cut_words(translator.run.source.segment(pair.source), limit) for pair in window]
+        targets = [
+            cut_words(translator.run.target.segment(pair.text), max(longest, len(pair.pieces))) for pair in window
+        ]
+        erased = [
+            [(), *_pieces_of_words(s).values()] if s.ids and t.ids else []
+            for s, t in zip(sources, targets, strict=True)
+        ]
+        scored = translator.inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
+        for pair, source, target, rows in zip(window, sources, targets, scored, strict=True):
+            yield pair, _erasure(source, target, rows, method)
+
+
+def _pieces_of_words(source: Words) -> dict[int, list[int]]:
+    """Positions of the pieces of each word; words without pieces are absent."""
+    positions: dict[int, list[int]] = {}
+    for position, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
+        positions.setdefault(word, []).append(position)
+    return positions
+
+
+def _erasure(source: Words, target: Words, rows: NDArray[np.float32], method: ErasureMethod) -> Erasure:
+    """The erasure of a pair from its log-probabilities.
+
+    Args:
+        rows: [1 + source words with pieces, target pieces + 1]; the first row is for the whole source, each other row
+            lacks one word. No rows if a side is blank.
+    """
+    sums = np.zeros((len(rows), len(target.words)))
+    for piece, word in enumerate(target.word_of_piece):
+        sums[:, word] += rows[:, piece]
+    whole = sums[0] if len(rows) else np.zeros(len(target.words))
+    falls = np.zeros((len(target.words), len(source.words)))
+    for word, without in zip(_pieces_of_words(source), sums[1:], strict=False):
+        falls[:, word] = whole - without
+    return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), method)
 
 
 class Agreement(NamedTuple):

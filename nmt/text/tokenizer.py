@@ -44,6 +44,11 @@ class Words(NamedTuple):
     """For each piece the index in `words` of the word that it belongs to; never falls from piece to piece."""
 
 
+def cut_words(sentence: Words, limit: int) -> Words:
+    """The sentence with at most `limit` pieces; its text and words stay whole."""
+    return sentence._replace(ids=sentence.ids[:limit], word_of_piece=sentence.word_of_piece[:limit])
+
+
 class Tokenizer:
     """A SentencePiece model; `train` or `load` makes one.
 

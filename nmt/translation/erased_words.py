@@ -1,17 +1,17 @@
-"""How a source word is erased."""
+"""The methods of erasing a source word."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-Way = Literal["word", "attention"]
+ErasureMethod = Literal["word", "attention"]
 """How a source word is erased.
 
-* `word`: the sentence is read without it, its pieces removed and the rest moved together. What falls is all that the
-  word gave, by whatever way: a recurrent encoder carries a word into the vectors of its neighbours too. The model has
-  been trained on sentences with fewer words, while an unknown piece or a vector of zeros in the word's place would be
-  an input that it has hardly ever seen, whose own strangeness would be measured along with the word's absence.
-* `attention`: the encoder reads the whole sentence, but the decoder cannot attend to the word's positions; the weights
-  of the others grow to sum to one. What falls is what only these positions offered, which is what an attention weight
-  is about. The difference of the two is what the encoder has carried elsewhere.
+* `word`: the encoder reads the sentence without the word's pieces. The fall in log-probability is everything that the
+  word contributed, including the traces that a recurrent encoder leaves in the vectors of its neighbours. An unknown
+  piece or a vector of zeros would instead be an input that training rarely shows, and its strangeness would be
+  measured too.
+* `attention`: the encoder reads the whole sentence, but the decoder cannot attend to the word's positions. The weights
+  of the other positions grow to sum to one. The fall is what only these positions offered. The difference to `word` is
+  what the encoder carried to other positions.
 """

@@ -20,23 +20,18 @@ from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
 from nmt.errors import NmtError
-from nmt.explaining.erasure import Erasure
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
-from nmt.text.tokenizer import Words
-from nmt.translation.erased_words import Way
+from nmt.text.tokenizer import Words, cut_words
 from nmt.translation.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
 from nmt.translation.short_list import ShortList
 
 WINDOW = 500
 """Sentences that are sorted by length together; results come a window at a time."""
-
-ERASURE_WINDOW = 50
-"""Sentences that are erased from together."""
 
 EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True, np.zeros(0, np.float32))
 """Of a sentence with nothing to translate."""
@@ -83,7 +78,7 @@ class Translator:
 
     def __init__(self, run: Run, *models: Seq2Seq, averaging: Averaging = "probability") -> None:
         self.run, self.config = run, run.config
-        self._inference = Inference(*models, averaging=averaging, joins=run.target.joins)
+        self.inference = Inference(*models, averaging=averaging, joins=run.target.joins)
 
     @classmethod
     def load(
@@ -125,7 +120,7 @@ class Translator:
     def fingerprint(self) -> str:
         """SHA-256 of vocabularies and weights, in hexadecimal: what else than the search decides a translation."""
         digest = hashlib.sha256((self.run.source.fingerprint + self.run.target.fingerprint).encode())
-        for model in self._inference.models:
+        for model in self.inference.models:
             for variable in model.trainable_variables:
                 digest.update(np.asarray(convert_to_numpy(variable.value)).tobytes())
         return digest.hexdigest()
@@ -134,7 +129,7 @@ class Translator:
         """The embeddings of a side's pieces as they were trained (rounded, where they were loaded in half precision),
         float32 [pieces, width], before the model multiplies them by sqrt(width); both sides' are the same where all are
         tied. Of an ensemble, its first model's."""
-        model = self._inference.models[0]
+        model = self.inference.models[0]
         layer = model.source_embedding if side == "source" else model.target_embedding
         return np.array(convert_to_numpy(layer.embeddings), np.float32)
 
@@ -145,8 +140,8 @@ class Translator:
             NmtError: it cannot be had, or see `require_pieces`.
         """
         self.require_pieces(search)
-        if search.short_list and self._inference.short_list is None:
-            self._inference.short_list = ShortList.of_run(self.run)
+        if search.short_list and self.inference.short_list is None:
+            self.inference.short_list = ShortList.of_run(self.run)
 
     def require_pieces(self, search: SearchConfig) -> None:
         """Refuses a search that suppresses what the target vocabulary does not have.
@@ -182,7 +177,7 @@ class Translator:
     def watch(self, report: Callable[[int], None]) -> None:
         """`report` is told of so many more sentences whenever some are translated, long before they come out in their
         order; by several threads."""
-        self._inference.report = report
+        self.inference.report = report
 
     def translate_nbest(
         self,
@@ -227,7 +222,7 @@ class Translator:
             if constraints is not None:
                 demands = [self._demand(window[row][1], begin + row, config.method) for row in full]
             numbers = np.array(full, np.int64) + begin
-            found = iter(self._inference.find(read, config, nbest, demands, suppressed, numbers))
+            found = iter(self.inference.find(read, config, nbest, demands, suppressed, numbers))
             for source in sources:
                 hypotheses = next(found) if source.ids else [EMPTY]
                 yield [self._found(source, hypothesis, config, lexicon, linking) for hypothesis in hypotheses]
@@ -239,7 +234,7 @@ class Translator:
         return index
 
     @property
-    def _longest_target(self) -> int:
+    def longest_target(self) -> int:
         """Pieces of the longest translation of the longest source."""
         return int(longest_translations(self.config.search, self.config.search.max_source))
 
@@ -294,42 +289,16 @@ class Translator:
         Raises:
             CorpusError: one side has more sentences than the other.
         """
-        limit, longest = self.config.search.max_source, self._longest_target
+        limit, longest = self.config.search.max_source, self.longest_target
         for window in windows(zip_longest(sources, targets), WINDOW):
             if any(None in pair for pair in window):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
             pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in window]
             full = [(source.ids[:limit], target.ids[:longest]) for source, target in pairs if source.ids and target.ids]
-            scored = iter(self._inference.score([source for source, _ in full], [target for _, target in full]))
+            scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY
                 yield self._translation(source, target, hypothesis, limit, linking)
-
-    def erase(
-        self, pairs: Iterable[Translation], way: Way = "word", max_source: int | None = None
-    ) -> Iterator[tuple[Translation, Erasure]]:
-        """Each pair with what its target words lose when a source word is erased, in order.
-
-        A pair costs a forward pass for each of its source words, so windows are smaller than elsewhere. The text of a
-        translation is segmented as that of a given target is; a search may have found it in other pieces.
-
-        Args:
-            pairs: translations or aligned pairs of this model; may be a stream.
-            way: how a word is erased, see `erasure.Way`.
-            max_source: pieces of a source that the search read which found the pairs; None: the model's own.
-        """
-        limit, longest = max_source or self.config.search.max_source, self._longest_target
-        for window in windows(pairs, ERASURE_WINDOW):
-            sources = [self.run.source.segment(pair.source) for pair in window]
-            sources = [_cut(source, limit) for source in sources]
-            targets = [_cut(self.run.target.segment(pair.text), max(longest, len(pair.pieces))) for pair in window]
-            erased = [
-                [(), *_places(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
-            ]
-            ids = [s.ids for s in sources], [t.ids for t in targets]
-            scored = self._inference.erase(*ids, erased, way)
-            for pair, source, target, trials in zip(window, sources, targets, scored, strict=True):
-                yield pair, _erasure(source, target, trials, way)
 
     def _translation(
         self, source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking
@@ -367,7 +336,7 @@ def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int,
         shape = len(target.words), len(source.words)
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
         return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
-    return word_alignment(hypothesis.weights, _cut(source, limit), _cut(target, len(hypothesis.ids)), linking)
+    return word_alignment(hypothesis.weights, cut_words(source, limit), cut_words(target, len(hypothesis.ids)), linking)
 
 
 def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:
@@ -412,29 +381,3 @@ def symmetrized(
             backward = frozenset((s, t) for t, s in back.alignment.links)
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
-
-
-def _cut(words: Words, limit: int) -> Words:
-    """The sentence with its first pieces alone."""
-    return words._replace(ids=words.ids[:limit], word_of_piece=words.word_of_piece[:limit])
-
-
-def _places(source: Words) -> dict[int, list[int]]:
-    """For each word that has pieces the places of these."""
-    places: dict[int, list[int]] = {}
-    for place, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
-        places.setdefault(word, []).append(place)
-    return places
-
-
-def _erasure(source: Words, target: Words, trials: np.ndarray, way: Way) -> Erasure:
-    """From log-probabilities [trials, target pieces + 1]: with the whole source, then without each word that has
-    pieces; no trials where there is nothing to erase or to lose."""
-    sums = np.zeros((len(trials), len(target.words)))
-    for piece, word in enumerate(target.word_of_piece):
-        sums[:, word] += trials[:, piece]
-    whole = sums[0] if len(trials) else np.zeros(len(target.words))
-    falls = np.zeros((len(target.words), len(source.words)))
-    for word, without in zip(_places(source), sums[1:], strict=False):
-        falls[:, word] = whole - without
-    return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), way)

@@ -63,7 +63,7 @@ def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_pat
     command = ["explain", "--model", model, "--source", write("in", "a b c", "", "a", "a b"), "--output", str(output)]
     assert main([*command, "--erase", "--worst", "0", "--beam-size", "2", "--max-source", "9"]) == 0
     assert fake_translator.Translator.searches[0].beam_size == 2
-    assert fake_translator.Translator.erasures[-1] == 9  # what the search read
+    assert fake_translator.erasures[-1] == 9  # what the search read
     rows, records = explained(output)
     assert [record["erasure"]["way"] for record in records] == ["word"] * 4
     assert records[0]["target"] == ["A", "B", "C"]
@@ -109,7 +109,7 @@ def test_explain_keeps_no_pair_in_memory(tmp_path, capsys):
 
     def pairs():
         nonlocal most
-        for pair, erasure in translator.erase(translator.translate(["a b c"] * 50)):
+        for pair, erasure in fake_translator.erase(translator, translator.translate(["a b c"] * 50), "word"):
             alive.add(pair)
             most = max(most, len(alive))
             yield pair, erasure

@@ -81,7 +81,7 @@ def test_json_there_and_back() -> None:
         Erasure((), ("x", "y"), np.zeros(2), np.zeros((2, 0))),
     ):
         back = Erasure.from_json(json.loads(json.dumps(erasure.to_json())))
-        assert (back.source, back.target, back.way) == (erasure.source, erasure.target, erasure.way)
+        assert (back.source, back.target, back.method) == (erasure.source, erasure.target, erasure.method)
         np.testing.assert_array_equal(back.falls, erasure.falls)
         np.testing.assert_array_equal(back.log_probabilities, erasure.log_probabilities)
     with pytest.raises(ErasureError, match="erasure: 'falls' is missing"):

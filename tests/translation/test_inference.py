@@ -401,11 +401,11 @@ def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Infer
             np.testing.assert_allclose(row, steps, atol=1e-4)
 
 
-@pytest.mark.parametrize("way", ["word", "attention"])
-def test_erasures_do_not_depend_on_order_company_or_budget(engine: Inference, way: Any) -> None:
-    together = engine.erase(SOURCES, TARGETS, ERASED, way)
-    backwards = engine.erase(SOURCES[::-1], TARGETS[::-1], ERASED[::-1], way)[::-1]
-    narrow = engine.erase(SOURCES, TARGETS, ERASED, way, batch_tokens=1)
+@pytest.mark.parametrize("method", ["word", "attention"])
+def test_erasures_do_not_depend_on_order_company_or_budget(engine: Inference, method: Any) -> None:
+    together = engine.erase(SOURCES, TARGETS, ERASED, method)
+    backwards = engine.erase(SOURCES[::-1], TARGETS[::-1], ERASED[::-1], method)[::-1]
+    narrow = engine.erase(SOURCES, TARGETS, ERASED, method, batch_tokens=1)
     for ours, theirs, alone in zip(together, backwards, narrow, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
         np.testing.assert_allclose(ours, alone, atol=1e-5)

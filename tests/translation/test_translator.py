@@ -14,6 +14,8 @@ import pytest
 import nmt
 from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
+from nmt.explaining import erasure as erasing
+from nmt.explaining.erasure import erase
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -286,7 +288,7 @@ def test_the_mean_of_the_newest_checkpoints(directory):
     run = Run.open(directory)
     arrays = load_arrays(run.checkpoints()[-1])
     translator = Translator.load(directory, checkpoints=1)
-    weights = {v.path: np.array(v.value) for v in translator._inference.models[0].trainable_variables}
+    weights = {v.path: np.array(v.value) for v in translator.inference.models[0].trainable_variables}
     assert len(weights) > 10
     for path, value in weights.items():
         (name,) = [name for name in arrays if name.partition("/")[2] == path]
@@ -338,7 +340,7 @@ def test_unknown_pieces_become_copies(word, source, lexicon, expected):
 
 def test_copies_in_a_translation(translator):
     """Made to come out, an unknown piece is replaced by the source word that it attends to."""
-    bias = translator._inference.models[0].output_bias
+    bias = translator.inference.models[0].output_bias
     usual = np.array(bias.value)
     bias.assign(np.where(np.arange(len(usual)) == UNK, 30.0, usual))
     search = replace(translator.config.search, beam_size=1)
@@ -388,7 +390,7 @@ def test_erasure_of_the_copy_task_is_its_alignment(translator):
     sources = [sentence for sentence in SENTENCES if 2 <= len(set(sentence.split())) == len(sentence.split()) <= 6]
     targets = [copy_task.translation(sentence) for sentence in sources]
     own = total = 0
-    for pair, erasure in translator.erase(translator.align(sources, targets), "attention"):
+    for pair, erasure in erase(translator, translator.align(sources, targets), "attention"):
         assert (erasure.source, erasure.target) == (pair.alignment.source, pair.alignment.target)
         assert erasure.falls.shape == pair.alignment.weights.shape
         own += int((erasure.falls.argmax(axis=1) == np.arange(len(erasure.target))).sum())
@@ -400,22 +402,22 @@ def test_erasure_reads_as_much_of_a_source_as_the_search_did(translator):
     search = replace(translator.config.search, max_source=4)
     sentence = "ba ki ma " * 3
     (pair,) = translator.translate([sentence], search)
-    ((_, cut),), ((_, whole),) = (translator.erase([pair], max_source=most) for most in (4, None))
+    ((_, cut),), ((_, whole),) = (erase(translator, [pair], max_source=most) for most in (4, None))
     read = translator.run.source.segment(sentence).word_of_piece[3] + 1  # words
     assert pair.truncated and not cut.falls[:, read:].any() and whole.falls[:, read:].any()
     assert cut.log_probabilities.sum() > whole.log_probabilities.sum()
 
 
-@pytest.mark.parametrize("way", ["word", "attention"])
-def test_erasure_does_not_depend_on_order_or_windows(way, translator, monkeypatch):
+@pytest.mark.parametrize("method", ["word", "attention"])
+def test_erasure_does_not_depend_on_order_or_windows(method, translator, monkeypatch):
     pairs = list(translator.align(SENTENCES, map(copy_task.translation, SENTENCES)))
-    together = list(translator.erase(pairs, way))
-    turned = list(translator.erase(pairs[::-1], way))[::-1]
-    monkeypatch.setattr(room, "ERASURE_WINDOW", 7)
-    windows = list(translator.erase(iter(pairs), way))
+    together = list(erase(translator, pairs, method))
+    turned = list(erase(translator, pairs[::-1], method))[::-1]
+    monkeypatch.setattr(erasing, "PAIRS_TOGETHER", 7)
+    windows = list(erase(translator, iter(pairs), method))
     for ours, theirs, others in zip(together, turned, windows, strict=True):
         assert ours[0] is theirs[0] is others[0]
-        assert (ours[1].way, ours[1].source) == (way, ours[0].alignment.source)
+        assert (ours[1].method, ours[1].source) == (method, ours[0].alignment.source)
         np.testing.assert_allclose(ours[1].falls, theirs[1].falls, atol=1e-4)
         np.testing.assert_allclose(ours[1].falls, others[1].falls, atol=1e-4)
 
@@ -423,11 +425,11 @@ def test_erasure_does_not_depend_on_order_or_windows(way, translator, monkeypatc
 def test_falls_are_differences_of_log_probabilities(translator):
     """The words' sum and the end of the sentence are what forcing gives, with the word and without it."""
     (pair,) = translator.align(["ba ki ma"], ["abo iko omo"])
-    ((_, erasure),) = translator.erase([pair])
+    ((_, erasure),) = erase(translator, [pair])
     ends = []
     for rest in ("ba ki ma", "ki ma", "ba ma", "ba ki"):
         (forced,) = translator.align([rest], ["abo iko omo"])
-        (whole,) = translator._inference.erase(
+        (whole,) = translator.inference.erase(
             [translator.run.source.segment(rest).ids], [translator.run.target.segment("abo iko omo").ids], [[()]]
         )
         ends.append((forced.log_probability, whole[0, -1]))
@@ -443,7 +445,7 @@ def test_words_that_are_not_read_cost_nothing(translator, monkeypatch):
         translator, "config", replace(translator.config, search=replace(translator.config.search, max_source=2))
     )
     pairs = list(translator.align(["ba \u200b ki ma", "", "ba"], ["abo iko", "abo", " "]))
-    (long, blank_source, blank_target) = (erasure for _, erasure in translator.erase(pairs))
+    (long, blank_source, blank_target) = (erasure for _, erasure in erase(translator, pairs))
     assert long.source == ("ba", "\u200b", "ki", "ma")
     assert long.falls[:, [0, 2]].any(axis=0).all()
     assert not long.falls[:, [1, 3]].any()

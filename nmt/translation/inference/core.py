@@ -22,7 +22,7 @@ from nmt.config import SearchConfig
 from nmt.network.losses import token_losses
 from nmt.network.model import Output, Seq2Seq
 from nmt.text.pieces import BOS, EOS, PAD
-from nmt.translation.erased_words import Way
+from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.inference.distributions import Averaging, averaged, mean, unrounded
 from nmt.translation.inference.questions import (
     NO_DEMAND,
@@ -280,7 +280,7 @@ class Inference:
         sources: Sequence[Sequence[int]],
         targets: Sequence[Sequence[int]],
         erased: Sequence[Sequence[Collection[int]]],
-        way: Way = "word",
+        method: ErasureMethod = "word",
         batch_tokens: int = 4000,
     ) -> list[np.ndarray]:
         """Teacher forcing of each pair once for every set of source pieces that is erased from it.
@@ -291,13 +291,13 @@ class Inference:
             sources, targets: pieces of the pairs, without end of sentence.
             erased: for each pair the sets of places in its source that are erased, one at a time; the empty set
                 leaves it whole.
-            way: how, see `erasure.Way`.
+            method: see `ErasureMethod`.
 
         Returns:
             For each pair the log-probabilities of its pieces and its end, float32 [sets, target pieces + 1], in nats.
         """
         trials = [(pair, places) for pair, sets in enumerate(erased) for places in sets]
-        gone = [frozenset(places) if way == "word" else frozenset() for _, places in trials]
+        gone = [frozenset(places) if method == "word" else frozenset() for _, places in trials]
         read = [[p for i, p in enumerate(sources[trials[k][0]]) if i not in gone[k]] for k in range(len(trials))]
         source = Sequences.of(read)
         target = Sequences.of([targets[pair] for pair, _ in trials])
@@ -308,7 +308,7 @@ class Inference:
         def score_batch(rows: np.ndarray) -> None:
             batch = make_batch(source, target, rows)
             seen = np.ones(batch.source.shape, bool)
-            if way == "attention":
+            if method == "attention":
                 for row, index in enumerate(rows):
                     seen[row, list(trials[index][1])] = False
             values = ops.convert_to_numpy(self._score_seen(batch.source, seen, batch.target_in, batch.target_out))
