@@ -13,7 +13,8 @@ import numpy as np
 from nmt.batches.arrays import Batch, GuidedBatch, Sequences, link_rows, make_batch
 from nmt.batches.plan import GridPlan, Plan
 from nmt.errors import NmtError
-from nmt.files import open_bytes, write_whole
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.named_files import open_bytes
 
 
 class EncodedCorpus:
@@ -94,5 +95,5 @@ class EncodedCorpus:
                     files[field][0].write(packed.ids.astype(dtype).tobytes())
                     files[field][1].write(packed.lengths.astype(np.int32).tobytes())
         about = {"dtype": dtype.name, **({"links": True} if links else {})}
-        write_whole(directory / "about.json", json.dumps(about).encode())
+        write_atomically(directory / "about.json", json.dumps(about).encode())
         return cls(directory)

@@ -11,10 +11,12 @@ from itertools import tee
 from pathlib import Path
 from typing import Literal
 
-from nmt.cli.files import Bytes, read_once, require_files_of_their_own, whole_files
+from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.errors import NmtError
+from nmt.files.outputs import Bytes, open_outputs
+from nmt.files.paths import is_stream
 from nmt.progress import Progress
 from nmt.text.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
 from nmt.text.corpus import raw_pairs
@@ -31,7 +33,7 @@ def clean(arguments: Namespace) -> None:
         rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     _check(arguments)
     written = [path for path in (arguments.output_source, arguments.output_target, arguments.report) if path]
-    with whole_files(written) as files:
+    with open_outputs(written) as files:
         outputs, report = files[:2], files[2] if arguments.report else None
         usual, total = None, None
         if not _read_once(arguments):
@@ -59,7 +61,7 @@ def _check(arguments: Namespace) -> None:
 
 def _read_once(arguments: Namespace) -> str:
     """An input that is standard input or a pipe; "" where there is none."""
-    once = (path for path in (arguments.source, arguments.target) if path == "-" or read_once(Path(path)))
+    once = (path for path in (arguments.source, arguments.target) if path == "-" or is_stream(Path(path)))
     return next(once, "")
 
 

@@ -9,21 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.files import (
-    can_read_again,
-    count_lines,
-    outdated_drawings,
-    require_files_of_their_own,
-    require_lines,
-    require_same_length,
-    whole_file,
-)
+from nmt.cli.files import count_lines, outdated_drawings, require_files_of_their_own, require_lines, require_same_length
 from nmt.cli.loading import SEARCH, lines_of, load, load_run, say, say_if_cut, watched
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import SearchConfig, to_dict
 from nmt.errors import NmtError
-from nmt.files import directory_made, real
+from nmt.files.outputs import open_output
+from nmt.files.paths import can_be_read_again, output_directory, real_path
 from nmt.progress import Progress
 from nmt.text.corpus import read_lines
 
@@ -75,14 +68,16 @@ def align(arguments: Namespace) -> None:
     require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in ALIGNMENTS])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
     gold = _read_gold(arguments, total)
-    if arguments.reverse and real(Path(arguments.reverse)) in (real(Path(model)) for model in arguments.model):
+    if arguments.reverse and real_path(Path(arguments.reverse)) in (
+        real_path(Path(model)) for model in arguments.model
+    ):
         raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
     translator, search = load(arguments)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
     progress = lines_of(total)
     found = _pairs(arguments, translator, reverse, search, linking)
-    with directory_made(Path(arguments.output)) as directory:
+    with output_directory(Path(arguments.output)) as directory:
         links = _export(progress.over(found), directory, arguments, gold, progress)
     if gold is not None:
         _score_links(links, gold)
@@ -146,7 +141,7 @@ def _export(
     number = 0
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with outdated_drawings(directory, "alignments"), ExitStack() as files:
-        links, numbers = (files.enter_context(whole_file(str(directory / name))) for name in ALIGNMENTS)
+        links, numbers = (files.enter_context(open_output(str(directory / name))) for name in ALIGNMENTS)
         for number, found in enumerate(pairs, start=1):
             pair = found[0]
             say_if_cut(pair, progress)
@@ -203,8 +198,8 @@ def evaluate(arguments: Namespace) -> None:
     gold = _read_gold(arguments, len(sources))
     _require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold)
     with ExitStack() as files:
-        output = files.enter_context(whole_file(arguments.output)) if arguments.output else None
-        report = files.enter_context(whole_file(arguments.json)) if arguments.json else None
+        output = files.enter_context(open_output(arguments.output)) if arguments.output else None
+        report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
         progress = lines_of(len(sources), translator)
         hypotheses = [t.text for t in watched(translator.translate(sources, search), progress)]
@@ -276,7 +271,7 @@ def explain(arguments: Namespace) -> None:
     else:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
-    with directory_made(Path(arguments.output)) as directory:
+    with output_directory(Path(arguments.output)) as directory:
         write_report(explained, directory, arguments.worst)
     say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
 
@@ -291,7 +286,7 @@ def compare(arguments: Namespace) -> None:
         refuse_idle(arguments, ["jobs"], "is for training: leave it or --report-only out")
     plan = read_plan(Path(arguments.variants), directory, arguments.seeds)
     test = plan.test
-    if not can_read_again(path for path in (test.source, test.target, test.alignment) if path):
+    if not can_be_read_again(path for path in (test.source, test.target, test.alignment) if path):
         raise NmtError(f"{arguments.variants}: test: standard input and pipes can be read only once: give files")
     require_same_length({path: count_lines(path) for path in (test.source, test.target, test.alignment) if path})
     sources, references = list(read_lines(test.source)), list(read_lines(test.target))
@@ -301,7 +296,7 @@ def compare(arguments: Namespace) -> None:
     chosen_line(arguments.sentence, sources)
     if not arguments.report_only:
         _refuse_file(arguments.output)
-        with directory_made(directory):
+        with output_directory(directory):
             failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translation.translator  # noqa: F401  what draws the attention of every variant

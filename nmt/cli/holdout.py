@@ -6,11 +6,13 @@ import dataclasses
 from argparse import Namespace
 from collections.abc import Iterable
 
-from nmt.cli.files import Bytes, can_read_again, require_files_of_their_own, whole_files
+from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import say
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.config import PairsConfig
 from nmt.errors import NmtError
+from nmt.files.outputs import Bytes, open_outputs
+from nmt.files.paths import can_be_read_again
 from nmt.progress import Progress
 from nmt.text.corpus import Pair, PairReader
 from nmt.text.hold_out import WithoutHeldOut, hold_out
@@ -29,7 +31,7 @@ def keep_aside(arguments: Namespace) -> None:
     if not given.tfds:
         names = ["split", "tfds_source", "tfds_target", "tfds_directory"]
         refuse_idle(arguments, names, "is for a TensorFlow dataset: give --tfds, or leave it out")
-    if not can_read_again(read):
+    if not can_be_read_again(read):
         raise NmtError(
             "standard input and pipes can be read only once, and the pairs are read twice: put them into files"
         )
@@ -38,7 +40,7 @@ def keep_aside(arguments: Namespace) -> None:
         [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")
     )
     require_files_of_their_own(read, [*aside, *left])
-    with whole_files([*aside, *left]) as files:
+    with open_outputs([*aside, *left]) as files:
         reading = Progress()
         chosen = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
         rest = WithoutHeldOut(Progress(reading.count).over(reader), chosen)

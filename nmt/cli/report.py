@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.alignment.words import WordAlignment
-from nmt.cli.files import outdated_drawings, whole_file
+from nmt.cli.files import outdated_drawings
 from nmt.explaining.erasure import Erasure, agreement
 from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
+from nmt.files.outputs import open_output
 from nmt.progress import Progress
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
     """
     with (
         outdated_drawings(directory, "explanation"),
-        whole_file(str(directory / RECORDS)) as records,
-        whole_file(str(directory / TABLE)) as table,
+        open_output(str(directory / RECORDS)) as records,
+        open_output(str(directory / TABLE)) as table,
     ):
         corpus = _collect(explained, records)
         records.flush()

@@ -7,18 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import (
-    Growing,
-    can_grow,
-    can_read_again,
-    count_lines,
-    require_files_of_their_own,
-    require_same_length,
-)
+from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.translation import WINDOW, identity
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
+from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
+from nmt.files.paths import can_be_read_again
 from nmt.text.corpus import read_lines
 
 if TYPE_CHECKING:
@@ -85,14 +80,14 @@ def _write(
     """
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    unfit = [path for path in inputs if not can_read_again([path])]
-    unfit += [path for path in outputs if not can_grow([path])]
+    unfit = [path for path in inputs if not can_be_read_again([path])]
+    unfit += [path for path in outputs if not can_be_resumed([path])]
     if unfit:
         raise NmtError(
             f"{unfit[0]}: expected a plain file, not compressed, so that an interruption can be gone on with"
         )
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
-    growing = Growing(outputs, arguments.resume, WINDOW, per_line)
+    growing = ResumableOutputs(outputs, arguments.resume, WINDOW, per_line)
     translator, search = load(arguments)
     done = growing.done
     progress = lines_of(total - done, translator)

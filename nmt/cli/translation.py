@@ -12,19 +12,14 @@ from contextlib import ExitStack
 from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
-from nmt.cli.files import (
-    Growing,
-    can_grow,
-    can_read_again,
-    count_lines,
-    require_files_of_their_own,
-    require_same_length,
-    whole_file,
-)
+from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig, to_dict
 from nmt.errors import NmtError
+from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
+from nmt.files.outputs import open_output
+from nmt.files.paths import can_be_read_again
 from nmt.progress import Progress
 from nmt.text.corpus import read_lines
 
@@ -50,12 +45,12 @@ def translate(arguments: Namespace) -> None:
     with ExitStack() as files:
         names, done = [name for name in (arguments.output, arguments.alignments) if name], 0
         growing = None
-        if can_read_again(read) and can_grow(names) and not _lists(arguments):
-            growing = Growing(names, arguments.resume, WINDOW)
+        if can_be_read_again(read) and can_be_resumed(names) and not _lists(arguments):
+            growing = ResumableOutputs(names, arguments.resume, WINDOW)
         if arguments.resume and growing is None:
             raise NmtError("--resume goes on with a file: give --input and --output, both plain files")
         if growing is None:
-            outputs = [files.enter_context(whole_file(name)) for name in names]
+            outputs = [files.enter_context(open_output(name)) for name in names]
         translator, search = load(arguments)
         if lexicon is not None and not search.copy_unknown:
             raise NmtError("--lexicon says what to write for a copied word: give --copy-unknown too")
@@ -151,7 +146,7 @@ class Choice:
     def require_possible(self) -> None:
         """Refuses what no translation can begin with or hold before the first is made, where it can be read twice."""
         files = [path for path in (self.prefixes, self.phrases) if path]
-        for number, held in enumerate(self._constraints(0) if files and can_read_again(files) else (), start=1):
+        for number, held in enumerate(self._constraints(0) if files and can_be_read_again(files) else (), start=1):
             for path, texts in ((self.prefixes, (held.prefix,)), (self.phrases, held.phrases)):
                 for text in texts:
                     self.translator.pieces_to_hold(text, f"{path}:{number}")
@@ -236,7 +231,7 @@ def score(arguments: Namespace) -> None:
     require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
     summed, pieces, words, blank = 0.0, 0, 0, 0
-    with whole_file(arguments.output) as output:
+    with open_output(arguments.output) as output:
         translator = load_models(arguments)
         progress = lines_of(total)
         pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))

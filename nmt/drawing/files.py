@@ -15,7 +15,7 @@ from nmt.alignment.words import WordAlignment
 from nmt.drawing.canvas import DPI, PlotError, drawing
 from nmt.drawing.fonts import find_fonts, pdf_font_type
 from nmt.drawing.heatmaps import Picture, heatmap, heatmap_pages, written
-from nmt.files import unfinished
+from nmt.files.atomic_writing import replacement_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     suffix = check_suffix(path)
     dpi = min(DPI, _MOST_PIXELS / max(figure.get_size_inches()))
-    with unfinished(path, PlotError) as place, _drawing_with(_families(figure)):
+    with replacement_for(path, PlotError) as place, _drawing_with(_families(figure)):
         figure.savefig(place, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
     return path
 
@@ -83,7 +83,7 @@ def save_pages(
         raise PlotError(f"{path}: nothing to draw: no sentence pairs")
     fonts = find_fonts(text for picture in pictures for text in written(picture))
     with (
-        unfinished(path, PlotError) as place,
+        replacement_for(path, PlotError) as place,
         _drawing_with(fonts),
         PdfPages(place, metadata=_METADATA[".pdf"]) as pages,
     ):

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from nmt.batches.arrays import Sequences
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
-from nmt.files import unfinished
+from nmt.files.atomic_writing import replacement_for
 from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ class Embeddings:
             EmbeddingError: the place cannot be written; then what was there stays.
         """
         path = Path(path)
-        with unfinished(path, EmbeddingError) as place, open(place, "w", encoding="utf-8", newline="\n") as file:
+        with replacement_for(path, EmbeddingError) as place, open(place, "w", encoding="utf-8", newline="\n") as file:
             file.write(f"{len(self.pieces)} {self.vectors.shape[1]}\n")
             for piece, vector in zip(self.pieces, np.asarray(self.vectors, np.float32).tolist(), strict=True):
                 file.write(" ".join([_escaped(piece), *(f"{value:.9g}" for value in vector)]) + "\n")

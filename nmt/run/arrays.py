@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
 
 
@@ -17,7 +17,7 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Saves named arrays to an .npz file, whole or not at all."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_whole(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from nmt.config import ConfigError, RunConfig, from_dict, to_dict
 from nmt.config.saved import FORMAT, as_it_was
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.errors import RunError
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies
@@ -71,7 +71,7 @@ class Run:
     def save_config(self) -> None:
         text = json.dumps({"format": FORMAT, **to_dict(self.config)}, indent=2, ensure_ascii=False)
         # The name of a file may be no UTF-8: JSON's own escape stands for such a byte, and is read back as it was.
-        write_whole(self.directory / "config.json", text.encode(errors="backslashreplace"))
+        write_atomically(self.directory / "config.json", text.encode(errors="backslashreplace"))
 
     @property
     def best(self) -> Path:
@@ -156,4 +156,4 @@ class Run:
         writer = csv.DictWriter(text, list(rows[0]) if rows else [])
         writer.writeheader()
         writer.writerows(rows)
-        write_whole(self.directory / "history.csv", text.getvalue().encode())
+        write_atomically(self.directory / "history.csv", text.getvalue().encode())

@@ -19,7 +19,8 @@ from typing import IO, Any, NamedTuple
 
 from nmt.alignment.links import parse_pharaoh, require_in_range
 from nmt.config import CorpusConfig, PairsConfig, to_dict
-from nmt.files import digest, read_once
+from nmt.files.digests import digest
+from nmt.files.paths import is_stream
 from nmt.text.datasets import dataset_digests, dataset_rows
 from nmt.text.errors import CorpusError
 
@@ -93,7 +94,7 @@ class PairReader:
         self._corpus = corpus or CorpusConfig()
         self._links = links
         files = [path for path in (*(getattr(pairs, field) for field in _FILES), links) if path]
-        self._once = [path for path in files if path == "-" or read_once(Path(path))]
+        self._once = [path for path in files if path == "-" or is_stream(Path(path))]
         """What can be read only once."""
         self._started = False
         if files.count("-") > 1:

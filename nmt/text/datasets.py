@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nmt.config import PairsConfig
-from nmt.files import digest
+from nmt.files.digests import digest
 from nmt.text.errors import CorpusError
 
 _PROBE_SECONDS = 5.0

@@ -19,7 +19,7 @@ import sentencepiece
 
 from nmt.config import VocabularyConfig
 from nmt.errors import NmtError
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 from nmt.text.pieces import BOS, EOS, PAD, SPECIAL_PIECES, UNK, UNKNOWN_SURFACE
 
 _SPACE = "▁"  # SentencePiece's visible space: it starts the first piece of a word, or stands alone before it
@@ -123,7 +123,7 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Writes the SentencePiece model, readable by any SentencePiece."""
-        write_whole(Path(path), self._model)
+        write_atomically(Path(path), self._model)
 
     @property
     def size(self) -> int:

@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nmt.files import digest_file, write_whole
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.digests import digest_file
 
 LIMIT = 5 * 2**30
 """Bytes that all entries have at most together; the newest stays even if it alone has more."""
@@ -67,7 +68,7 @@ class Cache:
             make(part)
             files = {str(path.relative_to(part)): digest_file(path) for path in _files(part)}
             manifest = {"origin": origin, "files": files}
-            write_whole(part / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+            write_atomically(part / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
             if not _copy(part, destination):
                 raise OSError(f"{destination}: what was written there reads differently; is the disk in order?")
             self._discard(entry)

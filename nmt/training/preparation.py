@@ -17,7 +17,9 @@ from nmt.alignment.words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
-from nmt.files import directory_made, locked, write_whole
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.locking import locked
+from nmt.files.paths import output_directory
 from nmt.progress import Progress
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -113,7 +115,7 @@ def claimed(directory: Path) -> Iterator[None]:
     if there.is_file():
         raise RunError(f"{there} is a file: give the run another --name or --directory")
     taken = RunError(f"{directory} is trained already, by another process: wait, or end that one")
-    with directory_made(directory), locked(directory, taken):
+    with output_directory(directory), locked(directory, taken):
         yield
 
 
@@ -190,8 +192,8 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
         say(f"making a vocabulary of {config.vocabulary.size} pieces")  # on much text this takes minutes
     source, target = _vocabularies(config, pairs, report)
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
-    write_whole(directory / VALIDATION, lines.encode())
-    write_whole(directory / TEXT, json.dumps(origin["text"], ensure_ascii=False).encode())
+    write_atomically(directory / VALIDATION, lines.encode())
+    write_atomically(directory / TEXT, json.dumps(origin["text"], ensure_ascii=False).encode())
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
         report(f"attention is guided by the links of {guide}")
@@ -202,7 +204,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
             f"{len(validation)} pairs kept aside for validation; "
             f"{pairs.removed - len(validation)} more have a side that is nearly one of theirs and are not trained on"
         )
-    write_whole(directory / REPORT, "".join(f"{line}\n" for line in said).encode())
+    write_atomically(directory / REPORT, "".join(f"{line}\n" for line in said).encode())
     if _origin(config) != origin:
         raise CorpusError("the pairs changed while they were read: start again")
 

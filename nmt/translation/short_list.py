@@ -12,7 +12,7 @@ import numpy as np
 from nmt.batches.arrays import Sequences
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
-from nmt.files import unfinished
+from nmt.files.atomic_writing import replacement_for
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -74,7 +74,7 @@ class ShortList:
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
             # Under a name of its own until it is whole: several commands may learn it at once.
-            with suppress(RunError), unfinished(run.short_list, RunError) as place:
+            with suppress(RunError), replacement_for(run.short_list, RunError) as place:
                 save_arrays(place, {"translations": learned.translations, "frequent": learned.frequent})
             return learned
         try:

@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from hyperparameters.space import Space
 from nmt.drawing import save_figure
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 
 
 def write_report(study: optuna.Study, space: Space, output: Path, name: str) -> list[Path]:
@@ -35,10 +35,10 @@ def write_report(study: optuna.Study, space: Space, output: Path, name: str) -> 
     writer.writeheader()
     writer.writerows(rows)
     places = [output / "trials.csv", output / "trials.png", output / "best.yaml"]
-    write_whole(places[0], text.getvalue().encode())
+    write_atomically(places[0], text.getvalue().encode())
     _draw(study, space, places[1])
     best = space.fields(study.best_params, name, "saved_models")
-    write_whole(places[2], yaml.safe_dump(best, sort_keys=False, allow_unicode=True).encode())
+    write_atomically(places[2], yaml.safe_dump(best, sort_keys=False, allow_unicode=True).encode())
     return places
 
 

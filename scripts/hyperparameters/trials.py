@@ -13,7 +13,8 @@ import optuna
 from hyperparameters.space import Space
 from nmt.config import ConfigError
 from nmt.errors import NmtError
-from nmt.files import locked, write_whole
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.locking import locked
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.training.comparison import Commands
@@ -47,7 +48,7 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
         trial.set_user_attr("refused", str(error))
         raise optuna.TrialPruned(str(error)) from None
     config, log = output / "configs" / f"{name}.json", output / "logs" / f"{name}.log"
-    write_whole(config, json.dumps(fields, indent=1).encode())
+    write_atomically(config, json.dumps(fields, indent=1).encode())
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         open(log, "a", encoding="utf-8") as file,

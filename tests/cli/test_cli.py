@@ -14,9 +14,9 @@ import pytest
 
 import nmt
 from nmt.cli import main
-from nmt.cli.files import whole_file
 from nmt.config import RunConfig
 from nmt.errors import NmtError
+from nmt.files.outputs import open_output
 from nmt.training.settings import load_config
 
 REPOSITORY = Path(__file__).parents[2]
@@ -245,7 +245,7 @@ def test_interrupt(model, write, capsys, tmp_path):
 
 def test_whole_file_appears_at_the_end(tmp_path):
     place = tmp_path / "out"
-    with whole_file(str(place)) as file:
+    with open_output(str(place)) as file:
         file.write("x\n")
         assert not place.exists()
     assert place.read_text() == "x\n"
@@ -289,14 +289,14 @@ def test_what_does_not_fit_leaves_nothing_and_is_told_by_the_name_that_it_would_
     program = """
 import resource, sys
 from pathlib import Path
-from nmt.cli.files import whole_file
-from nmt.files import write_whole
+from nmt.files.outputs import open_output
+from nmt.files.atomic_writing import write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     if sys.argv[2] == "bytes":
-        write_whole(Path(sys.argv[1]), bytes(2000))
+        write_atomically(Path(sys.argv[1]), bytes(2000))
     else:
-        with whole_file(sys.argv[1]) as file:
+        with open_output(sys.argv[1]) as file:
             file.write("a" * 2000)
 except OSError as error:
     print(error.filename)
@@ -308,10 +308,10 @@ except OSError as error:
 
 def test_whole_file_behind_a_link_and_into_a_device(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "place")
-    with whole_file(str(tmp_path / "link")) as file:
+    with open_output(str(tmp_path / "link")) as file:
         file.write("x\n")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "place").read_text() == "x\n"
-    with whole_file("/dev/null") as file:
+    with open_output("/dev/null") as file:
         file.write("x\n")
     assert Path("/dev/null").is_char_device()

@@ -23,7 +23,7 @@ from nmt.config import (
     from_dict,
     to_dict,
 )
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -59,14 +59,14 @@ def run(tmp_path, tokenizer) -> Run:
 
 def test_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     place = tmp_path / "deep" / "file"
-    write_whole(place, b"old")
+    write_atomically(place, b"old")
 
     def no_space(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", no_space)
     with pytest.raises(OSError, match="No space left"):
-        write_whole(place, b"new")
+        write_atomically(place, b"new")
     assert place.read_bytes() == b"old"
     assert list(place.parent.iterdir()) == [place]
 

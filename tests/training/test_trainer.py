@@ -26,7 +26,7 @@ from nmt.batches.arrays import Batch
 from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.drawing import MOST_WORDS
 from nmt.errors import NmtError
-from nmt.files import locked
+from nmt.files.locking import locked
 from nmt.progress import Ticker, duration
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from nmt.alignment.links import Gold, require_in_range
 from nmt.alignment.words import WordAlignment
 from nmt.errors import NmtError
-from nmt.files import unfinished
+from nmt.files.atomic_writing import replacement_for
 
 _DECIMALS = 4
 
@@ -134,7 +134,7 @@ def save(
         ViewerError: the place cannot be written.
     """
     path, text = Path(path), page(entries, title)
-    with unfinished(path, ViewerError) as place:
+    with replacement_for(path, ViewerError) as place:
         place.write_text(text, encoding="utf-8", newline="\n")
     return path
 

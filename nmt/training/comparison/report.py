@@ -15,7 +15,7 @@ from typing import Any
 
 from nmt.alignment.links import Gold, read_gold
 from nmt.evaluation.bleu_and_chrf import bleu
-from nmt.files import write_whole
+from nmt.files.atomic_writing import write_atomically
 from nmt.text.corpus import read_lines
 from nmt.training.comparison import figures
 from nmt.training.comparison.plan import ComparisonError, Plan
@@ -52,7 +52,7 @@ def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
     outcomes: Outcomes = {}
     for trial, outcome, _ in done:
         outcomes.setdefault(trial.variant, []).append(outcome)
-    write_whole(output / "outcomes.csv", _csv([outcome for _, outcome, _ in done]).encode())
+    write_atomically(output / "outcomes.csv", _csv([outcome for _, outcome, _ in done]).encode())
     sources, references = list(read_lines(plan.test.source)), list(read_lines(plan.test.target))
     buckets = length_buckets([len(source.split()) for source in sources])
     curves: dict[str, list[list[float]]] = {}
@@ -73,7 +73,9 @@ def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
         _gold(plan, drawn),
     )
     place = output / "report.md"
-    write_whole(place, "\n".join(_markdown(plan, outcomes, buckets, curves, drawn if attention else None)).encode())
+    write_atomically(
+        place, "\n".join(_markdown(plan, outcomes, buckets, curves, drawn if attention else None)).encode()
+    )
     return place
 
 

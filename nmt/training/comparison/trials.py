@@ -20,7 +20,8 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from nmt.config import Precision
-from nmt.files import digest_file, write_whole
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.digests import digest_file
 from nmt.progress import Ticker, duration
 from nmt.run.directory import Run
 from nmt.run.resuming import differences, text_changed
@@ -108,7 +109,7 @@ def settle_precision(plan: Plan, output: Path) -> Plan:
     if not kept.exists():
         # In a process of its own: this one waits for many trainings, and has no use for TensorFlow or a GPU's memory.
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            write_whole(kept, pool.submit(decided).result().encode())
+            write_atomically(kept, pool.submit(decided).result().encode())
     precision = cast(Precision, kept.read_text(encoding="utf-8"))
     trials = (
         replace(trial, config=replace(trial.config, training=replace(trial.config.training, precision=precision)))
@@ -175,7 +176,7 @@ class Commands:
 def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: Commands) -> Outcome:
     """Trains and evaluates by `nmt train` and `nmt evaluate`."""
     config, log = output / "configs" / f"{trial.name}.json", output / "logs" / f"{trial.name}.log"
-    write_whole(config, json.dumps(fields_of(trial), indent=1).encode())
+    write_atomically(config, json.dumps(fields_of(trial), indent=1).encode())
     log.parent.mkdir(parents=True, exist_ok=True)
     run, test = Path(trial.config.directory) / trial.name, plan.test
     scores, translation = output / "scores" / f"{trial.name}.json", _translation(output, trial)
@@ -190,7 +191,7 @@ def _run(trial: Trial, plan: Plan, output: Path, jobs: int, commands: Commands) 
                 raise ComparisonError(f"{trial.name}: nmt {command[0]} ended with {code}, see {log}: {_last_line(log)}")
     outcome = _outcome(trial, run, json.loads(scores.read_text(encoding="utf-8")), jobs)
     saved = {"test": _fingerprint(plan.test), **asdict(outcome)}
-    write_whole(_place(output, trial), (json.dumps(saved, indent=1) + "\n").encode())
+    write_atomically(_place(output, trial), (json.dumps(saved, indent=1) + "\n").encode())
     return outcome
 
 

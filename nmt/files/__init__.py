@@ -1,0 +1,1 @@
+"""Files: atomic writing, resumable outputs, locks, paths, digests."""
