@@ -16,8 +16,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from running import ended
-
+from common.running import ended
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:

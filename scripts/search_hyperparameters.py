@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from running import ended
-
+from common.running import ended
 from nmt.cli.parser import Parser, positive
 from nmt.errors import NmtError
 from nmt.progress import Ticker
 from nmt.training.comparison import Commands, shared_cores
 
 if TYPE_CHECKING:
-    from hyperparameters.space import Space
     from optuna import Study
     from optuna.trial import FrozenTrial
+
+    from hyperparameters.space import Space
 
 
 def _arguments() -> Namespace:
@@ -75,6 +75,7 @@ def main() -> None:
 def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) -> None:
     """Runs trials until the budget is spent."""
     import optuna
+
     from hyperparameters.trials import run_trial
 
     commands = Commands(shared_cores(arguments.jobs))

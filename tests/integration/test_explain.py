@@ -15,9 +15,9 @@ def test_damaged_pairs_come_first(playground):
     sources = [sentence for sentence in copy_task.sentences(400, seed=9) if len(sentence.split()) == 6]
     copy_task.write_lines(playground / "pairs.source", sources)
     copy_task.write_lines(playground / "pairs.target", [copy_task.translation(sentence) for sentence in sources])
-    script("corrupt", "damage --target pairs.target --output damaged --share 0.3 --seed 2", playground)
+    script("corpora/corrupt", "damage --target pairs.target --output damaged --share 0.3 --seed 2", playground)
     nmt("explain --model runs/copy --source pairs.source --target damaged --output report --worst 2", playground)
-    said = script("corrupt", "measure --damage damaged.tsv --report report/sentences.tsv", playground).stdout
+    said = script("corpora/corrupt", "measure --damage damaged.tsv --report report/sentences.tsv", playground).stdout
     values = [line.split(": ")[1] for line in said.splitlines()]
     assert float(values[1]) >= 0.9, said  # as many are looked at as are damaged
     for kind in values[3:]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import forked
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import attention_by_hand as by_hand
+from studies import attention_by_hand as by_hand
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -86,7 +83,7 @@ def test_a_forgotten_scale_ends_with_an_error(monkeypatch, capsys, tmp_path):
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return forked(["scripts/attention_by_hand.py", *arguments], REPOSITORY)
+    return forked(["scripts/studies/attention_by_hand.py", *arguments], REPOSITORY)
 
 
 def test_as_a_user_runs_it(tmp_path):

@@ -11,20 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt import save_figure
+from studies.costs import measuring, report
+from studies.costs.formulas import COSTS, Case, Sizes, exponent, largest_tensor
+from studies.costs.mechanisms import MECHANISMS
+
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-from costs import measuring, report  # noqa: E402
-from costs.formulas import COSTS, Case, Sizes, exponent, largest_tensor  # noqa: E402
-from costs.mechanisms import MECHANISMS  # noqa: E402
-
-from nmt import save_figure  # noqa: E402
 
 SIZES = Sizes(heads=2, reach=1)
 
 
 def script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(REPOSITORY / "scripts/attention_cost.py"), *arguments]
+    command = [sys.executable, str(REPOSITORY / "scripts/studies/attention_cost.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

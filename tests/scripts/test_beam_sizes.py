@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import csv
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import beam_sizes
-import running
-
 import nmt
+from benchmarks import beam_sizes
+from common import running
 from nmt.config import RunConfig
 
 

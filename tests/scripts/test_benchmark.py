@@ -13,18 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks import benchmark, benchmark_translation
+from benchmarks.benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report
+from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig
+from nmt.config import from_dict
+from nmt.run.arrays import save_arrays
+from nmt.run.directory import Run
+from nmt.text.tokenizer import Tokenizer
+
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-import benchmark  # noqa: E402
-import benchmark_translation  # noqa: E402
-from benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report  # noqa: E402
-
-from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig  # noqa: E402
-from nmt.config import from_dict  # noqa: E402
-from nmt.run.arrays import save_arrays  # noqa: E402
-from nmt.run.directory import Run  # noqa: E402
-from nmt.text.tokenizer import Tokenizer  # noqa: E402
 
 
 def test_operations_by_hand() -> None:
@@ -145,8 +142,7 @@ def test_tables_tell_what_a_gpu_used() -> None:
 
 
 def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarking import training
-
+    from benchmarks.benchmarking import training
     from nmt.batches.arrays import Sequences
 
     class Pairs:
@@ -166,8 +162,7 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
 
 
 def test_of_an_older_encoder_nobody_asks_whether_it_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarking import training
-
+    from benchmarks.benchmarking import training
     from nmt.network.model import Seq2Seq
 
     model = Seq2Seq(ModelConfig(units=4, embedding=2, attention=AttentionConfig(units=3)), 7, 7)
@@ -205,7 +200,7 @@ def measure_small_corpus(tmp_path: Path, precision: str, *options: str) -> tuple
     for side in ("en", "fr"):
         lines = (REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:400]
         (tmp_path / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [sys.executable, str(REPOSITORY / "scripts/benchmark.py"), "--source", "en", "--target", "fr"]
+    command = [sys.executable, str(REPOSITORY / "scripts/benchmarks/benchmark.py"), "--source", "en", "--target", "fr"]
     command += ["--vocabulary", "400", "--sizes", "demo", "--precision", precision, "--sentences", "8"]
     command += ["--updates", "1", "4", "--repeats", "1", "--output", "found", *options]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -11,12 +11,10 @@ from pathlib import Path
 import copy_task
 import pytest
 
+from benchmarks import benchmark_alignments as benchmark
+from nmt.config import CorpusConfig, PairsConfig, to_dict
+
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-import benchmark_alignments as benchmark  # noqa: E402
-
-from nmt.config import CorpusConfig, PairsConfig, to_dict  # noqa: E402
 
 DIAGONAL = """
 import sys
@@ -69,7 +67,13 @@ def test_the_script_measures_models_of_both_directions_and_guided_ones(tmp_path:
     config = copy_task.config(tmp_path, training={"passes": 2, "batch_tokens": 200, "ema": 0.0})
     (tmp_path / "config.json").write_text(json.dumps(to_dict(config)))
     files = [f"--{name}={tmp_path}/validation.{name}" for name in ("source", "target")]
-    command = [sys.executable, str(REPOSITORY / "scripts" / "benchmark_alignments.py"), *files, "--seeds", "1"]
+    command = [
+        sys.executable,
+        str(REPOSITORY / "scripts" / "benchmarks" / "benchmark_alignments.py"),
+        *files,
+        "--seeds",
+        "1",
+    ]
     command += [f"--gold={tmp_path}/validation.align", f"--config={tmp_path}/config.json", "--guided", "own"]
     result = subprocess.run(
         [*command, f"--eflomal={eflomal}", f"--output={tmp_path}/out"], capture_output=True, text=True, check=False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from itertools import cycle
 from pathlib import Path
 
@@ -12,12 +11,12 @@ import numpy as np
 import pytest
 from commands import forked
 
-REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-from classification import models, report  # noqa: E402
-from classification.experiment import LEXICON  # noqa: E402
-from classification.sentences import (  # noqa: E402
+from corpora.demo_grammar.corpus import stream
+from corpora.demo_grammar.lexicon import Lexicon
+from nmt import NmtError, save_figure
+from studies.classification import models, report
+from studies.classification.experiment import LEXICON
+from studies.classification.sentences import (
     as_arrays,
     balanced,
     chance,
@@ -26,10 +25,8 @@ from classification.sentences import (  # noqa: E402
     find_example,
     index_words,
 )
-from demo_grammar.corpus import stream  # noqa: E402
-from demo_grammar.lexicon import Lexicon  # noqa: E402
 
-from nmt import NmtError, save_figure  # noqa: E402
+REPOSITORY = Path(__file__).parents[2]
 
 FORMS = frozenset({"the", "a", "my"})
 SENTENCES = [
@@ -42,7 +39,7 @@ SENTENCES = [
 
 
 def script(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    return forked([str(REPOSITORY / "scripts/classify.py"), *arguments], cwd)
+    return forked([str(REPOSITORY / "scripts/studies/classify.py"), *arguments], cwd)
 
 
 def test_the_label_by_hand():

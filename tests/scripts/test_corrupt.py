@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from corrupt import damage, main, measure
-from running import ended
-
+from common.running import ended
+from corpora.corrupt import damage, main, measure
 from nmt.errors import NmtError
 
 TARGETS = [" ".join(f"{letter}{number}" for letter in "abcdefgh") + " ." for number in range(60)] + ["too short ."] * 40

@@ -12,11 +12,8 @@ from typing import Any
 import copy_task
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import data_efficiency
-import running
-
+from benchmarks import data_efficiency
+from common import running
 from nmt import VocabularyConfig
 from nmt.text.tokenizer import Tokenizer
 

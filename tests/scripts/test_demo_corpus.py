@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import re
-import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from corpora import make_demo_corpus
+from corpora.demo_grammar import (
+    baselines,
+    clauses,
+    derivation,
+    modifiers,
+    predicates,
+    sentences,
+    statistics,
+    words,
+)
+from corpora.demo_grammar import corpus as corpus_module
+from corpora.demo_grammar import lexicon as lexicon_module
+from corpora.demo_grammar import nounphrases as nps
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "data" / "demo"
-sys.path.insert(0, str(ROOT / "scripts"))
-
-make_demo_corpus = importlib.import_module("make_demo_corpus")
-corpus_module = importlib.import_module("demo_grammar.corpus")
-baselines = importlib.import_module("demo_grammar.baselines")
-clauses = importlib.import_module("demo_grammar.clauses")
-derivation = importlib.import_module("demo_grammar.derivation")
-lexicon_module = importlib.import_module("demo_grammar.lexicon")
-nps = importlib.import_module("demo_grammar.nounphrases")
-predicates = importlib.import_module("demo_grammar.predicates")
-sentences = importlib.import_module("demo_grammar.sentences")
-modifiers = importlib.import_module("demo_grammar.modifiers")
-statistics = importlib.import_module("demo_grammar.statistics")
-words = importlib.import_module("demo_grammar.words")
-
 LEXICON = lexicon_module.Lexicon(DEMO / "lexicon")
 SETS = {"train": 20_000, "validation": 500, "test": 500, "combinations": 500}
 PRESENT, PROGRESSIVE, PAST, PERFECT, WAS_DOING = clauses.Tense

@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import math
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import forked
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import kernel_regression as regression
+from studies import kernel_regression as regression
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -169,7 +166,7 @@ def test_table_by_hand():
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return forked(["scripts/kernel_regression.py", *arguments], REPOSITORY)
+    return forked(["scripts/studies/kernel_regression.py", *arguments], REPOSITORY)
 
 
 def test_as_a_user_runs_it(tmp_path):

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
 import learning_curves
-import running
-
+from common import running
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer

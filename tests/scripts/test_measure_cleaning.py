@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from measure_cleaning import KINDS, OTHER, damage, table
-
+from benchmarks.measure_cleaning import KINDS, OTHER, damage, table
 from nmt.errors import NmtError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -68,7 +65,7 @@ def test_too_few_long_sentences_are_refused():
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(REPOSITORY / "scripts" / "measure_cleaning.py"), *arguments],
+        [sys.executable, str(REPOSITORY / "scripts" / "benchmarks" / "measure_cleaning.py"), *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,

@@ -84,7 +84,11 @@ def test_environment_is_installed_again_only_when_its_files_change(checkout):
 
 
 @pytest.mark.parametrize(
-    "command", ["corrupt.py damage --target nowhere --output out", "benchmark.py --source nowhere --target nowhere"]
+    "command",
+    [
+        "corpora/corrupt.py damage --target nowhere --output out",
+        "benchmarks/benchmark.py --source nowhere --target nowhere",
+    ],
 )
 def test_what_the_user_can_mend_is_one_line(command, tmp_path):
     script, *arguments = command.split()
@@ -92,4 +96,4 @@ def test_what_the_user_can_mend_is_one_line(command, tmp_path):
         [sys.executable, REPOSITORY / "scripts" / script, *arguments], capture_output=True, text=True, cwd=tmp_path
     )
     assert result.returncode == 2
-    assert result.stderr == f"{script}: error: nowhere: No such file or directory: expected a text file\n"
+    assert result.stderr == f"{Path(script).name}: error: nowhere: No such file or directory: expected a text file\n"

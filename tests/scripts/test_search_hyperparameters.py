@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +10,10 @@ from pathlib import Path
 import optuna
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
 from hyperparameters.space import read_space
 from hyperparameters.trials import run_trial
-from search_hyperparameters import _study
-
 from nmt.errors import NmtError
+from search_hyperparameters import _study
 
 REPOSITORY = Path(__file__).parents[2]
 

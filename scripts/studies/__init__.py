@@ -1,0 +1,1 @@
+"""Small studies of attention, each with a page in docs/."""

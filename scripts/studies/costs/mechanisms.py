@@ -1,0 +1,150 @@
+"""The mechanisms as layers: each turns a sequence [1, n, d] into another, [1, n, d]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from nmt.network.attention import SCORES, Attention, MultiHeadAttention, context_vectors, inner_products, masked_softmax
+from studies.costs.formulas import KERNEL, Sizes
+
+
+class Mechanism(NamedTuple):
+    """What is measured."""
+
+    call: Callable[[Any], Any]
+    """float32 [1, n, d] -> float32 [1, n, d]."""
+    weights: list[Any]
+
+
+def convolution(width: int, sizes: Sizes) -> Mechanism:
+    """Each position from itself and its two neighbours."""
+    return _keras_layer(keras.layers.Conv1D(width, KERNEL, padding="same"), width)
+
+
+def recurrence(width: int, sizes: Sizes) -> Mechanism:
+    """An LSTM, one direction."""
+    return _keras_layer(keras.layers.LSTM(width, return_sequences=True), width)
+
+
+def self_attention(width: int, sizes: Sizes) -> Mechanism:
+    """Scaled dot products of all pairs, one head, nothing projected."""
+    return _all_pairs("scaled_dot", width)
+
+
+def additive(width: int, sizes: Sizes) -> Mechanism:
+    """Additive energies of all pairs, with a hidden layer of d units."""
+    return _all_pairs("additive", width)
+
+
+def multi_head(width: int, sizes: Sizes) -> Mechanism:
+    """Scaled dot products of all pairs in several heads, with their four projections."""
+    layer = MultiHeadAttention(sizes.heads)
+    layer.build((None, None, width), (None, None, width))
+
+    def call(values: Any) -> Any:
+        return layer(values, layer.memorize(values), everywhere(values)[:, None, None])[0]
+
+    return Mechanism(call, layer.trainable_variables)
+
+
+def global_steps(width: int, sizes: Sizes) -> Mechanism:
+    """One query after the other, as a decoder asks, each against all positions."""
+    return _steps("global", width, sizes)
+
+
+def local_masked(width: int, sizes: Sizes) -> Mechanism:
+    """One query after the other against D positions to either side (Luong et al. 2015, local-m), as `network.attention`
+    does it for any window: the energies of all positions are there, all but a few are masked."""
+    return _steps("local_m", width, sizes)
+
+
+def local_cut_out(width: int, sizes: Sizes) -> Mechanism:
+    """The same numbers as `local_masked`, from the positions inside of the window alone."""
+    reach = sizes.reach
+
+    def call(values: Any) -> Any:
+        around = ((0, 0), (reach, reach))
+        padded, mask = ops.pad(values, (*around, (0, 0))), ops.pad(everywhere(values), around)
+
+        def step(time: Any, query: Any) -> Any:
+            near = ops.slice(padded, (0, time, 0), (1, 2 * reach + 1, width))
+            inside = ops.slice(mask, (0, time), (1, 2 * reach + 1))
+            energies = inner_products(query[:, None], near) / float(width) ** 0.5
+            return ops.squeeze(context_vectors(masked_softmax(energies, inside[:, None]), near), axis=1)
+
+        return _over_time(step, ops.zeros((), dtype="int32"), values)
+
+    return Mechanism(call, [])
+
+
+MECHANISMS: dict[str, Callable[[int, Sizes], Mechanism]] = {
+    "convolution": convolution,
+    "recurrence": recurrence,
+    "self-attention": self_attention,
+    "multi-head": multi_head,
+    "additive": additive,
+    "global, step by step": global_steps,
+    "local, masked": local_masked,
+    "local, cut out": local_cut_out,
+}
+"""From d and the other sizes."""
+
+
+def everywhere(values: Any) -> Any:
+    """A mask that is true at all positions, bool [1, n]."""
+    return ops.ones(ops.shape(values)[:2], dtype="bool")
+
+
+def _keras_layer(layer: keras.layers.Layer, width: int) -> Mechanism:
+    layer.build((None, None, width))
+    return Mechanism(layer, layer.trainable_variables)
+
+
+def _all_pairs(name: str, width: int) -> Mechanism:
+    score = SCORES[name](width)
+    score.build((None, None, width), (None, None, width))
+
+    def call(values: Any) -> Any:
+        return context_vectors(masked_softmax(score(values, values), everywhere(values)[:, None]), values)
+
+    return Mechanism(call, score.trainable_variables)
+
+
+def _steps(window: str, width: int, sizes: Sizes) -> Mechanism:
+    attention = Attention("scaled_dot", window, reach=sizes.reach)
+    attention.build((None, width), (None, None, width))
+
+    def call(values: Any) -> Any:
+        keys, mask = attention.keys(values), everywhere(values)
+
+        def step(time: Any, query: Any) -> Any:
+            return attention(query, values, keys, mask, time=time)[0]
+
+        return _over_time(step, ops.zeros((1,), dtype="int32"), values)
+
+    return Mechanism(call, attention.trainable_variables)
+
+
+class _State(NamedTuple):
+    """Of a scan, whose outputs have to be shaped as what it carries."""
+
+    time: Any
+    """Steps made, int32."""
+    context: Any
+    """float32 [1, d]."""
+
+
+def _over_time(step: Callable[[Any, Any], Any], time: Any, values: Any) -> Any:
+    """Contexts, [1, n, d], that `step` makes of the time and one position of [1, n, d] after the other."""
+
+    def next_state(state: _State, query: Any) -> tuple[_State, _State]:
+        state = _State(state.time + 1, step(state.time, query))
+        return state, state
+
+    first = _State(time, ops.zeros_like(values[:, 0]))
+    _, states = ops.scan(next_state, first, ops.transpose(values, (1, 0, 2)))
+    return ops.transpose(states.context, (1, 0, 2))
