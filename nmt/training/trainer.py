@@ -37,11 +37,11 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays
-from nmt.training.events import EventWriter
 from nmt.training.optimizer import Adam
-from nmt.training.preparation import Prepared, claimed, prepare
+from nmt.training.preparation.prepare import Prepared, claimed, prepare
 from nmt.training.schedule import learning_rate, warmup_steps
 from nmt.training.step import TrainStep
+from nmt.training.tensorboard import EventWriter
 from nmt.training.transfer import carry_over, open_origin
 from nmt.translation.translator import Translator
 

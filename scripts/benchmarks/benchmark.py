@@ -153,7 +153,7 @@ def encode(arguments: argparse.Namespace, output: Path) -> Path:
 
     with quiet_start():
         import nmt
-        from nmt.training.preparation import prepare
+        from nmt.training.preparation.prepare import prepare
 
     config = nmt.RunConfig(
         name=f"corpus-{arguments.vocabulary}",

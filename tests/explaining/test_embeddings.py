@@ -27,7 +27,7 @@ from nmt.explaining.embeddings import EmbeddingError, Embeddings, Seen, principa
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays
 from nmt.run.arrays import save_arrays
-from nmt.training.preparation import prepare
+from nmt.training.preparation.prepare import prepare
 
 # A plane of directions: the angle to ▁east, in degrees, and the length.
 COMPASS = {"▁east": (0, 1), "▁near": (10, 5), "▁north": (90, 2), "▁south": (-90, 1), "▁west": (180, 3), "far": (25, 9)}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.training.cache import ABANDONED, Cache
+from nmt.training.preparation.cache import ABANDONED, Cache
 
 ORIGIN = {"text": "0123", "settings": {"size": 8}}
 
@@ -80,7 +80,7 @@ def test_a_failure_leaves_nothing(error, cache, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from nmt.training.cache import Cache
+from nmt.training.preparation.cache import Cache
 
 def make(directory):
     (directory / "corpus").mkdir(parents=True)

@@ -16,7 +16,7 @@ from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.tokenizer import Tokenizer
-from nmt.training.preparation import Prepared, prepare
+from nmt.training.preparation.prepare import Prepared, prepare
 
 
 @pytest.fixture

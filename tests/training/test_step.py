@@ -24,9 +24,9 @@ from nmt.config import DropoutConfig
 from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.averaging import averaged_arrays
-from nmt.training.events import EventWriter
 from nmt.training.optimizer import Adam
 from nmt.training.step import TrainStep, _parts
+from nmt.training.tensorboard import EventWriter
 
 BATCH = Batch(
     np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]], np.int32),

@@ -34,7 +34,7 @@ from nmt.run.errors import RunError
 from nmt.text.corpus import Pair
 from nmt.training import trainer as training
 from nmt.training.optimizer import AVERAGED_EVERY
-from nmt.training.preparation import prepare
+from nmt.training.preparation.prepare import prepare
 from nmt.training.step import TrainStep
 from nmt.training.trainer import Trainer, TrainingError, TrainingResult, interruption, train, validate
 

@@ -14,7 +14,7 @@ from nmt.network.model import Seq2Seq
 from nmt.run.arrays import save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.training.preparation import prepare
+from nmt.training.preparation.prepare import prepare
 from nmt.training.transfer import Carried, carry_over
 
 SEPARATE = {"vocabulary": {"shared": False}, "model": {"tie": "none"}}

@@ -29,7 +29,7 @@ from nmt.text.corpus import Pair, PairReader
 from nmt.text.errors import CorpusError
 from nmt.text.hold_out import WithoutHeldOut, hold_out
 from nmt.text.tokenizer import Tokenizer
-from nmt.training.cache import Cache
+from nmt.training.preparation.cache import Cache
 from nmt.training.transfer import open_origin
 from nmt.translation.inference import windows
 from nmt.version import __version__

@@ -1,0 +1,1 @@
+"""Preparation of a run's text: vocabularies, encoded training pairs, validation pairs, and the cache of all three."""
