@@ -1,6 +1,7 @@
 """Plants bad pairs in a parallel corpus, and measures how many of them `nmt clean` finds, and how many good ones go.
 
-    python scripts/benchmarks/measure_cleaning.py --source test.en validation.en --target test.fr validation.fr --model DIR
+    python scripts/benchmarks/measure_cleaning.py --source test.en validation.en --target test.fr validation.fr \\
+        --model DIR
 
 A tenth of the pairs is damaged, each kind as often as the others (--kinds chooses among them):
 
