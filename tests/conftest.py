@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,20 @@ def pytest_collection_finish() -> None:
     compile runs a few times. Commands in processes of their own compile as users have them."""
     if tensorflow := sys.modules.get("tensorflow"):
         tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+
+STARTED = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--minutes", type=float, metavar="N", help="skip the tests that would begin after N minutes")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keeps a run of many slow tests within its time."""
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - STARTED > 60 * minutes:
+        pytest.skip(f"{minutes:g} minutes are over")
 
 
 PIECES = 12
