@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -114,6 +116,38 @@ def test_weights_are_never_unpickled(tmp_path):
         np.savez(file, a=np.array([print], dtype=object))
     np.save(tmp_path / "single.npy", np.zeros(3))
     for name in ("objects.npz", "single.npy"):
+        with pytest.raises(RunError, match=f"{name}: damaged"):
+            load_arrays(tmp_path / name)
+
+
+def test_no_flipped_bit_changes_an_array(tmp_path):
+    """Arrays come back as they were, or the file is refused. A flipped bit of a header's length used to shift them."""
+    path = tmp_path / "best.npz"
+    arrays = {"a/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array(7)}
+    save_arrays(path, arrays)
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        try:
+            back = load_arrays(path)
+        except RunError as error:
+            assert "\n" not in str(error)
+            continue
+        for name, array in back.items():  # a name may be another one: whoever asks for the old one does not find it
+            if name in arrays:
+                np.testing.assert_array_equal(array, arrays[name], strict=True)
+
+
+def test_memory_for_weights_is_bounded_by_the_file(tmp_path):
+    """A compressed file could hold a thousand times its size, and a header can announce any shape."""
+    np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(10_000))
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10**12,)})
+    with zipfile.ZipFile(tmp_path / "claim.npz", "w") as archive:
+        archive.writestr("a.npy", header.getvalue() + bytes(4))
+    for name in ("bomb.npz", "claim.npz"):
         with pytest.raises(RunError, match=f"{name}: damaged"):
             load_arrays(tmp_path / name)
 
