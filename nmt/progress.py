@@ -14,7 +14,7 @@ TERMINAL_DELAY, TERMINAL_INTERVAL = 2.0, 0.5
 LOG_INTERVAL = 10.0
 
 
-class Ticker:
+class StatusLine:
     """A line about how things stand, shown often on a terminal and seldom in a log, and lines that stay.
 
     Args:
@@ -44,7 +44,7 @@ class Ticker:
         start, end = ("\r", "\x1b[K") if self._terminal else ("", "\n")
         print(f"{start}nmt: {line()}", end=end, file=self._stream, flush=True)
 
-    def say(self, message: str) -> None:
+    def print(self, message: str) -> None:
         """A line of its own that stays."""
         self.clear()
         print(f"nmt: {message}", file=self._stream, flush=True)
@@ -55,12 +55,12 @@ class Ticker:
             print("\r\x1b[K", end="", file=self._stream, flush=True)
 
 
-class Progress(Ticker):
+class LineProgress(StatusLine):
     """Counts lines and says now and then how many, how fast, and how long it will take.
 
     Args:
         total: lines to come, where that is known.
-        stream, clock: as in `Ticker`.
+        stream, clock: as in `StatusLine`.
         window: lines that are ready at once; the first of a window stands for all of them.
     """
 

@@ -25,7 +25,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 from common.running import ended
 from nmt.cli.parser import Parser, positive
 from nmt.errors import NmtError
-from nmt.progress import Ticker
+from nmt.progress import StatusLine
 from nmt.training.comparison import Commands, shared_cores
 
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ def main() -> None:
     from hyperparameters.report import write_report
     from hyperparameters.space import read_space
 
-    space, ticker = read_space(arguments.space), Ticker()
+    space, ticker = read_space(arguments.space), StatusLine()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = _study(arguments, space)
-    ticker.say(f"{len(study.trials)} trials so far; how they go is in {arguments.output}/logs")
+    ticker.print(f"{len(study.trials)} trials so far; how they go is in {arguments.output}/logs")
     _search(study, space, arguments, ticker)
     if not study.get_trials(False, (optuna.trial.TrialState.COMPLETE,)):
         raise NmtError("no trial came to its end: the same command goes on, with more --trials or --hours")
     places = write_report(study, space, arguments.output, arguments.space.stem)
-    ticker.say(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
-    ticker.say(f"  nmt train --config {places[-1]}")
-    ticker.say(f"all trials are in {places[0]}, drawn in {places[1]}")
+    ticker.print(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
+    ticker.print(f"  nmt train --config {places[-1]}")
+    ticker.print(f"all trials are in {places[0]}, drawn in {places[1]}")
 
 
-def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) -> None:
+def _search(study: Study, space: Space, arguments: Namespace, ticker: StatusLine) -> None:
     """Runs trials until the budget is spent."""
     import optuna
 
@@ -89,7 +89,7 @@ def _search(study: Study, space: Space, arguments: Namespace, ticker: Ticker) ->
     def told(study: Study, trial: FrozenTrial) -> None:
         shown = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in trial.params.items()}
         result = trial.state.name.lower() if trial.value is None else f"{space.metric} {trial.value:.2f}"
-        ticker.say(f"trial {trial.number}: {result}  {'  '.join(f'{name} {value}' for name, value in shown.items())}")
+        ticker.print(f"trial {trial.number}: {result}  {'  '.join(f'{name} {value}' for name, value in shown.items())}")
 
     finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
     callbacks = [told]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nmt.alignment.hard_links import PLAIN, Linking
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.explaining.erasure import Erasure
@@ -66,7 +66,7 @@ class Translator:
         self.report = report
 
     def translate(
-        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = PLAIN
+        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = DEFAULT_LINKING
     ) -> Iterator[Translation]:
         return (found[0] for found in self.translate_nbest(sentences, search, 1, linking=linking))
 
@@ -78,7 +78,7 @@ class Translator:
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         first: int = 0,
-        linking: Linking = PLAIN,
+        linking: Linking = DEFAULT_LINKING,
     ) -> Iterator[list[Translation]]:
         """The n-th best has n - 1 exclamation marks behind it, and a constraint's words are in front."""
         self.searches.append(search)
@@ -91,7 +91,9 @@ class Translator:
                 text = f"{held} {best.text}".strip()
                 yield [replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(nbest)]
 
-    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
+    def align(
+        self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
+    ) -> Iterator[Translation]:
         self.linkings.append(linking)
         for source, target in zip(sources, targets, strict=True):
             yield _pair(source, target, truncated=False)

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from nmt.progress import Progress, Ticker, duration
+from nmt.progress import LineProgress, StatusLine, duration
 
 
 class Terminal(io.StringIO):
@@ -26,7 +26,7 @@ class Clock:
 
 def reports(stream: io.StringIO, total: int | None, seconds_a_line: float, lines: int) -> str:
     clock = Clock()
-    progress = Progress(total, stream, clock)
+    progress = LineProgress(total, stream, clock)
     for _ in progress.over(range(lines)):
         clock.now += seconds_a_line
     return stream.getvalue()
@@ -48,7 +48,7 @@ def test_short_task_is_silent():
 
 def test_lines_that_are_done_before_they_are_handed_on():
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(30, stream, clock, window=30)
+    progress = LineProgress(30, stream, clock, window=30)
     for lines in (8, 12):
         clock.now += 10
         progress.advance(lines)
@@ -65,7 +65,7 @@ def test_time_left_in_hours():
 def test_the_first_line_of_a_window_stands_for_all_of_it():
     """A window of 10 lines takes 20 seconds and comes at once: 2 s a line, not 20."""
     clock, stream = Clock(), io.StringIO()
-    progress = Progress(30, stream, clock, window=10)
+    progress = LineProgress(30, stream, clock, window=10)
 
     def windows():
         for line in range(30):
@@ -84,14 +84,14 @@ def test_the_first_line_of_a_window_stands_for_all_of_it():
 
 def test_at_the_end_the_speed_is_that_of_the_lines_there_were():
     clock = Clock()
-    progress = Progress(None, io.StringIO(), clock, window=500)
+    progress = LineProgress(None, io.StringIO(), clock, window=500)
     for _ in progress.over(range(3)):
         clock.now += 1
     assert progress.speed == "1.0 lines/s"
 
 
 def test_items_come_through_as_they_are_and_one_at_a_time():
-    progress = Progress(None, io.StringIO(), Clock())
+    progress = LineProgress(None, io.StringIO(), Clock())
     taken = []
     for item in progress.over(iter("abc")):
         taken.append((item, progress.count))
@@ -100,7 +100,7 @@ def test_items_come_through_as_they_are_and_one_at_a_time():
 
 def test_ticker_on_a_terminal_twice_a_second_whatever_is_now():
     clock, stream = Clock(), Terminal()
-    ticker = Ticker(stream, clock)
+    ticker = StatusLine(stream, clock)
     shown = []
     for tenth in range(40):
         clock.now = 100 + tenth / 10
@@ -111,7 +111,7 @@ def test_ticker_on_a_terminal_twice_a_second_whatever_is_now():
 
 def test_ticker_in_a_log_only_when_now():
     clock, stream = Clock(), io.StringIO()
-    ticker = Ticker(stream, clock)
+    ticker = StatusLine(stream, clock)
     for second in range(50):
         clock.now += 1
         ticker.show(lambda second=second: str(second), now=second % 20 == 0)
@@ -119,18 +119,18 @@ def test_ticker_in_a_log_only_when_now():
 
 
 def test_line_is_made_only_when_it_is_shown():
-    Ticker(io.StringIO(), Clock()).show(lambda: pytest.fail("not due"))
+    StatusLine(io.StringIO(), Clock()).show(lambda: pytest.fail("not due"))
 
 
 def test_what_is_said_stays_and_takes_the_renewed_line_away():
     for stream, before in ((Terminal(), "\r\x1b[K"), (io.StringIO(), "")):
-        Ticker(stream, Clock()).say("done")
+        StatusLine(stream, Clock()).print("done")
         assert stream.getvalue() == f"{before}nmt: done\n"
 
 
 def test_seconds_since_the_beginning():
     clock = Clock()
-    ticker = Ticker(io.StringIO(), clock)
+    ticker = StatusLine(io.StringIO(), clock)
     clock.now += 2.5
     assert ticker.seconds == 2.5
 

@@ -80,7 +80,7 @@ def test_no_rooms_import_each_other_in_a_circle():
 
 def test_every_kind_of_import_counts():
     """The checks above see imports in functions, imports for types, `import nmt.x`, relative and named imports."""
-    path = PACKAGE / "text" / "corpus.py"
+    path = PACKAGE / "text" / "pairs.py"
     for source in (
         "from nmt.run import directory",
         "from nmt import run",

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from nmt.alignment.links import AlignmentError, Links
 
-FLOOR = 0.1
+SHARE_FLOOR = 0.1
 """Attention mass added to what each source word receives before its shares are taken."""
 
 
-LEAST = 0.05
+LEAST_ATTENTION = 0.05
 """Share of its attention that a target word must have on words to be linked; attention mass that a source word must
 get to be linked."""
 
@@ -59,18 +59,20 @@ class Linking:
         require(0 < self.threshold <= 1, f"threshold is {self.threshold}: expected more than 0, up to 1")
 
 
-PLAIN = Linking()
+DEFAULT_LINKING = Linking()
 
 
-def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32], linking: Linking = PLAIN) -> Links:
+def hard_links(
+    weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32], linking: Linking = DEFAULT_LINKING
+) -> Links:
     """The links that follow from attention between words, by one of four rules.
 
     `share`: for every target word the source word of whose attention it has the largest share, the first of equals.
-    The share of source word s that target word t has is weights[t, s] / (`FLOOR` + sum over all target words of
+    The share of source word s that target word t has is weights[t, s] / (`SHARE_FLOOR` + sum over all target words of
     weights[., s]): words compete for a source word. A word that decides another one's form is looked at for both
     (`auberge` decides that `the` becomes `l'`), but most of its attention belongs to its own translation. This is the
-    first step of the alternating normalisation of Sinkhorn (1964). `FLOOR` keeps source words that hardly anything
-    attends to from winning. A target word stays unlinked if all but a `LEAST` part of its attention is on the
+    first step of the alternating normalisation of Sinkhorn (1964). `SHARE_FLOOR` keeps source words that hardly anything
+    attends to from winning. A target word stays unlinked if all but a `LEAST_ATTENTION` part of its attention is on the
     end-of-sentence symbol.
 
     `shares`: those of `share`, and every other source word of whose attention it has a share of `linking.threshold` or
@@ -83,7 +85,7 @@ def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32
     have several links, or none.
 
     With `side` source the two languages change places: each source word looks, by the same rule, among the attention
-    that target words pay to it. Of that nothing goes to an end of sentence; a source word that gets less than `LEAST`
+    that target words pay to it. Of that nothing goes to an end of sentence; a source word that gets less than `LEAST_ATTENTION`
     in all stays unlinked.
 
     Args:
@@ -96,9 +98,9 @@ def hard_links(weights: NDArray[np.float32], end_of_sentence: NDArray[np.float32
     if linking.side == "target":
         return frozenset((s, t) for t, s in _chosen(weights, end_of_sentence, linking))
     received = weights.sum(axis=0)
-    paid = np.where(received >= LEAST, weights, 0).T  # [source words, target words]
+    paid = np.where(received >= LEAST_ATTENTION, weights, 0).T  # [source words, target words]
     if linking.rule == "threshold":
-        paid = paid / np.maximum(received, LEAST)[:, None]
+        paid = paid / np.maximum(received, LEAST_ATTENTION)[:, None]
     return frozenset(_chosen(paid, np.zeros(len(paid), np.float32), linking))
 
 
@@ -111,8 +113,8 @@ def _chosen(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: 
     """
     total = paid.sum(axis=1)
     if linking.rule in ("share", "shares"):
-        wanted = paid / (FLOOR + paid.sum(axis=0, keepdims=True))
-        linked = (total > 0) & (total >= LEAST * (total + elsewhere))
+        wanted = paid / (SHARE_FLOOR + paid.sum(axis=0, keepdims=True))
+        linked = (total > 0) & (total >= LEAST_ATTENTION * (total + elsewhere))
     else:
         wanted = paid
         linked = (total > 0) & (paid.max(axis=1) >= elsewhere)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from nmt.batches.arrays import Batch, GuidedBatch, Sequences, link_rows, make_batch
-from nmt.batches.plan import GridPlan, Plan
+from nmt.batches.plan import BatchPlan, FewShapesPlan
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.named_files import open_bytes
@@ -50,12 +50,12 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
-    def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> Plan:
+    def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> BatchPlan:
         """The plan over these pairs, end of sentence counted; with at most `shapes` batch shapes, if not 0."""
         lengths = self.source.lengths + 1, self.target.lengths + 1
         if shapes:
-            return GridPlan(*lengths, batch_tokens, window, seed, shapes)
-        return Plan(*lengths, batch_tokens, window, seed)
+            return FewShapesPlan(*lengths, batch_tokens, window, seed, shapes)
+        return BatchPlan(*lengths, batch_tokens, window, seed)
 
     def batch(self, indices: np.ndarray, width: int = 0) -> Batch | GuidedBatch:
         """The pairs with these indices, see `make_batch`, with their links where the corpus has them."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.plan import Plan
+from nmt.batches.plan import BatchPlan
 
 
-def pass_batches(corpus: EncodedCorpus, plan: Plan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:
+def pass_batches(corpus: EncodedCorpus, plan: BatchPlan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:
     """The batches of one pass behind the first `skip`.
 
     On TensorFlow tf.data gathers and pads the next batches while a step runs; elsewhere they are made in line.

@@ -11,7 +11,7 @@ import numpy as np
 from nmt.batches.arrays import BLANK
 
 
-def cut(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
+def cut_by_tokens(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
     """Cuts `order` (indices by falling cost) so that sentences times the largest cost stays within the budget.
 
     A sentence longer than the budget gets a batch of its own. All batches but the last are full.
@@ -24,14 +24,14 @@ def cut(costs: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
     return batches
 
 
-def by_length(source_lengths: np.ndarray, target_lengths: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def sort_by_length(source_lengths: np.ndarray, target_lengths: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """`indices`, longest pairs first, pairs of like lengths on both sides beside each other."""
     source, target = source_lengths[indices], target_lengths[indices]
     return indices[np.lexsort((source, target, np.maximum(source, target)))[::-1]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """The batches of every pass: a function of seed and pass alone, so a run can go on from any batch.
 
     The pairs of a pass are shuffled and read window by window; a window is sorted by length, cut by the token budget
@@ -50,7 +50,7 @@ class Plan:
     window: int
     seed: int
 
-    def most_cells(self, batches: Iterable[np.ndarray]) -> int:
+    def largest_batch_cells(self, batches: Iterable[np.ndarray]) -> int:
         """Sentences x source positions x target steps of the batch that has most of them, padding included."""
         return max(len(batch) * positions * steps for batch in batches for positions, steps in [self._padded(batch)])
 
@@ -62,7 +62,9 @@ class Plan:
         rest = order[:0]
         for begin in range(0, len(order), self.window):
             indices = np.concatenate([rest, order[begin : begin + self.window]])
-            batches = cut(costs, by_length(self.source_lengths, self.target_lengths, indices), self.batch_tokens)
+            batches = cut_by_tokens(
+                costs, sort_by_length(self.source_lengths, self.target_lengths, indices), self.batch_tokens
+            )
             rest = batches.pop() if begin + self.window < len(order) else order[:0]
             yield from (batches[i] for i in random.permutation(len(batches)))
 
@@ -70,7 +72,7 @@ class Plan:
         """What both sides of a batch are padded to; 0: each to its own longest."""
         return 0
 
-    def waste(self, batches: Iterable[np.ndarray]) -> float:
+    def padding_share(self, batches: Iterable[np.ndarray]) -> float:
         """Share of the batches' positions, both sides together, that is padding."""
         real = padded = 0
         for batch in batches:
@@ -86,7 +88,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class GridPlan(Plan):
+class FewShapesPlan(BatchPlan):
     """Batches of few shapes, for a compiler that makes a program for each: XLA, so JAX.
 
     A pair's longer side is rounded up to one of `shapes` widths, and all batches of a width have as many rows. What

@@ -17,9 +17,19 @@ from nmt.cli.parser import as_flags, refuse_idle
 from nmt.errors import NmtError
 from nmt.files.outputs import Bytes, open_outputs
 from nmt.files.paths import is_stream
-from nmt.progress import Progress
-from nmt.text.cleaning import NAMES, Fault, RawPair, Rules, Usual, above, judge, learn, limit_of_worst
-from nmt.text.corpus import raw_pairs
+from nmt.progress import LineProgress
+from nmt.text.cleaning import (
+    RULE_NAMES,
+    CorpusStatistics,
+    Fault,
+    RawPair,
+    Rules,
+    judge,
+    learn_statistics,
+    model_fault,
+    score_limit,
+)
+from nmt.text.formats import raw_pairs
 
 _BY: Literal["unusual"] = "unusual"
 WORST = 0.05
@@ -37,13 +47,13 @@ def clean(arguments: Namespace) -> None:
         outputs, report = files[:2], files[2] if arguments.report else None
         usual, total = None, None
         if not _read_once(arguments):
-            reading = Progress()
-            usual = learn(reading.over(_pairs(arguments)), rules.sample)
+            reading = LineProgress()
+            usual = learn_statistics(reading.over(_pairs(arguments)), rules.sample)
             total = reading.count
         judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:
             judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual, total))
-        counts = _write(Progress(total).over(judged), outputs, report)
+        counts = _write(LineProgress(total).over(judged), outputs, report)
     _summarize(counts, arguments)
 
 
@@ -69,7 +79,9 @@ def _pairs(arguments: Namespace) -> Iterator[RawPair]:
     return raw_pairs(arguments.source, arguments.target)
 
 
-def _scores(arguments: Namespace, rules: Rules, usual: Usual | None, total: int | None) -> tuple[list[float], float]:
+def _scores(
+    arguments: Namespace, rules: Rules, usual: CorpusStatistics | None, total: int | None
+) -> tuple[list[float], float]:
     """How bad a model finds each pair that the rules keep, of `total` at most, NaN where a side is blank; and the limit
     to keep."""
     import numpy as np
@@ -91,7 +103,7 @@ def _scores(arguments: Namespace, rules: Rules, usual: Usual | None, total: int 
     scores = np.where(np.isfinite(found), found, np.nan).tolist()
     if arguments.threshold is not None:
         return scores, arguments.threshold
-    return scores, limit_of_worst(scores, WORST if arguments.worst is None else arguments.worst)
+    return scores, score_limit(scores, WORST if arguments.worst is None else arguments.worst)
 
 
 def _with_model(
@@ -103,7 +115,7 @@ def _with_model(
     """The same pairs, where those that the rules keep can be dropped by their scores."""
     rest = iter(scores)
     for pair, fault in judged:
-        yield pair, fault or above(by, next(rest), limit)
+        yield pair, fault or model_fault(by, next(rest), limit)
 
 
 def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
@@ -141,7 +153,7 @@ def _number(value: str | float | None) -> str:
 def _summarize(counts: Counter[str], arguments: Namespace) -> None:
     total = counts.total()
     say(f"{total} pairs read, {counts['']} kept, {total - counts['']} dropped")
-    for rule in NAMES:
+    for rule in RULE_NAMES:
         if counts[rule]:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")
     report = f"; why the others are not: {arguments.report}" if arguments.report else ""

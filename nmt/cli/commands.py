@@ -17,8 +17,8 @@ from nmt.config import SearchConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again, output_directory, real_path
-from nmt.progress import Progress
-from nmt.text.corpus import read_lines
+from nmt.progress import LineProgress
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.alignment.hard_links import Linking
@@ -127,7 +127,7 @@ def _export(
     directory: Path,
     arguments: Namespace,
     gold: Sequence[Gold] | None,
-    progress: Progress,
+    progress: LineProgress,
 ) -> list[Links]:
     """Writes the numbers of all pairs, then draws the first that have words on both sides.
 
@@ -159,7 +159,7 @@ def _export(
                 title = f"line {number}, log-probability {pair.log_probability:.2f}"
                 drawn[number] = found, Picture(pair.alignment, title, gold_links)
             elif max(pair.alignment.weights.shape) > MOST_WORDS:
-                progress.say(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
+                progress.print(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
         if gold is not None:  # of a pipe it is known only now
             require_same_length({arguments.source: number, arguments.gold: len(gold)})
     _draw(drawn, directory, arguments.format)
@@ -178,9 +178,9 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
         viewer.save(entries, directory / "alignments.html")
     if "pdf" in formats:
         pictures = [picture for _, picture in drawn.values()]
-        save_pages(pictures, directory / "alignments.pdf", Progress(len(drawn)).over)
+        save_pages(pictures, directory / "alignments.pdf", LineProgress(len(drawn)).over)
     for suffix in sorted({"png", "svg"}.intersection(formats)):
-        for number, (_, picture) in Progress(len(drawn)).over(drawn.items()):
+        for number, (_, picture) in LineProgress(len(drawn)).over(drawn.items()):
             place = directory / f"{number:04d}.{suffix}"
             save_heatmap(picture.alignment, place, picture.title, picture.gold)
 
@@ -266,7 +266,7 @@ def explain(arguments: Namespace) -> None:
     if arguments.erase:
         from nmt.explaining.erasure import PAIRS_TOGETHER, erase
 
-        progress = Progress(total, window=PAIRS_TOGETHER)
+        progress = LineProgress(total, window=PAIRS_TOGETHER)
         explained = _erased(erase(translator, pairs, arguments.erase, search.max_source), progress)
     else:
         progress = lines_of(total)
@@ -278,7 +278,7 @@ def explain(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
-    from nmt.alignment.links import read_gold
+    from nmt.alignment.pharaoh_and_naacl import read_gold
     from nmt.training.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
 
     directory, failed = Path(arguments.output), []
@@ -306,7 +306,7 @@ def compare(arguments: Namespace) -> None:
 
 
 def _erased(
-    pairs: Iterable[tuple[Translation, Erasure]], progress: Progress
+    pairs: Iterable[tuple[Translation, Erasure]], progress: LineProgress
 ) -> Iterator[tuple[Translation, Erasure | None]]:
     for pair, erasure in progress.over(pairs):
         say_if_cut(pair, progress)
@@ -315,7 +315,7 @@ def _erased(
 
 def _read_gold(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
     """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
-    from nmt.alignment.links import read_gold
+    from nmt.alignment.pharaoh_and_naacl import read_gold
 
     if arguments.gold is None:
         refuse_idle(arguments, ["gold_format", "gold_base"], "says how to read --gold: name that file too")

@@ -11,7 +11,7 @@ from typing import IO
 
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again, real_path
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 
 Bytes = IO[bytes] | gzip.GzipFile
 

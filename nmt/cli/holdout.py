@@ -13,9 +13,9 @@ from nmt.config import PairsConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import Bytes, open_outputs
 from nmt.files.paths import can_be_read_again
-from nmt.progress import Progress
-from nmt.text.corpus import Pair, PairReader
+from nmt.progress import LineProgress
 from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.pairs import Pair, PairReader
 
 
 def keep_aside(arguments: Namespace) -> None:
@@ -41,9 +41,9 @@ def keep_aside(arguments: Namespace) -> None:
     )
     require_files_of_their_own(read, [*aside, *left])
     with open_outputs([*aside, *left]) as files:
-        reading = Progress()
+        reading = LineProgress()
         chosen = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
-        rest = WithoutHeldOut(Progress(reading.count).over(reader), chosen)
+        rest = WithoutHeldOut(LineProgress(reading.count).over(reader), chosen)
         _write(chosen, files[:2])
         _write(rest, files[2:])
     say(reader.report.summary())

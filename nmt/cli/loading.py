@@ -14,7 +14,7 @@ from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
-from nmt.progress import Progress
+from nmt.progress import LineProgress
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translation, Translator
@@ -80,28 +80,28 @@ def load_run(*directories: str, **how: Any) -> Translator:
     return Translator.load(*directories, **how)
 
 
-def lines_of(total: int | None, translator: Translator | None = None) -> Progress:
+def lines_of(total: int | None, translator: Translator | None = None) -> LineProgress:
     """Progress over lines that come out of a translator a window at a time; of one that is given, which translates
     each once, also within a window."""
     from nmt.translation.translator import WINDOW
 
-    progress = Progress(total, window=WINDOW)
+    progress = LineProgress(total, window=WINDOW)
     if translator is not None:
         translator.watch(progress.advance)
     return progress
 
 
-def watched(translations: Iterable[Translation], progress: Progress) -> Iterator[Translation]:
+def watched(translations: Iterable[Translation], progress: LineProgress) -> Iterator[Translation]:
     """The same translations, with progress, and word of each sentence that was cut off."""
     for translation in progress.over(translations):
         say_if_cut(translation, progress)
         yield translation
 
 
-def say_if_cut(translation: Translation, progress: Progress) -> None:
+def say_if_cut(translation: Translation, progress: LineProgress) -> None:
     """Word of a sentence that was cut off, by the number of its line."""
     if translation.truncated:
-        progress.say(f"line {progress.count} is longer than the model takes; its end was cut off")
+        progress.print(f"line {progress.count} is longer than the model takes; its end was cut off")
 
 
 def say(message: str) -> None:

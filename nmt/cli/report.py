@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.cli.files import outdated_drawings
 from nmt.explaining.erasure import Erasure, agreement
 from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
 from nmt.files.outputs import open_output
-from nmt.progress import Progress
+from nmt.progress import LineProgress
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translation
@@ -99,7 +99,7 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
         print(f"{len(corpus.places)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)")
         with open(records.name, "rb") as written:
             first = _write_table(corpus, numbers, ranking, written, table, worst)
-    _draw(Progress(len(first)).over(first), directory)
+    _draw(LineProgress(len(first)).over(first), directory)
     _print_means(corpus, numbers)
 
 
@@ -134,7 +134,7 @@ def _write_table(
     first = []
     names = [measure.name for measure in MEASURES] + ["rank_correlation"] * bool(corpus.correlations)
     table.write("\t".join(["line", "score", "measure", *names, "reason", "source", "target"]) + "\n")
-    for place, index in enumerate(Progress(len(ranking.order)).over(ranking.order)):
+    for place, index in enumerate(LineProgress(len(ranking.order)).over(ranking.order)):
         records.seek(corpus.places[index])
         record = json.loads(records.readline())
         why = reason(

@@ -14,7 +14,7 @@ from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.paths import can_be_read_again
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.translation.minimum_bayes_risk import Utility

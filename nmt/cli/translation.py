@@ -20,8 +20,8 @@ from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again
-from nmt.progress import Progress
-from nmt.text.corpus import read_lines
+from nmt.progress import LineProgress
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Constraint, Translation, Translator
@@ -70,14 +70,14 @@ def translate(arguments: Namespace) -> None:
     say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}){more}, written to {place}")
 
 
-def _stream(choose: Choice, path: str, done: int, outputs: Sequence[TextIO], progress: Progress) -> None:
+def _stream(choose: Choice, path: str, done: int, outputs: Sequence[TextIO], progress: LineProgress) -> None:
     """Translates what stands behind the first `done` lines."""
     if done:
         say(f"going on behind line {done}")
     found = choose.of_lines(islice(read_lines(path), done, None), done)
     for number, translations in enumerate(progress.over(found), start=done + 1):
         if translations[0].truncated:
-            progress.say(f"line {number} is longer than the model takes; its end was cut off")
+            progress.print(f"line {number} is longer than the model takes; its end was cut off")
         choose.write(number, translations, outputs)
         if number % WINDOW == 0:  # what an interruption leaves is whole windows
             for file in outputs:

@@ -13,8 +13,8 @@ from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.progress import Progress
-from nmt.text.corpus import read_lines
+from nmt.progress import LineProgress
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.translation.length_penalty import Lists, Trial
@@ -42,7 +42,7 @@ def tune(arguments: Namespace) -> None:
 
     lists = _lists(translator, sources, search)
     tried = trials(lists, references, search, measure)
-    found = list(Progress(len(penalties(search))).over(tried))
+    found = list(LineProgress(len(penalties(search))).over(tried))
     chosen = best(found)
     _print(found)
     _say(chosen, found[0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from nmt.alignment.links import Gold
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.canvas import DPI, PlotError, drawing
 from nmt.drawing.fonts import find_fonts, pdf_font_type
 from nmt.drawing.heatmaps import Picture, heatmap, heatmap_pages, written

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
 
 
-class Score(NamedTuple):
+class CorpusScore(NamedTuple):
     """A corpus score from 0 to 100, and sacrebleu's signature, which says how it was computed (Post 2018)."""
 
     name: str
@@ -24,7 +24,7 @@ class Score(NamedTuple):
         return f"{self.name} = {self.value:.2f} ({self.signature})"
 
 
-def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "13a") -> Score:
+def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "13a") -> CorpusScore:
     """Corpus BLEU (Papineni et al. 2002) of detokenized translations, one reference each.
 
     Args:
@@ -60,7 +60,7 @@ def _bleu(tokenize: str) -> Metric:
         raise EvaluationError(f"tokenize is '{tokenize}': {' '.join(str(error).split())}") from None
 
 
-def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> Score:
+def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> CorpusScore:
     """Corpus chrF2 (Popovic 2015: character n-grams up to 6, beta 2), one reference each.
 
     Raises:
@@ -78,6 +78,6 @@ def _paired(hypotheses: list[str], references: list[str]) -> tuple[list[str], li
     return hypotheses, references
 
 
-def _score(metric: Metric, hypotheses: list[str], references: list[str]) -> Score:
+def _score(metric: Metric, hypotheses: list[str], references: list[str]) -> CorpusScore:
     result = metric.corpus_score(hypotheses, [references])
-    return Score(result.name, result.score, str(metric.get_signature()))
+    return CorpusScore(result.name, result.score, str(metric.get_signature()))

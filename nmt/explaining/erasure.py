@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.batches.windows import windows
 from nmt.errors import NmtError
-from nmt.text.tokenizer import Words, cut_words
+from nmt.text.tokenizer import SegmentedSentence, cut_words
 from nmt.translation.erased_words import ErasureMethod
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def erase(
             yield pair, _erasure(source, target, rows, method)
 
 
-def _pieces_of_words(source: Words) -> dict[int, list[int]]:
+def _pieces_of_words(source: SegmentedSentence) -> dict[int, list[int]]:
     """Positions of the pieces of each word; words without pieces are absent."""
     positions: dict[int, list[int]] = {}
     for position, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
@@ -134,7 +134,9 @@ def _pieces_of_words(source: Words) -> dict[int, list[int]]:
     return positions
 
 
-def _erasure(source: Words, target: Words, rows: NDArray[np.float32], method: ErasureMethod) -> Erasure:
+def _erasure(
+    source: SegmentedSentence, target: SegmentedSentence, rows: NDArray[np.float32], method: ErasureMethod
+) -> Erasure:
     """The erasure of a pair from its log-probabilities.
 
     Args:

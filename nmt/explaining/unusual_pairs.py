@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 
 UNATTENDED = 0.2
 """A source word that receives less attention than this, over all target words together, is hardly attended to."""

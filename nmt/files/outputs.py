@@ -41,7 +41,7 @@ def open_output(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def open_outputs(paths: Sequence[str]) -> Iterator[list[Bytes]]:
-    """Files as `open_output` makes them, for bytes, that belong together: all of them appear, or after an error none."""
+    """Files for bytes that belong together: all of them appear under their names, or after an error none."""
     with ExitStack() as moves, ExitStack() as files:  # all are closed before the first gets its name
         yield [files.enter_context(_opened_bytes(path, moves)) for path in paths]
 

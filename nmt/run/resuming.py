@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt.config import RunConfig, to_dict
 from nmt.run.errors import RunError
-from nmt.text.corpus import PairReader
+from nmt.text.pairs import PairReader
 
 TEXT = "corpus/text.json"
 """Of a run directory: fingerprints of the text that its pairs were made from."""

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from nmt.text.corpus import Pair
 from nmt.text.errors import CorpusError
+from nmt.text.pairs import Pair
 
 SHORT = 5
 """Words from which on one may differ between sentences that are near; of fewer it is too much."""
@@ -74,13 +74,15 @@ class WithoutHeldOut:
         self.removed = 0
         """Pairs that it left out, the held-out ones among them."""
         self._pairs = pairs
-        self._sources = frozenset(key for pair in held_out for key in traces(pair.source))
-        self._targets = frozenset(key for pair in held_out for key in traces(pair.target))
+        self._sources = frozenset(key for pair in held_out for key in similarity_keys(pair.source))
+        self._targets = frozenset(key for pair in held_out for key in similarity_keys(pair.target))
 
     def __iter__(self) -> Iterator[Pair]:
         kept = removed = 0
         for pair in self._pairs:
-            if self._sources.isdisjoint(traces(pair.source)) and self._targets.isdisjoint(traces(pair.target)):
+            if self._sources.isdisjoint(similarity_keys(pair.source)) and self._targets.isdisjoint(
+                similarity_keys(pair.target)
+            ):
                 kept += 1
                 yield pair
             else:
@@ -92,7 +94,7 @@ class WithoutHeldOut:
         self.kept, self.removed = kept, removed
 
 
-def traces(text: str) -> list[int]:
+def similarity_keys(text: str) -> list[int]:
     """Numbers of a sentence; sentences that have one of theirs in common are near to each other.
 
     Near are sentences of the same words, in any order, case and punctuation aside. Where the longer one has `SHORT`

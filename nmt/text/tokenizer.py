@@ -31,7 +31,7 @@ class VocabularyError(NmtError):
     """A vocabulary that cannot be trained or read; the message says why and what to change."""
 
 
-class Words(NamedTuple):
+class SegmentedSentence(NamedTuple):
     """A sentence as words and as pieces."""
 
     text: str
@@ -44,7 +44,7 @@ class Words(NamedTuple):
     """For each piece the index in `words` of the word that it belongs to; never falls from piece to piece."""
 
 
-def cut_words(sentence: Words, limit: int) -> Words:
+def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
     """The sentence with at most `limit` pieces; its text and words stay whole."""
     return sentence._replace(ids=sentence.ids[:limit], word_of_piece=sentence.word_of_piece[:limit])
 
@@ -165,7 +165,7 @@ class Tokenizer:
         that has upper and lower case, or with a digit. (Many other scripts write no spaces.)"""
         return [unicodedata.category(piece[0]) in ("Lu", "Ll", "Nd") for piece in self.pieces(range(self.size))]
 
-    def segment(self, sentence: str) -> Words:
+    def segment(self, sentence: str) -> SegmentedSentence:
         """The pieces of `encode` with the word that each of them comes from.
 
         A word whose characters all vanish in normalisation has no piece. A piece that covers several words, as
@@ -180,9 +180,9 @@ class Tokenizer:
             lead = len(piece) - len(piece.lstrip(_SPACE))
             positions.append(origins[start + lead] if lead < len(piece) else None)
             start += len(piece)
-        return Words(sentence, text.split(), encoded["ids"], _words_at(positions, text))
+        return SegmentedSentence(sentence, text.split(), encoded["ids"], _words_at(positions, text))
 
-    def join(self, ids: Sequence[int]) -> Words:
+    def join(self, ids: Sequence[int]) -> SegmentedSentence:
         """The text of `decode` with the word that each piece goes into.
 
         The ids stay one to one: a PAD, BOS or EOS among them has no text and goes with the piece after it. Where
@@ -194,7 +194,7 @@ class Tokenizer:
         for begin, end in decoded["offsets"]:
             lead = end - begin - len(text[begin:end].lstrip())
             positions.append(begin + lead if begin + lead < end else None)
-        return Words(_single_spaced(text), text.split(), decoded["ids"], _words_at(positions, text))
+        return SegmentedSentence(_single_spaced(text), text.split(), decoded["ids"], _words_at(positions, text))
 
 
 def _single_spaced(sentence: str) -> str:

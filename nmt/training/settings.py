@@ -12,8 +12,8 @@ from nmt.config.reading import load_fields, merged, parse_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.errors import NmtError
 from nmt.run.directory import Run
-from nmt.text.corpus import PairReader
 from nmt.text.errors import CorpusError
+from nmt.text.pairs import PairReader
 
 
 def choose_recipe(corpus: CorpusConfig) -> tuple[str, str]:

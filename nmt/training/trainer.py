@@ -17,7 +17,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.alignment.links import parse_pharaoh
+from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.backend.compiling import batch_shapes, set_determinism
 from nmt.backend.machine import configure_runtime, peak_memory
 from nmt.backend.precision import decide_precision
@@ -31,7 +31,7 @@ from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays, variables_to_arrays
-from nmt.progress import Ticker, duration
+from nmt.progress import StatusLine, duration
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -104,9 +104,9 @@ def train(config: RunConfig) -> TrainingResult:
     """
     configure_runtime()
     set_determinism(config.training.seed, config.training.deterministic)
-    ticker = Ticker()
+    ticker = StatusLine()
     with claimed(Path(config.directory) / config.name):
-        prepared = prepare(config, decide_precision(config.training.precision), ticker.say)
+        prepared = prepare(config, decide_precision(config.training.precision), ticker.print)
         return Trainer(prepared, ticker).run()
 
 
@@ -118,7 +118,7 @@ class Trainer:
         ticker: where progress is shown.
     """
 
-    def __init__(self, prepared: Prepared, ticker: Ticker) -> None:
+    def __init__(self, prepared: Prepared, ticker: StatusLine) -> None:
         self.prepared, self.directory, self.ticker = prepared, prepared.run.directory, ticker
         self.config = prepared.run.config.training
         self._recent: collections.deque[tuple[int, int, float]] = collections.deque(maxlen=RECENT + 1)
@@ -126,7 +126,7 @@ class Trainer:
         shapes = batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
-        self.steps_per_pass, self.waste = len(first_pass), self.plan.waste(first_pass)
+        self.steps_per_pass, self.waste = len(first_pass), self.plan.padding_share(first_pass)
         batches = self.config.passes * self.steps_per_pass
         if self.config.accumulate > batches and not prepared.run.checkpoints():
             raise TrainingError(
@@ -134,7 +134,7 @@ class Trainer:
                 "batches: there would be no update; choose less, under another name, or more passes"
             )
         self.model = self._build(self.config.precision)
-        self.spared = self.model.spare_memory(self.plan.most_cells(first_pass))
+        self.spared = self.model.spare_memory(self.plan.largest_batch_cells(first_pass))
         self.optimizer = self._optimizer()
         self.slices = slices_for(self.config.batch_tokens, prepared.run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
@@ -179,14 +179,14 @@ class Trainer:
                 self._train_pass(interrupted)
                 if interrupted.is_set() and not self._done():
                     self._save()
-                    self.ticker.say(
+                    self.ticker.print(
                         f"interrupted; step {self.place.step} is saved in {self.directory}, "
                         "the same command goes on from there"
                     )
                     break
         finished = self._done()
         if finished:
-            self.ticker.say(self._farewell())
+            self.ticker.print(self._farewell())
         return TrainingResult(self.directory, self.place.step, self.place.best, finished)
 
     def _done(self) -> bool:
@@ -290,7 +290,7 @@ class Trainer:
         place.losses, place.guided, place.batches = 0.0, 0.0, 0
         self._save()
         shown = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
-        self.ticker.say(f"step {place.step}: validation {shown}{'  (best)' if better else ''}")
+        self.ticker.print(f"step {place.step}: validation {shown}{'  (best)' if better else ''}")
         self.events.scalars(place.step, {name: float(value) for name, value in row.items()})
         if (pixels := self._picture()) is not None:
             self.events.image(place.step, "alignment", pixels)
@@ -367,31 +367,31 @@ class Trainer:
         """Takes the weights of another run."""
         run = self.prepared.run
         carried = carry_over(self.model, run, origin)
-        self.ticker.say(
+        self.ticker.print(
             f"the weights of {origin.directory} to begin with: it has {carried.source} of {run.source.size} source "
             f"pieces and {carried.target} of {run.target.size} target pieces"
         )
 
     def _introduce(self) -> None:
         run = self.prepared.run
-        self.ticker.say(
+        self.ticker.print(
             f"{len(self.prepared.train)} training pairs, {len(self.prepared.validation)} validation pairs, "
             f"{self.model.count_params():,} parameters, {run.config.training.precision}"
         )
         if self._done():
             return
         went = f"going on from step {self.place.step}; " if self.place.step else ""
-        self.ticker.say(
+        self.ticker.print(
             f"{went}about {self.steps_per_pass} batches a pass, {100 * self.waste:.1f} % padding; "
             f"run directory {self.directory}"
         )
         if self.slices > 1:
-            self.ticker.say(
+            self.ticker.print(
                 f"the loss is computed in {self.slices} slices of a batch, which keeps memory flat: "
                 f"{self.config.batch_tokens} tokens x {run.target.size} pieces are too much at once"
             )
         if self.spared:
-            self.ticker.say(
+            self.ticker.print(
                 "attention's hidden layer is computed again on the way back, which saves memory: of the largest batch "
                 f"it has {self.spared >> 18} MiB"
             )

@@ -16,7 +16,7 @@ import numpy as np
 from keras import ops
 
 from nmt.config import SearchConfig
-from nmt.evaluation.bleu_and_chrf import Score
+from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.search import length_penalty
 from nmt.search.ranking import Normalization
 from nmt.text.pieces import EOS, SPECIAL_PIECES
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
     """What the translations are worth that a penalty ranks first."""
 
     penalty: Penalty
-    score: Score
+    score: CorpusScore
     words: float
     """Of the translations, as a share of the references'."""
 
@@ -117,7 +117,7 @@ def trials(
     lists: Lists,
     references: Sequence[str],
     search: SearchConfig,
-    measure: Callable[[Sequence[str], Sequence[str]], Score],
+    measure: Callable[[Sequence[str], Sequence[str]], CorpusScore],
 ) -> Iterator[Trial]:
     """Every penalty with what its first translations are worth, the search's own first."""
     words = max(sum(len(line.split()) for line in references), 1)

@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.alignment.hard_links import PLAIN, Linking
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
+from nmt.alignment.pieces_to_words import word_alignment
 from nmt.alignment.symmetrizing import Symmetrization, symmetrize
-from nmt.alignment.words import WordAlignment, word_alignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.config import Precision, SearchConfig
@@ -26,7 +27,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
-from nmt.text.tokenizer import Words, cut_words
+from nmt.text.tokenizer import SegmentedSentence, cut_words
 from nmt.translation.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
 from nmt.translation.short_list import ShortList
 
@@ -158,7 +159,7 @@ class Translator:
         search: SearchConfig | None = None,
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
-        linking: Linking = PLAIN,
+        linking: Linking = DEFAULT_LINKING,
     ) -> Iterator[Translation]:
         """Translations in the order of the sentences, one for each; a blank sentence's is blank.
 
@@ -187,7 +188,7 @@ class Translator:
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         first: int = 0,
-        linking: Linking = PLAIN,
+        linking: Linking = DEFAULT_LINKING,
     ) -> Iterator[list[Translation]]:
         """The best translations of each sentence, best first, or with `search.method` sample so many draws.
 
@@ -267,7 +268,7 @@ class Translator:
 
     def _found(
         self,
-        source: Words,
+        source: SegmentedSentence,
         hypothesis: Hypothesis,
         config: SearchConfig,
         lexicon: Mapping[str, str] | None,
@@ -279,7 +280,9 @@ class Translator:
             return _with_copies(translation, target, lexicon or {})
         return translation
 
-    def align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking = PLAIN) -> Iterator[Translation]:
+    def align(
+        self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
+    ) -> Iterator[Translation]:
         """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
 
         A pair with a blank side has no links and log-probability 0. Of a source that is longer than the model takes the
@@ -301,7 +304,7 @@ class Translator:
                 yield self._translation(source, target, hypothesis, limit, linking)
 
     def _translation(
-        self, source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking
+        self, source: SegmentedSentence, target: SegmentedSentence, hypothesis: Hypothesis, limit: int, linking: Linking
     ) -> Translation:
         """The result for one sentence: soft attention between pieces becomes attention between words."""
         values = hypothesis.piece_log_probabilities
@@ -331,7 +334,9 @@ def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     return model
 
 
-def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int, linking: Linking) -> WordAlignment:
+def _alignment(
+    source: SegmentedSentence, target: SegmentedSentence, hypothesis: Hypothesis, limit: int, linking: Linking
+) -> WordAlignment:
     if hypothesis is EMPTY or not target.words:
         shape = len(target.words), len(source.words)
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
@@ -339,7 +344,7 @@ def _alignment(source: Words, target: Words, hypothesis: Hypothesis, limit: int,
     return word_alignment(hypothesis.weights, cut_words(source, limit), cut_words(target, len(hypothesis.ids)), linking)
 
 
-def _with_copies(translation: Translation, target: Words, lexicon: Mapping[str, str]) -> Translation:
+def _with_copies(translation: Translation, target: SegmentedSentence, lexicon: Mapping[str, str]) -> Translation:
     """Unknown pieces replaced by the source word that their word attends to most, or by its entry in the lexicon
     (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3)."""
     alignment, words = translation.alignment, list(translation.alignment.target)
@@ -365,7 +370,7 @@ def symmetrized(
     pairs: Iterable[Translation],
     reverse: Translator,
     method: Symmetrization = "grow-diag-final-and",
-    linking: Linking = PLAIN,
+    linking: Linking = DEFAULT_LINKING,
 ) -> Iterator[Translation]:
     """The same pairs, their links made from those of both directions; weights stay those of the first.
 

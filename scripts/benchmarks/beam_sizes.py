@@ -29,7 +29,7 @@ from benchmarks.benchmarking.report import headline, in_range
 from common.running import ended
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,11 +32,13 @@ import nmt
 from benchmarks.benchmarking import machine
 from common.running import ended
 from nmt.alignment.hard_links import Linking
-from nmt.alignment.links import Gold, Links, format_pharaoh, parse_pharaoh, read_gold
+from nmt.alignment.links import Gold, Links
+from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh, read_gold
 from nmt.alignment.symmetrizing import symmetrize
 from nmt.config import to_dict
 from nmt.evaluation.alignment_error_rate import alignment_score
-from nmt.text.corpus import PairReader, read_lines
+from nmt.text.lines import read_lines
+from nmt.text.pairs import PairReader
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

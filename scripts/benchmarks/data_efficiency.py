@@ -34,7 +34,7 @@ from benchmarks.benchmarking.translating import REPOSITORY, System
 from common.running import ended
 from nmt.errors import NmtError
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

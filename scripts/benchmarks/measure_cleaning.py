@@ -37,8 +37,8 @@ from common.running import ended
 from corpora.corrupt import SHORTEST, phrase
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
-from nmt.text.cleaning import NAMES, Rules, judge
-from nmt.text.corpus import read_lines
+from nmt.text.cleaning import RULE_NAMES, Rules, judge
+from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     import nmt
@@ -148,7 +148,7 @@ def rule_table(found: Sequence[tuple[dict[int, str], dict[int, str]]]) -> list[s
     """How many damaged and how many good pairs each rule drops, as a Markdown table."""
     bad = Counter(rule for kinds, rules in found for i, rule in rules.items() if i in kinds)
     good = Counter(rule for kinds, rules in found for i, rule in rules.items() if i not in kinds)
-    rows = [f"| {name} | {bad[name]} | {good[name]} |" for name in NAMES if bad[name] + good[name]]
+    rows = [f"| {name} | {bad[name]} | {good[name]} |" for name in RULE_NAMES if bad[name] + good[name]]
     return ["| rule | damaged | good |", "| --- | ---: | ---: |", *rows]
 
 

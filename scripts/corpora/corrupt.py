@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common.running import ended
 from nmt.cli.parser import share
 from nmt.errors import NmtError
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 
 KINDS = ("swapped", "dropped", "repeated")
 SHORTEST = 6

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.hard_links import PLAIN, Linking, hard_links
-from nmt.alignment.links import AlignmentError, parse_pharaoh
-from nmt.alignment.words import WordAlignment, piece_links, word_alignment
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links
+from nmt.alignment.links import AlignmentError
+from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+from nmt.alignment.pieces_to_words import piece_links, word_alignment
+from nmt.alignment.word_alignment import WordAlignment
 
 
 class Words(NamedTuple):
@@ -104,7 +106,9 @@ def test_weights_that_do_not_fit_are_refused(weights: Any, source: Words, messag
         word_alignment(weights, source, TARGET)
 
 
-def links(weights: list[list[float]], end_of_sentence: list[float], linking: Linking = PLAIN) -> set[tuple[int, int]]:
+def links(
+    weights: list[list[float]], end_of_sentence: list[float], linking: Linking = DEFAULT_LINKING
+) -> set[tuple[int, int]]:
     return set(hard_links(np.array(weights, np.float32), np.array(end_of_sentence, np.float32), linking))
 
 

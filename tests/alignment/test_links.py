@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.links import AlignmentError, Gold, Links, format_pharaoh, parse_pharaoh, read_gold, require_in_range
+from nmt.alignment.links import AlignmentError, Gold, Links, require_in_range
+from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh, read_gold
 from nmt.alignment.symmetrizing import symmetrize
 
 

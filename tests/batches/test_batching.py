@@ -14,24 +14,24 @@ from hypothesis import strategies as st
 
 from nmt.batches.arrays import BLANK, GuidedBatch, Sequences, link_rows, make_batch, pad, source_rows
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.plan import GridPlan, Plan, best_widths, by_length, cut
+from nmt.batches.plan import BatchPlan, FewShapesPlan, best_widths, cut_by_tokens, sort_by_length
 from nmt.text.pieces import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=60)
 
 
-def plan_of(lengths: Sequence[tuple[int, int]], budget: int, window: int, seed: int = 0) -> Plan:
+def plan_of(lengths: Sequence[tuple[int, int]], budget: int, window: int, seed: int = 0) -> BatchPlan:
     source, target = np.array(lengths, np.int64).reshape(-1, 2).T
-    return Plan(source, target, budget, window, seed)
+    return BatchPlan(source, target, budget, window, seed)
 
 
-def realistic(pairs: int) -> Plan:
+def realistic(pairs: int) -> BatchPlan:
     """Lengths like those of written sentences in subwords: log-normal, target like source."""
     random = np.random.default_rng(0)
     source = np.clip(np.exp(random.normal(3.0, 0.5, pairs)).astype(int), 1, 100)
     target = np.clip((source * np.exp(random.normal(0.0, 0.15, pairs))).astype(int), 1, 100)
-    return Plan(source, target, 1200, 20_000, seed=0)
+    return BatchPlan(source, target, 1200, 20_000, seed=0)
 
 
 @given(lengths=LENGTHS, budget=st.integers(1, 200), window=st.integers(1, 80), pass_index=st.integers(0, 3))
@@ -56,7 +56,7 @@ def test_no_batch_is_larger_than_the_budget_but_a_single_pair(
 def test_cut_fills_all_batches_but_the_last(lengths: list[int], budget: int) -> None:
     costs = np.array(lengths)
     order = np.argsort(-costs)
-    batches = cut(costs, order, budget)
+    batches = cut_by_tokens(costs, order, budget)
     np.testing.assert_array_equal(np.concatenate(batches), order)
     for batch in batches[:-1]:
         assert (len(batch) + 1) * costs[batch[0]] > budget
@@ -66,16 +66,16 @@ def test_cut_by_hand() -> None:
     """Budget 10: one of 12 alone, two of at most 5, five of at most 2, the last one what is left."""
     costs = np.array([5, 12, 4, 2, 2, 2, 1, 1, 1])
     order = np.array([1, 0, 2, 3, 4, 5, 6, 7, 8])
-    assert [batch.tolist() for batch in cut(costs, order, 10)] == [[1], [0, 2], [3, 4, 5, 6, 7], [8]]
+    assert [batch.tolist() for batch in cut_by_tokens(costs, order, 10)] == [[1], [0, 2], [3, 4, 5, 6, 7], [8]]
 
 
 def test_pairs_are_ordered_by_the_longer_side_then_by_both() -> None:
     source, target = np.array([3, 9, 3, 5, 9]), np.array([9, 1, 4, 9, 9])
-    assert by_length(source, target, np.arange(5)).tolist() == [4, 3, 0, 1, 2]
-    assert by_length(source, target, np.array([2, 1, 0])).tolist() == [0, 1, 2]
+    assert sort_by_length(source, target, np.arange(5)).tolist() == [4, 3, 0, 1, 2]
+    assert sort_by_length(source, target, np.array([2, 1, 0])).tolist() == [0, 1, 2]
 
 
-def flat(plan: Plan, pass_index: int) -> list[list[int]]:
+def flat(plan: BatchPlan, pass_index: int) -> list[list[int]]:
     return [batch.tolist() for batch in plan.batches(pass_index)]
 
 
@@ -112,26 +112,26 @@ def test_pairs_of_like_length_meet_within_a_window() -> None:
 def test_waste_by_hand() -> None:
     """Sources 2 and 4 in 2 x 4, targets 3 and 3 in 2 x 3, and a pair of 1 and 5: 18 of 20 positions are real."""
     plan = plan_of([(2, 3), (4, 3), (1, 5)], 100, 10)
-    assert plan.waste([np.array([0, 1]), np.array([2])]) == pytest.approx(1 - 18 / 20)
-    assert plan.waste([]) == 1
+    assert plan.padding_share([np.array([0, 1]), np.array([2])]) == pytest.approx(1 - 18 / 20)
+    assert plan.padding_share([]) == 1
 
 
 def test_cells_by_hand() -> None:
     """Two pairs in 4 x 3, or one in 1 x 5."""
-    assert plan_of([(2, 3), (4, 3), (1, 5)], 100, 10).most_cells([np.array([0, 1]), np.array([2])]) == 24
+    assert plan_of([(2, 3), (4, 3), (1, 5)], 100, 10).largest_batch_cells([np.array([0, 1]), np.array([2])]) == 24
 
 
 def test_cells_of_a_grid_by_hand() -> None:
     """A batch of widths 5 x 5 with a blank row, which says nothing of the last pair, as long as 9."""
-    plan = GridPlan(np.array([2, 1, 9]), np.array([3, 5, 9]), 100, 10, 1, shapes=3)
-    assert plan.most_cells([np.array([0, 1, BLANK])]) == 3 * 5 * 5
+    plan = FewShapesPlan(np.array([2, 1, 9]), np.array([3, 5, 9]), 100, 10, 1, shapes=3)
+    assert plan.largest_batch_cells([np.array([0, 1, BLANK])]) == 3 * 5 * 5
 
 
 def test_little_is_wasted_on_lengths_as_they_are() -> None:
     plan = realistic(20_000)
-    assert plan.waste(plan.batches(0)) < 0.05
+    assert plan.padding_share(plan.batches(0)) < 0.05
     shuffled = np.array_split(np.random.default_rng(0).permutation(20_000), 400)
-    assert plan.waste(shuffled) > 0.3
+    assert plan.padding_share(shuffled) > 0.3
 
 
 COSTS = st.lists(st.integers(1, 12), min_size=1, max_size=30)
@@ -172,7 +172,7 @@ def test_widths_by_hand() -> None:
 def test_a_grid_has_few_shapes_and_every_pair_once(
     lengths: list[tuple[int, int]], budget: int, window: int, shapes: int, pass_index: int
 ) -> None:
-    plan = GridPlan(*np.array(lengths).T, budget, window, 7, shapes)
+    plan = FewShapesPlan(*np.array(lengths).T, budget, window, 7, shapes)
     batches = list(plan.batches(pass_index))
     indices = np.concatenate(batches)
     assert sorted(indices[indices != BLANK].tolist()) == list(range(len(lengths)))
@@ -188,13 +188,13 @@ def test_a_grid_has_few_shapes_and_every_pair_once(
 
 def test_a_grid_wastes_little_on_lengths_as_they_are() -> None:
     free = realistic(20_000)
-    plan = GridPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 24)
-    assert free.waste(free.batches(0)) < plan.waste(plan.batches(0)) < 0.13
+    plan = FewShapesPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 24)
+    assert free.padding_share(free.batches(0)) < plan.padding_share(plan.batches(0)) < 0.13
 
 
 def test_a_grid_goes_on_the_same_in_every_call() -> None:
     free = realistic(2000)
-    plan = GridPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 8)
+    plan = FewShapesPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 8)
     assert flat(plan, 1) == flat(plan, 1) != flat(plan, 2)
 
 

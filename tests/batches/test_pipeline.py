@@ -12,7 +12,7 @@ from commands import forked
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.pipeline import pass_batches
-from nmt.batches.plan import Plan
+from nmt.batches.plan import BatchPlan
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedCorpus:
 
 
 @pytest.fixture(scope="module", params=[0, 3])
-def plan(corpus: EncodedCorpus, request: pytest.FixtureRequest) -> Plan:
+def plan(corpus: EncodedCorpus, request: pytest.FixtureRequest) -> BatchPlan:
     """Of any shapes, and of three."""
     return corpus.plan(batch_tokens=50, window=40, seed=2, shapes=request.param)
 
@@ -33,7 +33,7 @@ def equal(one: Batch, two: Batch) -> None:
         np.testing.assert_array_equal(left, right, err_msg=field)
 
 
-def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: Plan) -> None:
+def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: BatchPlan) -> None:
     for pass_index in (0, 1):
         planned = [corpus.batch(indices, plan.width(indices)) for indices in plan.batches(pass_index)]
         for one, two in zip(planned, pass_batches(corpus, plan, pass_index, 0), strict=True):
@@ -43,7 +43,7 @@ def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: Plan) -> Non
 
 
 @pytest.mark.parametrize("from_the_end", [0, 1, 7])
-def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: Plan, from_the_end: int) -> None:
+def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: BatchPlan, from_the_end: int) -> None:
     whole = list(pass_batches(corpus, plan, 1, 0))
     skip = len(whole) - from_the_end
     rest = list(pass_batches(corpus, plan, 1, skip))
@@ -53,7 +53,7 @@ def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: Plan, from_t
 
 
 def test_the_same_batches_come_without_tensorflow(
-    corpus: EncodedCorpus, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    corpus: EncodedCorpus, plan: BatchPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(pass_batches(corpus, plan, 0, 3))
     monkeypatch.setattr("keras.backend.backend", lambda: "jax")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nmt.alignment.links import Gold
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import page as viewer
 from nmt.drawing.page import Entry
 

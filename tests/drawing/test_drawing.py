@@ -26,7 +26,7 @@ from matplotlib.transforms import Bbox
 
 import nmt
 from nmt.alignment.links import AlignmentError, Gold
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import (
     Picture,
     PlotError,
@@ -365,7 +365,7 @@ def test_threads_draw_the_same_bytes_and_leave_the_settings_alone(tmp_path: Path
 
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = (
-        "import sys, numpy as np, nmt.drawing as p; from nmt.alignment.words import WordAlignment; "
+        "import sys, numpy as np, nmt.drawing as p; from nmt.alignment.word_alignment import WordAlignment; "
         "assert 'matplotlib' not in sys.modules; "
         "p.heatmap(WordAlignment(('a',), ('b',), np.ones((1, 1)), np.zeros(1))); "
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.links import AlignmentError, Gold
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import page as viewer
 from nmt.drawing.page import Entry, ViewerError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.erasure import Erasure, ErasureError, agreement, spearman
 
 numbers = st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.1, 0.25, 1.0, 7.5]), min_size=2, max_size=8)

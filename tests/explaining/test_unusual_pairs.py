@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, explain, rank, reason, repeats
 
 NAMES = [measure.name for measure in MEASURES]

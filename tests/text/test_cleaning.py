@@ -19,30 +19,30 @@ from hypothesis import strategies as st
 from nmt.cli import main
 from nmt.errors import NmtError
 from nmt.text.cleaning import (
-    NAMES,
+    RULE_NAMES,
+    CorpusStatistics,
     Duplicates,
     Fault,
     Rules,
-    Spelling,
-    Usual,
-    above,
+    SpellingModel,
     find_fault,
     invalid,
     judge,
-    learn,
-    limit_of_worst,
+    learn_statistics,
+    model_fault,
+    score_limit,
 )
 
 REPOSITORY = Path(__file__).parents[2]
 DEMO = REPOSITORY / "data" / "demo"
 
-PLAIN = Usual("LATIN", "LATIN", 1.0, {}, Spelling([]), Spelling([]))
+PLAIN = CorpusStatistics("LATIN", "LATIN", 1.0, {}, SpellingModel([]), SpellingModel([]))
 OFF = Rules(
     invalid=False, empty=False, longest=0, ratio=0, identical=0, script=0, language=0, spelling=0, duplicates="off"
 )
 
 
-def hit(source: str, target: str, usual: Usual = PLAIN, **rules) -> Fault | None:
+def hit(source: str, target: str, usual: CorpusStatistics = PLAIN, **rules) -> Fault | None:
     return find_fault(source, target, replace(OFF, **rules), usual)
 
 
@@ -108,17 +108,19 @@ def test_letters_of_another_script_are_a_share_of_the_letters():
 
 
 def test_scripts_are_those_of_unicode():
-    usual = Usual.of([("Ａ ª é µ", "東京タワーへ行きました")])  # full width and ordinal letters are Latin, µ is Greek
+    usual = CorpusStatistics.of(
+        [("Ａ ª é µ", "東京タワーへ行きました")]
+    )  # full width and ordinal letters are Latin, µ is Greek
     assert (usual.source_script, usual.target_script) == ("LATIN", "CJK")
     assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.25) is None
     assert hit("Ａ ª é µ", "東京タワーへ", usual, script=0.24) == Fault("script", 0.25, 0.24)
-    nothing = Usual.of([("12", "")])
+    nothing = CorpusStatistics.of([("12", "")])
     assert (nothing.source_script, nothing.target_script, nothing.length) == ("", "", 1.0)
 
 
 def test_words_lean_to_the_side_that_they_are_seen_on():
     """Four source words and four target words, so the sides are alike in size: ln (target + 1) / (source + 1)."""
-    usual = Usual.of([("the cat Paris", "le chat Paris"), ("the", "le")])
+    usual = CorpusStatistics.of([("the cat Paris", "le chat Paris"), ("the", "le")])
     assert usual.leaning == pytest.approx(
         {"the": -math.log(3), "cat": -math.log(2), "paris": 0.0, "le": math.log(3), "chat": math.log(2)}
     )
@@ -131,7 +133,7 @@ def test_words_lean_to_the_side_that_they_are_seen_on():
 
 def test_spelling_by_hand():
     """Of "ab" and "ab" the trigrams are "  a", " ab" and "ab ", twice each, and there are six characters."""
-    spelling = Spelling(["ab", "AB", " "])
+    spelling = SpellingModel(["ab", "AB", " "])
     seen = math.log((2 + 2 * (2 + 1) / (6 + 4)) / (2 + 2))  # n = 2 in a context seen twice, prior 2, p(c) = 3 / 10
     elsewhere = math.log((1 + 2 * (2 + 1) / (6 + 4)) / (1 + 2))  # by the other sentence alone
     assert spelling.usual == pytest.approx(-elsewhere)
@@ -148,7 +150,7 @@ def test_where_there_are_thousands_of_characters_what_was_not_learnt_from_is_kep
     characters = [chr(0x4E00 + place) for place in range(2000)]
     shares = [1 / (place + 10) for place in range(2000)]
     texts = ["".join(draw.choices(characters, shares, k=draw.randint(8, 20))) for _ in range(3000)]
-    spelling = Spelling(texts[:2000])
+    spelling = SpellingModel(texts[:2000])
     limit = spelling.limit(Rules().spelling)
     for some in (texts[:2000], texts[2000:]):
         assert sum(spelling.excess(text) > limit for text in some) < 0.005 * len(some)
@@ -156,7 +158,7 @@ def test_where_there_are_thousands_of_characters_what_was_not_learnt_from_is_kep
 
 def test_where_sentences_differ_more_they_may_surprise_more():
     texts = ["aaaaaaaaaa", *("abcdefghij"[place:] * 2 for place in range(10))]
-    spelling = Spelling(texts)
+    spelling = SpellingModel(texts)
     assert spelling.spread > 0
     assert spelling.limit(2 * spelling.spread) == spelling.limit(0) == 3 * spelling.spread
     assert spelling.limit(4 * spelling.spread) == 4 * spelling.spread
@@ -164,7 +166,7 @@ def test_where_sentences_differ_more_they_may_surprise_more():
 
 def test_a_side_in_a_third_language_is_spelt_surprisingly():
     english, french = ["the cat sees the dog"] * 3, ["le chat voit le chien"] * 3
-    usual = Usual.of(zip(english, french, strict=True))
+    usual = CorpusStatistics.of(zip(english, french, strict=True))
     assert hit(english[0], french[0], usual, spelling=0.001) is None
     strange = "ein Hund sieht die Katze"
     excess = usual.target_spelling.excess(strange)
@@ -179,7 +181,7 @@ def test_a_third_language_is_found_where_there_is_much_of_it(share):
     french, english = ((DEMO / f"validation.{side}").read_text().splitlines() for side in ("fr", "en"))
     strangers = set(range(0, len(french), round(1 / share)))
     mixed = [english[i] if i in strangers else text for i, text in enumerate(french)]
-    spelling = Spelling(mixed)
+    spelling = SpellingModel(mixed)
     found = {i for i, text in enumerate(mixed) if spelling.excess(text) > spelling.limit(Rules().spelling)}
     assert len(found & strangers) > 0.8 * len(strangers)
     assert len(found - strangers) <= 1
@@ -214,17 +216,17 @@ def test_invalid_text_is_told_by_its_byte():
 
 def test_the_worst_share_lies_above_its_limit():
     scores = [3.0, 1.0, math.nan, 5.0, 2.0]
-    limit = limit_of_worst(scores, 0.5)
-    assert [above("unusual", score, limit) for score in scores] == [
+    limit = score_limit(scores, 0.5)
+    assert [model_fault("unusual", score, limit) for score in scores] == [
         Fault("unusual", 3.0, 2.0),
         None,
         None,
         Fault("unusual", 5.0, 2.0),
         None,
     ]
-    assert limit_of_worst(scores, 0) == 5
-    assert limit_of_worst([1.0] * 4, 0.5) == 1  # equals stay together
-    assert limit_of_worst([], 0.5) == -math.inf
+    assert score_limit(scores, 0) == 5
+    assert score_limit([1.0] * 4, 0.5) == 1  # equals stay together
+    assert score_limit([], 0.5) == -math.inf
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_every_pair_comes_out_once_untouched_and_in_order(pairs, sample, duplica
     rules = Rules(sample=sample, duplicates=duplicates, numbers=True)
     judged = list(judge(iter(pairs), rules))
     assert [pair for pair, _ in judged] == pairs
-    assert all(fault is None or fault.rule in NAMES for _, fault in judged)
+    assert all(fault is None or fault.rule in RULE_NAMES for _, fault in judged)
     kept = [pair for pair, fault in judged if fault is None]
     for source, target in kept:
         assert source.decode().strip() and target.decode().strip()
@@ -284,10 +286,10 @@ def unpacked(path: str) -> bytes:
 def test_what_is_usual_is_learnt_from_all_over_a_corpus():
     pairs = [(f"s{n}".encode(), f"t{n}".encode()) for n in range(100)]
     for count, places in ((100, range(100)), (50, range(0, 100, 2)), (30, range(0, 100, 4)), (1, [0])):
-        usual = learn(iter(pairs), count)
+        usual = learn_statistics(iter(pairs), count)
         assert usual.leaning.keys() == {f"{side}{n}" for side in "st" for n in places}
     twins = [(b"Russian", "по-русски".encode())] * 100
-    assert [fault for _, fault in judge(twins[:1], Rules(), Usual.of([("a", "b")]))][0].rule == "script"
+    assert [fault for _, fault in judge(twins[:1], Rules(), CorpusStatistics.of([("a", "b")]))][0].rule == "script"
     assert [fault for _, fault in judge(twins[:1], Rules())] == [None]
 
 

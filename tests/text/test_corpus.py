@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from nmt.alignment.links import AlignmentError
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.text import corpus
-from nmt.text.corpus import Pair, PairReader, read_lines
+from nmt.text import datasets
 from nmt.text.errors import CorpusError
+from nmt.text.lines import read_lines
+from nmt.text.pairs import Pair, PairReader
 
 
 def files(folder: Path, **contents: bytes) -> dict[str, str]:
@@ -428,7 +429,7 @@ class TestDownload:
         assert time.monotonic() - start < 3 and tries == []
 
     def test_silent_host_is_given_up(self, download, server, tmp_path, monkeypatch):
-        monkeypatch.setattr(corpus, "_PROBE_SECONDS", 0.2)
+        monkeypatch.setattr(datasets, "_PROBE_SECONDS", 0.2)
         tries = download(f"http://127.0.0.1:{server.getsockname()[1]}/data.zip")
         with pytest.raises(CorpusError, match="cannot be reached"):
             list(PairReader(self.pairs(tmp_path)))

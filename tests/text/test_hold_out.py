@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.cli import main
-from nmt.text.corpus import Pair
 from nmt.text.errors import CorpusError
-from nmt.text.hold_out import WithoutHeldOut, hold_out, traces
+from nmt.text.hold_out import WithoutHeldOut, hold_out, similarity_keys
+from nmt.text.pairs import Pair
 
 
 def near(one: str, other: str) -> bool:
-    return not set(traces(one)).isdisjoint(traces(other))
+    return not set(similarity_keys(one)).isdisjoint(similarity_keys(other))
 
 
 def numbered(count: int) -> list[Pair]:

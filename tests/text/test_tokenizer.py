@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt.config import VocabularyConfig
 from nmt.text.pieces import BOS, EOS, PAD, UNK
-from nmt.text.tokenizer import Tokenizer, VocabularyError, Words
+from nmt.text.tokenizer import SegmentedSentence, Tokenizer, VocabularyError
 
 SYLLABLES = ("ba", "du", "ki", "lo", "me", "nu", "po", "ra", "si", "to")
 LINES = [f"{a}{b}{c} {c}{a} {b}{b}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:4]]
@@ -252,7 +252,7 @@ class TestEncodeAndDecode:
             assert tokenizer.encode([text]) == tokenizer.encode([" ".join(text.split())])
 
 
-def owners(segmented: Words, pieces: list[str]) -> dict[int, str]:
+def owners(segmented: SegmentedSentence, pieces: list[str]) -> dict[int, str]:
     """The normalised text that each word has in its pieces."""
     text: dict[int, str] = {}
     for piece, word in zip(pieces, segmented.word_of_piece, strict=True):
@@ -285,7 +285,7 @@ class TestSegment:
 
     @pytest.mark.parametrize("text", ["", " ", "\u200b", "\u2028\xa0", "▁▁"])
     def test_nothing_to_cut(self, tokenizer, text):
-        assert tokenizer.segment(text) == Words(text, text.split(), [], [])
+        assert tokenizer.segment(text) == SegmentedSentence(text, text.split(), [], [])
 
     @settings(max_examples=300)
     @given(text=ANY_TEXT)
@@ -320,11 +320,11 @@ class TestJoin:
         char = tokenizers[2]
         of = {piece: i for i, piece in enumerate(char.pieces(range(char.size)))}
         ids = [BOS, of["▁"], of["t"], of["o"], of["▁"], of["▁"], UNK, of["a"], EOS, of["▁"], PAD]
-        assert char.join(ids) == Words("to ⁇a", ["to", "⁇a"], ids, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
+        assert char.join(ids) == SegmentedSentence("to ⁇a", ["to", "⁇a"], ids, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
 
     @pytest.mark.parametrize("ids", [[], [PAD], [BOS, EOS]])
     def test_no_text(self, tokenizer, ids):
-        assert tokenizer.join(ids) == Words("", [], ids, [0] * len(ids))
+        assert tokenizer.join(ids) == SegmentedSentence("", [], ids, [0] * len(ids))
 
     @given(data=st.data())
     def test_any_ids(self, tokenizers, data):

@@ -27,11 +27,11 @@ from nmt.config import CorpusConfig, PairsConfig, RunConfig, SearchConfig
 from nmt.drawing import MOST_WORDS
 from nmt.errors import NmtError
 from nmt.files.locking import locked
-from nmt.progress import Ticker, duration
+from nmt.progress import StatusLine, duration
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.text.corpus import Pair
+from nmt.text.pairs import Pair
 from nmt.training import trainer as training
 from nmt.training.optimizer import AVERAGED_EVERY
 from nmt.training.preparation.prepare import prepare
@@ -397,7 +397,7 @@ def trainer(corpus, tmp_path) -> Any:
     def make(name: str = "run", **fields: Any) -> Trainer:
         settings = config(corpus, tmp_path, name, **fields)
         set_determinism(settings.training.seed, False)
-        return Trainer(prepare(settings, settings.training.precision, [].append), Ticker(io.StringIO()))
+        return Trainer(prepare(settings, settings.training.precision, [].append), StatusLine(io.StringIO()))
 
     return make
 

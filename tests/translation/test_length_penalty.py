@@ -12,10 +12,10 @@ import fake_translator
 import numpy as np
 import pytest
 
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
-from nmt.evaluation.bleu_and_chrf import Score
+from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.run.directory import Run
 from nmt.translation import length_penalty as tuning
 from nmt.translation.inference import Hypothesis, Inference
@@ -86,7 +86,9 @@ def test_one_search_has_the_translations_of_every_other(make_model, scramble, co
 
 
 def test_of_equal_penalties_the_search_s_own_is_best() -> None:
-    found = [Trial(Penalty("wu", x), Score("BLEU", value, ""), 1.0) for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]]
+    found = [
+        Trial(Penalty("wu", x), CorpusScore("BLEU", value, ""), 1.0) for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]
+    ]
     assert tuning.best(found) == found[0]
 
 

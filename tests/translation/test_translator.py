@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nmt
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.errors import NmtError
 from nmt.explaining import erasure as erasing
 from nmt.explaining.erasure import erase
@@ -21,7 +21,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
-from nmt.text.tokenizer import Words
+from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation import translator as room
 from nmt.translation.translator import Constraint, Translation, Translator
 
@@ -331,7 +331,7 @@ def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
 def test_unknown_pieces_become_copies(word, source, lexicon, expected):
     alignment = WordAlignment(("zu", source), ("a", word), [[0.9, 0.1], [0.2, 0.7]], [0.0, 0.1])
     translation = Translation("zu " + source, f"a {word}", -1.0, -1.0, alignment)
-    pieces = Words(translation.text, ["a", word], [5, UNK], [0, 1])
+    pieces = SegmentedSentence(translation.text, ["a", word], [5, UNK], [0, 1])
     copied = room._with_copies(translation, pieces, lexicon)
     assert copied.text == f"a {expected}"
     assert copied.alignment.target == ("a", expected)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nmt.alignment.links import Gold, require_in_range
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacement_for
 

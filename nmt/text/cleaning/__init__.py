@@ -7,21 +7,31 @@ written in, which words are whose. So no rule knows a language, and a corpus tha
         print(fault or "kept")
 """
 
-from nmt.text.cleaning.rules import NAMES, Duplicates, Fault, Rules, above, find_fault, invalid, judge, limit_of_worst
-from nmt.text.cleaning.usual import RawPair, Spelling, Usual, learn
+from nmt.text.cleaning.rules import (
+    RULE_NAMES,
+    Duplicates,
+    Fault,
+    Rules,
+    find_fault,
+    invalid,
+    judge,
+    model_fault,
+    score_limit,
+)
+from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, SpellingModel, learn_statistics
 
 __all__ = [
-    "NAMES",
+    "RULE_NAMES",
     "Duplicates",
     "Fault",
     "RawPair",
     "Rules",
-    "Spelling",
-    "Usual",
-    "above",
+    "SpellingModel",
+    "CorpusStatistics",
+    "model_fault",
     "find_fault",
     "invalid",
     "judge",
-    "learn",
-    "limit_of_worst",
+    "learn_statistics",
+    "score_limit",
 ]

@@ -11,10 +11,10 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from nmt.errors import NmtError
-from nmt.text.cleaning.text import count_characters, digits_of, folded, scripts_of, words_of
-from nmt.text.cleaning.usual import RawPair, Usual, decoded
+from nmt.text.cleaning.features import count_characters, digits_of, folded, scripts_of, words_of
+from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decoded
 
-NAMES = (
+RULE_NAMES = (
     "invalid",
     "empty",
     "short",
@@ -82,14 +82,16 @@ class Fault(NamedTuple):
     """Why a pair is dropped."""
 
     rule: str
-    """One of `NAMES`."""
+    """One of `RULE_NAMES`."""
     value: str | float
     """What was found: a measure, or which side."""
     threshold: float | None = None
     """What the measure was held against."""
 
 
-def judge(pairs: Iterable[RawPair], rules: Rules, usual: Usual | None = None) -> Iterator[tuple[RawPair, Fault | None]]:
+def judge(
+    pairs: Iterable[RawPair], rules: Rules, usual: CorpusStatistics | None = None
+) -> Iterator[tuple[RawPair, Fault | None]]:
     """Each pair, in order and untouched, with what is wrong with it: the first rule that hits, None where it is good.
 
     It streams: what is kept is a hash of each pair that is good so far and, without `usual`, a sample at the beginning.
@@ -101,7 +103,7 @@ def judge(pairs: Iterable[RawPair], rules: Rules, usual: Usual | None = None) ->
     """
     rest, copies = iter(pairs), Duplicates(rules.duplicates)
     sample = list(islice(rest, rules.sample)) if usual is None else []
-    usual = usual or Usual.of(map(decoded, sample))
+    usual = usual or CorpusStatistics.of(map(decoded, sample))
     for pair in chain(sample, rest):
         fault = invalid(pair) if rules.invalid else None
         if fault is None:
@@ -110,7 +112,7 @@ def judge(pairs: Iterable[RawPair], rules: Rules, usual: Usual | None = None) ->
         yield pair, fault
 
 
-def find_fault(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def find_fault(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     """What is wrong with a pair by itself: the first rule that hits; None where none does."""
     if not source.strip() or not target.strip():
         return _empty(source, target) if rules.empty else None
@@ -135,17 +137,17 @@ def _empty(source: str, target: str) -> Fault:
     return Fault("empty", "target" if source.strip() else "source" if target.strip() else "both")
 
 
-def _short(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _short(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     words = min(len(source.split()), len(target.split()))
     return Fault("short", words, rules.shortest) if words < rules.shortest else None
 
 
-def _long(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _long(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     words = max(len(source.split()), len(target.split()))
     return Fault("long", words, rules.longest) if words > rules.longest > 0 else None
 
 
-def _ratio(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _ratio(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     """Characters, not words: they are many, so their ratio varies less (Gale and Church 1993, "A Program for Aligning
     Sentences in Bilingual Corpora"), and they are there where nothing is written between words.
 
@@ -161,7 +163,7 @@ def _ratio(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None
     )
 
 
-def _identical(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _identical(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     """Letters are counted, and not too few asked for: numbers and names are right as they are."""
     if not rules.identical or folded(source) != folded(target):
         return None
@@ -169,7 +171,7 @@ def _identical(source: str, target: str, rules: Rules, usual: Usual) -> Fault | 
     return Fault("identical", letters, rules.identical) if letters >= rules.identical else None
 
 
-def _script(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _script(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     if not rules.script:
         return None
     worst = max(_other(source, usual.source_script), _other(target, usual.target_script))
@@ -182,7 +184,7 @@ def _other(text: str, script: str) -> float:
     return 1 - letters[script] / letters.total() if letters else 0.0
 
 
-def _language(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _language(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     """Finds sides that are exchanged or not translated, by which words stand on which side of the corpus."""
     if not rules.language:
         return None
@@ -190,7 +192,7 @@ def _language(source: str, target: str, rules: Rules, usual: Usual) -> Fault | N
     return Fault("language", lean, rules.language) if lean > rules.language else None
 
 
-def _mean_leaning(text: str, usual: Usual) -> float:
+def _mean_leaning(text: str, usual: CorpusStatistics) -> float:
     """Of its words, towards the target side; a word that was not seen leans nowhere.
 
     Two words that lean nowhere are added, or a single one that both languages have would decide.
@@ -206,7 +208,7 @@ def _numbers(source: str, target: str) -> Fault | None:
     return Fault("numbers", alone, 0) if alone else None
 
 
-def _spelling(source: str, target: str, rules: Rules, usual: Usual) -> Fault | None:
+def _spelling(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
     """Finds sides in a third language, and text that was broken in conversion."""
     if not rules.spelling:
         return None
@@ -251,7 +253,7 @@ def _hashed(kind: str, text: str) -> int:
     return int.from_bytes(digest)
 
 
-def limit_of_worst(scores: Sequence[float], share: float) -> float:
+def score_limit(scores: Sequence[float], share: float) -> float:
     """The score above which the highest `share` of the scores lie; NaN, which is no score, is left out of account.
 
     Equal scores stay together: where the limit falls among equals, fewer than `share` lie above it.
@@ -261,7 +263,7 @@ def limit_of_worst(scores: Sequence[float], share: float) -> float:
     return known[place] if place < len(known) else -math.inf
 
 
-def above(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
-    """The fault of a pair whose score by a model is above the limit: that of `explanation.Ranking.scores`, or how
+def model_fault(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
+    """The fault of a pair whose score by a model is above the limit: that of `the ranking of unusual pairs`, or how
     unlikely the target is, in nats a piece."""
     return Fault(rule, score, limit) if score > limit else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmt.alignment.links import Gold
-from nmt.alignment.words import WordAlignment
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import drawable, save_figure
 from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
 from nmt.drawing.fonts import find_fonts

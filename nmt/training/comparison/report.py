@@ -13,10 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nmt.alignment.links import Gold, read_gold
+from nmt.alignment.links import Gold
+from nmt.alignment.pharaoh_and_naacl import read_gold
 from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.files.atomic_writing import write_atomically
-from nmt.text.corpus import read_lines
+from nmt.text.lines import read_lines
 from nmt.training.comparison import figures
 from nmt.training.comparison.plan import ComparisonError, Plan
 from nmt.training.comparison.trials import Outcome, read_outcomes

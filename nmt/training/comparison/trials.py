@@ -22,7 +22,7 @@ import numpy as np
 from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
-from nmt.progress import Ticker, duration
+from nmt.progress import StatusLine, duration
 from nmt.run.directory import Run
 from nmt.run.resuming import differences, text_changed
 from nmt.training.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
@@ -68,10 +68,10 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
         ComparisonError: the first trial failed; those that had begun go on to their end, the others do not begin.
     """
     todo = [trial for trial in plan.trials if _saved_outcome(trial, plan, output) is None]
-    ticker = Ticker()
+    ticker = StatusLine()
     done_before, failed = len(plan.trials) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
-    ticker.say(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
+    ticker.print(f"{len(plan.trials)} trainings{before}; how they go is in {output}/logs")
     commands = Commands(shared_cores(jobs))
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(_run, trial, plan, output, jobs, commands) for trial in todo]
@@ -84,10 +84,10 @@ def run_trials(plan: Plan, output: Path, jobs: int = 1) -> list[str]:
                     failed.append(str(error))
                     if len(failed) == done_before + done:
                         raise
-                    ticker.say(f"{done}/{len(todo)} {error}; the others go on, about {duration(left)} left")
+                    ticker.print(f"{done}/{len(todo)} {error}; the others go on, about {duration(left)} left")
                     continue
                 aer = "" if outcome.aer is None else f", AER {outcome.aer:.3f}"
-                ticker.say(
+                ticker.print(
                     f"{done}/{len(todo)} {outcome.variant}, seed {outcome.seed}: BLEU {outcome.bleu:.2f}{aer}, "
                     f"{outcome.tokens_per_second:,} tokens/s; about {duration(left)} left"
                 )

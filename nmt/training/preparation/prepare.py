@@ -12,22 +12,23 @@ from typing import Any
 
 import sentencepiece
 
-from nmt.alignment.links import AlignmentError, parse_pharaoh
-from nmt.alignment.words import piece_links
+from nmt.alignment.links import AlignmentError
+from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+from nmt.alignment.pieces_to_words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.locking import locked
 from nmt.files.paths import output_directory
-from nmt.progress import Progress
+from nmt.progress import LineProgress
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.resuming import TEXT, differences, require_same, text_changed, text_of
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies
-from nmt.text.corpus import Pair, PairReader
 from nmt.text.errors import CorpusError
 from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.pairs import Pair, PairReader
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.preparation.cache import Cache
 from nmt.training.transfer import open_origin
@@ -228,11 +229,11 @@ def _vocabularies(config: RunConfig, pairs: Iterable[Pair], say: Say) -> tuple[T
         say(f"vocabularies: those of {settings.run}, {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        shared = Tokenizer.train((side for pair in Progress().over(pairs) for side in pair[:2]), settings)
+        shared = Tokenizer.train((side for pair in LineProgress().over(pairs) for side in pair[:2]), settings)
         say(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train((pair.source for pair in Progress().over(pairs)), settings)
-    target = Tokenizer.train((pair.target for pair in Progress().over(pairs)), settings, settings.target_size)
+    source = Tokenizer.train((pair.source for pair in LineProgress().over(pairs)), settings)
+    target = Tokenizer.train((pair.target for pair in LineProgress().over(pairs)), settings, settings.target_size)
     say(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
 
@@ -260,7 +261,7 @@ def _encode(
 
     def chunks() -> Iterator[tuple[list[list[int]], ...]]:
         nonlocal long
-        for chunk in windows(Progress().over(pairs), CHUNK):
+        for chunk in windows(LineProgress().over(pairs), CHUNK):
             parts = [source.encode([p.source for p in chunk]), target.encode([p.target for p in chunk])]
             fits = [max(map(len, both)) <= limit for both in zip(*parts, strict=True)]
             long += fits.count(False)

@@ -17,7 +17,7 @@ from nmt.backend.compiling import compile_function, dynamic_shapes, rounds_produ
 from nmt.backend.machine import batches_at_once
 from nmt.backend.operations import take_within
 from nmt.batches.arrays import Sequences, make_batch
-from nmt.batches.plan import by_length, cut
+from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
 from nmt.network.losses import token_losses
 from nmt.network.model import Output, Seq2Seq
@@ -91,7 +91,7 @@ class Inference:
         packed = Sequences.of(sources)
         lengths = packed.lengths + 1
         slots = nbest if config.method == "sample" else config.beam_size
-        order = by_length(lengths, lengths, np.arange(len(packed)))
+        order = sort_by_length(lengths, lengths, np.arange(len(packed)))
         found: list[list[Hypothesis]] = [[]] * len(packed)
         numbers = np.arange(len(packed)) if numbers is None else np.asarray(numbers)
         kind = Kind(config, slots, nbest, demands is not None, tuple(suppressed), single=False)
@@ -111,7 +111,7 @@ class Inference:
                 ]
             self.report(len(rows))
 
-        _each(find_batch, cut(lengths, order, _budget(lengths, slots, config.batch_tokens)))
+        _each(find_batch, cut_by_tokens(lengths, order, _budget(lengths, slots, config.batch_tokens)))
         return found
 
     def _lists(self, packed: Sequences, rows: np.ndarray, count: int, demands: Sequence[Demand], slots: int) -> Lists:
@@ -247,7 +247,7 @@ class Inference:
         """Teacher forcing: log-probability and attention of given pairs (pieces without end of sentence), in order."""
         source, target = Sequences.of(sources), Sequences.of(targets)
         costs = np.maximum(source.lengths, target.lengths) + 1
-        order = by_length(source.lengths, target.lengths, np.arange(len(costs)))
+        order = sort_by_length(source.lengths, target.lengths, np.arange(len(costs)))
         scored: list[Hypothesis | None] = [None] * len(costs)
 
         def score_batch(rows: np.ndarray) -> None:
@@ -260,7 +260,7 @@ class Inference:
                     list(targets[index]), total, total, attention, True, values[row, :steps].copy()
                 )
 
-        _each(score_batch, cut(costs, order, batch_tokens))
+        _each(score_batch, cut_by_tokens(costs, order, batch_tokens))
         return scored  # type: ignore[return-value]
 
     def _score_batch(self, source: Any, target_in: Any, target_out: Any) -> tuple[Any, Any]:
@@ -303,7 +303,7 @@ class Inference:
         target = Sequences.of([targets[pair] for pair, _ in trials])
         found: list[np.ndarray] = [np.zeros(0, np.float32)] * len(trials)
         costs = np.maximum(source.lengths, target.lengths) + 1
-        order = by_length(source.lengths, target.lengths, np.arange(len(trials)))
+        order = sort_by_length(source.lengths, target.lengths, np.arange(len(trials)))
 
         def score_batch(rows: np.ndarray) -> None:
             batch = make_batch(source, target, rows)
@@ -315,7 +315,7 @@ class Inference:
             for row, index in enumerate(rows):
                 found[index] = values[row, : target.lengths[index] + 1]
 
-        _each(score_batch, cut(costs, order, batch_tokens))
+        _each(score_batch, cut_by_tokens(costs, order, batch_tokens))
         rest = iter(found)
         return [
             np.array([next(rest) for _ in sets], np.float32).reshape(len(sets), len(targets[pair]) + 1)

@@ -18,7 +18,7 @@ from nmt.backend.machine import configure_runtime
 from nmt.batches.arrays import Batch
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.pipeline import pass_batches
-from nmt.batches.plan import GridPlan, Plan, by_length
+from nmt.batches.plan import BatchPlan, FewShapesPlan, sort_by_length
 from nmt.network import encoder
 from nmt.network.losses import slices_for
 from nmt.network.model import Seq2Seq
@@ -30,33 +30,33 @@ SMOOTHING = 0.1
 WINDOW = 20_000
 
 
-class SentencePlan(Plan):
+class SentencePlan(BatchPlan):
     """Batches of a fixed number of sentences (`batch_tokens` counts sentences), of like length."""
 
     def batches(self, pass_index: int) -> Iterator[np.ndarray]:
         random = np.random.default_rng((self.seed, pass_index))
         order = random.permutation(len(self.source_lengths))
         for begin in range(0, len(order), self.window):
-            indices = by_length(self.source_lengths, self.target_lengths, order[begin : begin + self.window])
+            indices = sort_by_length(self.source_lengths, self.target_lengths, order[begin : begin + self.window])
             cuts = range(0, len(indices) - self.batch_tokens + 1, self.batch_tokens)
             for cut in random.permutation(np.array(cuts, int)):
                 yield indices[cut : cut + self.batch_tokens]
 
 
-class SentenceGridPlan(GridPlan):
+class SentenceGridPlan(FewShapesPlan):
     """Batches of a fixed number of sentences in few shapes; the last ones are filled with blank rows."""
 
     def rows(self, width: int) -> int:
         return self.batch_tokens
 
 
-def plan_of(case: Case, pairs: EncodedCorpus) -> Plan:
+def plan_of(case: Case, pairs: EncodedCorpus) -> BatchPlan:
     """Batches as the case wants them, in few shapes where the backend compiles for each."""
     lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
     if shapes := batch_shapes(case.shapes):
-        few = SentenceGridPlan if case.sentences else GridPlan
+        few = SentenceGridPlan if case.sentences else FewShapesPlan
         return few(*lengths, case.sentences or case.tokens, WINDOW, 1, shapes)
-    any_shape = SentencePlan if case.sentences else Plan
+    any_shape = SentencePlan if case.sentences else BatchPlan
     return any_shape(*lengths, case.sentences or case.tokens, WINDOW, 1)
 
 
@@ -82,7 +82,7 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     optimizer.build(model.trainable_variables)
     longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
     if hasattr(model, "spare_memory"):
-        model.spare_memory(plan.most_cells(plan.batches(0)))
+        model.spare_memory(plan.largest_batch_cells(plan.batches(0)))
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
     step = TrainStep(model, optimizer, SMOOTHING, slices)
     batches = _endless(pairs, plan)
@@ -96,14 +96,14 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     timed = _timed(step, batches, updates[1] - updates[0], case)
     timed |= {"compile_s": compiled, "shapes": len(first), "parameters_m": model.count_params() / 1e6}
     timed["cudnn"] = uses_cudnn(model)
-    timed["padding"] = plan.waste(list(plan.batches(0)))
+    timed["padding"] = plan.padding_share(list(plan.batches(0)))
     if split:
         timed |= _repeated(step, pairs, plan) | _split(model, step, pairs, plan)
         timed["operations"] = _profile(step, pairs, plan)
     return timed | {"peak_memory_mib": memory_of_training()}
 
 
-def of_each_width(pairs: EncodedCorpus, plan: Plan) -> list[Batch]:
+def of_each_width(pairs: EncodedCorpus, plan: BatchPlan) -> list[Batch]:
     """A batch of each width that the plan knows; one where it knows none and a program takes any."""
     found = {plan.width(indices): indices for indices in plan.batches(0)}
     return [pairs.batch(indices, width) for width, indices in found.items()]
@@ -127,7 +127,7 @@ def uses_cudnn(model: Seq2Seq) -> bool:
     return "cudnn" in program.lower()
 
 
-def _endless(pairs: EncodedCorpus, plan: Plan) -> Iterator[Batch]:
+def _endless(pairs: EncodedCorpus, plan: BatchPlan) -> Iterator[Batch]:
     index = 0
     while True:
         yield from pass_batches(pairs, plan, index, 0)
@@ -152,14 +152,14 @@ def _timed(step: Callable[[Batch], float], batches: Iterator[Batch], updates: in
     return {"tokens_per_s": tokens / seconds, "gflops": flops / seconds / 1e9, "loss": loss}
 
 
-def _typical(pairs: EncodedCorpus, plan: Plan, count: int) -> list[Batch]:
+def _typical(pairs: EncodedCorpus, plan: BatchPlan, count: int) -> list[Batch]:
     """Batches in memory, evenly spread over those of a pass."""
     planned = list(plan.batches(0))
     chosen = [planned[i] for i in np.linspace(0, len(planned) - 1, count).astype(int)]
     return [pairs.batch(indices, plan.width(indices)) for indices in chosen]
 
 
-def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
+def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: BatchPlan) -> dict[str, float]:
     """The same batches through the pipeline and out of memory: the difference is what input costs."""
     planned = list(plan.batches(0))[:40]
     batches = [pairs.batch(indices, plan.width(indices)) for indices in planned]
@@ -172,7 +172,7 @@ def _repeated(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Plan) 
     return {f"update_{name}_ms": 1e3 * value for name, value in seconds.items()}
 
 
-def _split(model: Seq2Seq, step: TrainStep, pairs: EncodedCorpus, plan: Plan) -> dict[str, float]:
+def _split(model: Seq2Seq, step: TrainStep, pairs: EncodedCorpus, plan: BatchPlan) -> dict[str, float]:
     """Milliseconds of an update by part: each part is what an update costs more than one without it."""
     batches = _typical(pairs, plan, 12)
 
@@ -193,7 +193,7 @@ def _split(model: Seq2Seq, step: TrainStep, pairs: EncodedCorpus, plan: Plan) ->
     return dict(zip(names, np.diff([0.0, *spent]).tolist(), strict=True))
 
 
-def _profile(step: TrainStep, pairs: EncodedCorpus, plan: Plan) -> list[list[Any]]:
+def _profile(step: TrainStep, pairs: EncodedCorpus, plan: BatchPlan) -> list[list[Any]]:
     """The ten operations that take most time."""
     if keras.backend.backend() != "tensorflow":
         return []

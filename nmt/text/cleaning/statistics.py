@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nmt.text.cleaning.text import count_characters, scripts_of, trigrams_of, words_of
+from nmt.text.cleaning.features import count_characters, scripts_of, trigrams_of, words_of
 
 RawPair = tuple[bytes, bytes]
 """Source and target as they stand in their files, without the ends of the lines."""
 
 
-class Spelling:
+class SpellingModel:
     """How the words of a side are spelt: a trigram model of its letters and spaces, case folded.
 
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
@@ -89,7 +89,7 @@ class Spelling:
 
 
 @dataclass(frozen=True)
-class Usual:
+class CorpusStatistics:
     """What is usual in a corpus."""
 
     source_script: str
@@ -99,11 +99,11 @@ class Usual:
     """Target characters for each source character: the median over the pairs."""
     leaning: dict[str, float]
     """ln p(word | target side) / p(word | source side) of each word that was seen."""
-    source_spelling: Spelling
-    target_spelling: Spelling
+    source_spelling: SpellingModel
+    target_spelling: SpellingModel
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]]) -> Usual:
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> CorpusStatistics:
         """Learns it from pairs, a blank side of which says nothing; a few bad ones do not matter."""
         scripts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
@@ -115,11 +115,11 @@ class Usual:
             source, target = map(count_characters, pair)
             if source and target:
                 lengths.append(target / source)
-        spellings = [Spelling(pair[side] for pair in texts) for side in (0, 1)]
+        spellings = [SpellingModel(pair[side] for pair in texts) for side in (0, 1)]
         return cls(_most(scripts[0]), _most(scripts[1]), _median(lengths, 1.0), _leaning(*words), *spellings)
 
 
-def learn(pairs: Iterable[RawPair], count: int) -> Usual:
+def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
     """What is usual in a corpus, from at most `count` of its pairs and at least half as many, spread evenly over it."""
     kept: list[RawPair] = []
     step = 1
@@ -131,7 +131,7 @@ def learn(pairs: Iterable[RawPair], count: int) -> Usual:
                     continue
             if len(kept) < count:
                 kept.append(pair)
-    return Usual.of(map(decoded, kept))
+    return CorpusStatistics.of(map(decoded, kept))
 
 
 def decoded(pair: RawPair) -> tuple[str, str]:
