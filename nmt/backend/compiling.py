@@ -11,7 +11,7 @@ import keras
 from nmt.errors import NmtError
 
 
-class EngineError(NmtError):
+class BackendError(NmtError):
     """Something that this backend cannot do."""
 
 
@@ -27,13 +27,13 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
     if keras.backend.backend() == "tensorflow":
 
         def run(*arguments: Any) -> Any:
-            with read_once(variables):
+            with snapshot(variables):
                 return function(*arguments)
 
         return _traced_once(run)
     if keras.backend.backend() == "jax":
         return _with_values(function, variables)
-    raise EngineError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
+    raise BackendError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
 
 
 def _with_values(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def read_once(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
+def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
     """On TensorFlow: a scope in which each of these variables is a tensor that was read before it. Else it would be
     read at each step of a loop, and what is made of it alone, its cast above all, made for each of several that use
     it."""

@@ -8,7 +8,8 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import random_bytes, with_gradient
+from nmt.backend.gradients import with_gradient
+from nmt.backend.random_bytes import random_bytes
 
 
 @keras.saving.register_keras_serializable("nmt")

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take, take_within
+from nmt.backend.gather_scatter import gather, gather_within
 from nmt.network.attention import product_in
 from nmt.network.dropout import Dropout
 from nmt.network.recurrence import lstm_states
@@ -40,7 +40,7 @@ def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     turned = ops.where(positions < lengths, lengths - 1 - positions, positions)
 
     def reverse(values: Tensor) -> Tensor:
-        return take_within(values, turned)
+        return gather_within(values, turned)
 
     # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
     return ops.custom_gradient(lambda values: (reverse(values), reverse))(values)
@@ -83,7 +83,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         those at the places `last`, float32 [batch, units / 2]."""
         states = ops.transpose(layer(values), (1, 0, 2)) if fused_lstm() else self._scan(layer.cell, values)
         batch = ops.shape(states)[1]
-        at_last = take(ops.reshape(states, (-1, states.shape[-1])), last * batch + ops.arange(batch, dtype="int32"))
+        at_last = gather(ops.reshape(states, (-1, states.shape[-1])), last * batch + ops.arange(batch, dtype="int32"))
         return ops.transpose(ops.cast(states, self.compute_dtype), (1, 0, 2)), at_last
 
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:

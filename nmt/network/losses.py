@@ -9,7 +9,8 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import add_to_rows, loop_in_turn, take
+from nmt.backend.gather_scatter import gather, scatter_add
+from nmt.backend.loops import sequential_while_loop
 from nmt.text.pieces import PAD
 
 LOGITS_AT_ONCE = 2**23
@@ -163,7 +164,7 @@ def _loss_and_gradients(
 
     zeros = (ops.zeros((slices, rows, readout.shape[-1])), ops.zeros_like(kernel), ops.zeros_like(bias))
     start = (ops.zeros((), "int32"), ops.zeros(()), *zeros)
-    _, loss, by_readout, *rest = loop_in_turn(lambda index, *_: index < slices, body, start)
+    _, loss, by_readout, *rest = sequential_while_loop(lambda index, *_: index < slices, body, start)
     summed = ops.reshape(by_readout, (-1, readout.shape[-1]))[:tokens], *rest
     return loss, lambda upstream: _Gradients(*(upstream * gradient for gradient in summed))
 
@@ -197,14 +198,14 @@ def _slice(
             return ops.cast(ops.concatenate([factors, -smoothing * ops.sum(factors, axis=0, keepdims=True)]), dtype)
 
         by_readout = ops.cast(ops.matmul(probabilities, kernel), "float32")
-        right = (1 - smoothing) * ops.cast(take(kernel, targets), "float32")
+        right = (1 - smoothing) * ops.cast(gather(kernel, targets), "float32")
         by_readout = (by_readout[:-1] - right - smoothing * by_readout[-1]) * share
         by_kernel = ops.cast(ops.matmul(ops.transpose(probabilities), and_even(read)), "float32")
         by_bias = ops.cast(ops.matmul(ops.transpose(and_even(share)), probabilities), "float32")
         return _Gradients(
             by_readout,
-            add_to_rows(by_kernel, targets, (smoothing - 1) * read),
-            add_to_rows(by_bias[0][:, None], targets, (smoothing - 1) * share)[:, 0],
+            scatter_add(by_kernel, targets, (smoothing - 1) * read),
+            scatter_add(by_bias[0][:, None], targets, (smoothing - 1) * share)[:, 0],
         )
 
     return ops.sum(ops.where(targets != PAD, losses, 0.0)), gradients

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take
+from nmt.backend.gather_scatter import gather
 from nmt.config import ModelConfig
 from nmt.network.decoder import BahdanauDecoder, LuongDecoder
 from nmt.network.dropout import Dropout
@@ -104,7 +104,7 @@ class Seq2Seq(keras.Model):
     def embed(self, ids: Tensor, layer: keras.layers.Embedding, training: bool) -> Tensor:
         """ids [batch, steps] -> [batch, steps, embedding], scaled to unit variance as first drawn."""
         # Taken first and cast then: the layer itself would cast the whole table.
-        embedded = ops.cast(take(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
+        embedded = ops.cast(gather(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
         return self.embedding_dropout(embedded * self.config.embedding**0.5, training=training)
 
     def spare_memory(self, cells: int) -> int:
@@ -126,7 +126,7 @@ class Seq2Seq(keras.Model):
         """The output layer of all target pieces, or of some, int32 [pieces]."""
         kernel, bias = self.output_weights(), ops.convert_to_tensor(self.output_bias)
         if pieces is not None:
-            kernel, bias = take(kernel, pieces), take(bias, pieces)
+            kernel, bias = gather(kernel, pieces), gather(bias, pieces)
         return Output(ops.cast(kernel, self.compute_dtype), bias)
 
     def logits(self, readout: Tensor, parts: int = 1, output: Output | None = None) -> Tensor:
@@ -152,7 +152,7 @@ class Seq2Seq(keras.Model):
         these, integer [rows, any] -> float32 [rows, any]. A sum half-way between two numbers may have become the other
         one."""
         weights = self.output_weights() if output is None else output.kernel
-        kernel = ops.cast(take(weights, places), self.compute_dtype)
+        kernel = ops.cast(gather(weights, places), self.compute_dtype)
         readout = ops.cast(ops.cast(readout, self.compute_dtype), "float32")
         products = readout[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
         sums = ops.sum(products, axis=-1)

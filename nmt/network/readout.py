@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import plus
+from nmt.backend.arithmetic import add_same_shape
 from nmt.network.attention import context_vectors
 
 
@@ -34,4 +34,4 @@ def with_words(read: Tensor, layer: keras.layers.Layer, weights: Tensor, words: 
     one = len(read.shape) == 2
     attended = context_vectors(weights[:, None] if one else weights, words)
     said = layer(ops.cast(attended, read.dtype))
-    return plus(read, said[:, 0] if one else said)
+    return add_same_shape(read, said[:, 0] if one else said)

@@ -9,7 +9,9 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import matrix_products, scan, with_gradient
+from nmt.backend.arithmetic import batched_matmul
+from nmt.backend.gradients import with_gradient
+from nmt.backend.loops import scan
 
 ALIASED = 1024
 """Columns of a float32 kernel, or a multiple, whose rows begin 4,096 bytes apart: a processor's first cache has few
@@ -153,7 +155,7 @@ def lstm_states(shares: Tensor, kernel: Tensor, dtype: str) -> Tensor:
 
             given = upstream, _lstm_slopes(states, before(states.carry, zeros))
             end = _Back(ops.zeros_like(shares[0]), zeros)
-            by_gates = scan(back, end, given, kept=lambda back: back.gates, reverse=True)
+            by_gates = scan(back, end, given, output=lambda back: back.gates, reverse=True)
             return by_gates, multiplied.outer(states.hidden[:-1], by_gates[1:])  # the first step has seen zeros
 
         return states.hidden, gradient
@@ -203,7 +205,7 @@ class LoopKernel:
     def _product(values: Tensor, kernel: Tensor, columns: int | None, turned: bool = False) -> Tensor:
         values = ops.cast(values, kernel.dtype)
         if len(kernel.shape) == 3:
-            return ops.cast(ops.squeeze(matrix_products(values[:, None], kernel, turned), axis=1), "float32")
+            return ops.cast(ops.squeeze(batched_matmul(values[:, None], kernel, turned), axis=1), "float32")
         product = ops.cast(ops.matmul(values, ops.transpose(kernel) if turned else kernel), "float32")
         return product if product.shape[-1] == columns else product[:, :columns]
 

@@ -13,7 +13,10 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import length, plus, put_behind, room, with_gradient
+from nmt.backend.arithmetic import add_same_shape
+from nmt.backend.gradients import with_gradient
+from nmt.backend.key_value_cache import append_step, initial_length
+from nmt.backend.shapes import axis_length
 from nmt.config import TransformerConfig
 from nmt.network.attention import KeysValues, MultiHeadAttention, by_rows, causal_mask, context_vectors, sinusoids
 from nmt.network.dropout import Dropout
@@ -43,7 +46,7 @@ class TransformerState(NamedTuple):
     """Steps made, int32 [batch]."""
     layers: tuple[KeysValues, ...]
     """Keys and values of the steps so far, for each layer, each [batch, heads, steps, width / heads]; see
-    `operations.put_behind` for how many steps there is room for."""
+    `backend.key_value_cache` for the number of its positions."""
 
 
 class Positions(keras.layers.Layer):
@@ -145,7 +148,7 @@ class Sublayers(keras.layers.Layer):
 
     def added(self, values: Tensor, change: Tensor, training: bool) -> Tensor:
         """The values with what a sublayer makes of them."""
-        return plus(values, self.drop(change, training=training))
+        return add_same_shape(values, self.drop(change, training=training))
 
     def feed_forward(self, values: Tensor, training: bool) -> Tensor:
         """Each position's own network, two layers with a rectifier between (eq. 2)."""
@@ -318,7 +321,7 @@ class TransformerDecoder(Stack):
     def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:
         """No steps yet; there will be `longest` at most."""
         batch, width = ops.shape(final)[0], final.shape[-1]
-        shape = (batch, self.config.heads, room(longest), width // self.config.heads)
+        shape = (batch, self.config.heads, initial_length(longest), width // self.config.heads)
         layers = tuple(
             KeysValues(ops.zeros(shape, self.compute_dtype), ops.zeros(shape, self.compute_dtype)) for _ in self.layers
         )
@@ -343,9 +346,9 @@ class TransformerDecoder(Stack):
         real = source.mask[:, None, None]
         for layer, before, memory in zip(self.layers, state.layers, source.layers, strict=True):
             queries, new = layer.remember(values)
-            past.append(KeysValues(*(put_behind(old, one, state.time) for old, one in zip(before, new, strict=True))))
+            past.append(KeysValues(*(append_step(old, one, state.time) for old, one in zip(before, new, strict=True))))
             if len(past) == 1:  # all layers have as many steps
-                seen = _until(state.time, length(past[0].keys, 2))
+                seen = _until(state.time, axis_length(past[0].keys, 2))
             values, paid = layer(values, queries, past[-1], seen, memory, real, training=False)
             weights.append(paid)
         attention = ops.mean(weights[self.aligned][:, :, 0], axis=1)

@@ -7,7 +7,11 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.backend.compiling import EngineError
+from nmt.errors import NmtError
+
+
+class WeightsError(NmtError):
+    """Saved arrays that do not fit the variables of a model or an optimizer."""
 
 
 def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:
@@ -19,13 +23,13 @@ def assign_arrays(variables: list[Any], arrays: dict[str, np.ndarray], where: st
     """Puts back what `variables_to_arrays` took.
 
     Raises:
-        EngineError: another number of variables, or one of another shape.
+        WeightsError: another number of variables, or one of another shape.
     """
     if len(variables) != len(arrays):
-        raise EngineError(f"{where}: holds {len(arrays)} arrays where the model has {len(variables)} variables")
+        raise WeightsError(f"{where}: holds {len(arrays)} arrays where the model has {len(variables)} variables")
     for variable, (name, array) in zip(variables, sorted(arrays.items()), strict=True):
         if tuple(variable.shape) != array.shape:
-            raise EngineError(
+            raise WeightsError(
                 f"{where}: {name} has shape {array.shape}; the model needs {tuple(variable.shape)}: weights, "
                 "vocabulary and config.json are not of one run"
             )

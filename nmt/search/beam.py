@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take, take_within
+from nmt.backend.gather_scatter import gather, gather_within
 from nmt.search.likeliest import top_k
 from nmt.search.ranking import Ranking
 from nmt.text.pieces import BOS, EOS, PAD
@@ -57,7 +57,7 @@ class Distribution(NamedTuple):
 
     def pieces(self, places: Tensor) -> Tensor:
         """Which pieces stand at these places, int32 as they."""
-        return take(self.among.pieces, places) if self.among else places
+        return gather(self.among.pieces, places) if self.among else places
 
     def places(self, pieces: Tensor) -> Tensor:
         """Where these pieces stand, int32 as they; what is not among those that can come, anywhere."""
@@ -146,23 +146,23 @@ class Continuations:
         possible = ops.logical_and(logits > IMPOSSIBLE / 2, ops.logical_not(self._never(pieces)))
         values = self.said.sharp(places) if self.said.sharp else logits - self.said.log_sum
         values, order = ops.top_k(ops.where(possible, values, IMPOSSIBLE), count)
-        pieces = take_within(pieces, ops.cast(order, "int32"))
+        pieces = gather_within(pieces, ops.cast(order, "int32"))
         # Only now for all slots, of which there are more than rows.
-        return take(values, self.row_of_slot), take(pieces, self.row_of_slot)
+        return gather(values, self.row_of_slot), gather(pieces, self.row_of_slot)
 
     def of(self, parents: Tensor, pieces: Tensor) -> Tensor:
         """The log-probabilities of pieces behind slots, float32 as these are, int32 [batch, any]."""
-        rows = take_within(self.row_of_slot, parents)
+        rows = gather_within(self.row_of_slot, parents)
         width = ops.shape(self.said.logits)[1]
-        logits = take(ops.reshape(self.said.logits, (-1,)), rows * width + self.said.places(pieces))
-        log_sums = take(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
+        logits = gather(ops.reshape(self.said.logits, (-1,)), rows * width + self.said.places(pieces))
+        log_sums = gather(ops.broadcast_to(self.said.log_sum, (ops.shape(self.said.logits)[0], 1))[:, 0], rows)
         return ops.where(self._never(pieces), IMPOSSIBLE, logits - log_sums)
 
     def everything(self) -> Tensor:
         """The log-probabilities of all pieces, where all can come, float32 [batch, slots, vocabulary]."""
         never = self._never(ops.arange(self.said.vocabulary))
         values = ops.where(never, IMPOSSIBLE, self.said.logits - self.said.log_sum)
-        return take(values, self.row_of_slot)
+        return gather(values, self.row_of_slot)
 
     def _never(self, pieces: Tensor) -> Tensor:
         if not self.said.never:
@@ -225,7 +225,7 @@ def ranked_continuations(
     totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
     chosen, flat = ops.top_k(ops.reshape(totals, (-1, slots * kept)), slots)
     flat = ops.cast(flat, "int32")
-    pieces, values = (take_within(ops.reshape(each, (-1, slots * kept)), flat) for each in (pieces, values))
+    pieces, values = (gather_within(ops.reshape(each, (-1, slots * kept)), flat) for each in (pieces, values))
     if margin:
         pieces = ops.where(chosen < chosen[:, wanted - 1 : wanted] - margin, NOTHING, pieces)
     return flat // kept, pieces, values
@@ -267,7 +267,7 @@ def take_slots(values: Tensor, slots: Tensor) -> Tensor:
     """values [batch, slots, ...] in the order of slots [batch, chosen] -> [batch, chosen, ...]."""
     if values.shape[1] == slots.shape[1] == 1:
         return values
-    return take_within(values, slots)
+    return gather_within(values, slots)
 
 
 def search(
@@ -360,7 +360,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, h
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(continued[:, :, None], now)  # [batch, slots, longest]
     rows = ops.reshape(take_slots(continuations.row_of_slot, parents), (-1,))
-    record = ops.reshape(take(record, rows), (batch, slots, ops.shape(record)[-1]))
+    record = ops.reshape(gather(record, rows), (batch, slots, ops.shape(record)[-1]))
     return Beam(
         time=beam.time + 1,
         tokens=ops.where(written, pieces[:, :, None], take_slots(beam.tokens, parents)),
@@ -388,10 +388,10 @@ def _continuations(
         live = ops.reshape(live, (-1,))
         asked = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = _take_rows(beam.state, take(beam.rows, asked))
+        state = _take_rows(beam.state, gather(beam.rows, asked))
         sentences = asked // how.slots if how.slots > 1 else asked
         read = _take_rows(fixed, sentences)
-        said, state, record = step(take(_last_pieces(beam), asked), state, *read)
+        said, state, record = step(gather(_last_pieces(beam), asked), state, *read)
     else:
         row_of_slot = asked
         state = _take_rows(beam.state, beam.rows) if how.slots > 1 else beam.state
@@ -400,18 +400,18 @@ def _continuations(
         banned = ops.zeros((*ops.shape(beam.finished), said.vocabulary), "bool")
         for guide in how.guides:
             banned = guide.forbid(beam, banned)
-        banned = take(ops.reshape(banned, (-1, said.vocabulary)), asked)
-        banned = take(banned, said.among.pieces, axis=1) if said.among else banned
+        banned = gather(ops.reshape(banned, (-1, said.vocabulary)), asked)
+        banned = gather(banned, said.among.pieces, axis=1) if said.among else banned
         said = said._replace(logits=ops.where(banned, IMPOSSIBLE, said.logits))
     return Continuations(said, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
 
 
 def _take_rows(structure: State, rows: Tensor) -> State:
-    return tree.map_structure(lambda values: take(values, rows), structure)
+    return tree.map_structure(lambda values: gather(values, rows), structure)
 
 
 def _last_pieces(beam: Beam) -> Tensor:
-    previous = take(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
+    previous = gather(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take_within
+from nmt.backend.gather_scatter import gather_within
 from nmt.search.beam import IMPOSSIBLE, NOTHING, Beam, Continuations, Guide, take_slots
 from nmt.search.restrictions import among
 from nmt.text.pieces import EOS, PAD
@@ -138,7 +138,7 @@ class BankedContinuations:
         key = ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32")
         _, order = ops.top_k(ops.where(possible, -key, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NOTHING)
-        parents, pieces, values = (take_within(each, ops.cast(order, "int32")) for each in (parents, pieces, values))
+        parents, pieces, values = (gather_within(each, ops.cast(order, "int32")) for each in (parents, pieces, values))
         return parents, pieces, values
 
     def _candidates(self, beam: Beam, continuations: Continuations) -> tuple[Tensor, Tensor]:
@@ -168,8 +168,10 @@ def _rank_in_bank(totals: Tensor, missing: Tensor, possible: Tensor, banks: Tens
         banks: more than any of `missing`.
     """
     order = ops.argsort(-totals, axis=-1)
-    of_bank = take_within(missing, order)[:, :, None] == ops.arange(banks, dtype="int32")  # [batch, candidates, banks]
-    counted = ops.cast(of_bank & take_within(possible, order)[:, :, None], "int32")
+    of_bank = gather_within(missing, order)[:, :, None] == ops.arange(
+        banks, dtype="int32"
+    )  # [batch, candidates, banks]
+    counted = ops.cast(of_bank & gather_within(possible, order)[:, :, None], "int32")
     before = ops.cumsum(counted, axis=1) - counted
     ranks = ops.sum(ops.where(of_bank, before, 0), axis=-1)
-    return take_within(ranks, ops.argsort(order, axis=-1))
+    return gather_within(ranks, ops.argsort(order, axis=-1))

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take_within
+from nmt.backend.gather_scatter import gather_within
 
 BLOCK = 16
 """Values of the smallest blocks."""
@@ -38,10 +38,10 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
     # In their order, so that of equal values the first stays the first.
     blocks = -ops.top_k(-ops.cast(blocks, "int32"), k)[0]
-    candidates = ops.reshape(take_within(rows, blocks), (-1, k * size))
+    candidates = ops.reshape(gather_within(rows, blocks), (-1, k * size))
     found, places = ops.top_k(candidates, k)
     places = ops.cast(places, "int32")
-    return found, take_within(blocks, places // size) * size + places % size
+    return found, gather_within(blocks, places // size) * size + places % size
 
 
 def _block(count: int) -> int:

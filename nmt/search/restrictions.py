@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import take
+from nmt.backend.gather_scatter import gather
 from nmt.search.beam import Beam, Guide
 from nmt.text.pieces import EOS, PAD
 
@@ -59,7 +59,7 @@ class NoRepeatedNgram(Guide):
         # A run that begins at p has its last piece at p + before, which must have been written by now.
         same = ops.broadcast_to(begins + before < beam.time, ops.shape(tokens))
         for offset in range(before):
-            last = take(tokens, ops.maximum(beam.time - before + offset, 0), axis=2)
+            last = gather(tokens, ops.maximum(beam.time - before + offset, 0), axis=2)
             same = same & (padded[:, :, offset : offset + longest] == last[:, :, None])
         completing = ops.where(same, padded[:, :, before : before + longest], PAD)
         return ops.logical_or(banned, among(completing, banned.shape[-1]))
@@ -90,7 +90,7 @@ class Prefix(Guide):
 
     def forbid(self, beam: Beam, banned: Tensor) -> Tensor:
         width = ops.shape(self.pieces)[1]
-        wanted = take(self.pieces, ops.minimum(beam.time, width - 1), axis=1)
+        wanted = gather(self.pieces, ops.minimum(beam.time, width - 1), axis=1)
         inside = ops.logical_and(beam.time < width, wanted != PAD)  # [batch]
         others = ops.arange(banned.shape[-1], dtype="int32") != wanted[:, None]  # [batch, vocabulary]
         return ops.where(inside[:, None, None], others[:, None, :], banned)

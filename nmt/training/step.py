@@ -9,9 +9,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.backend.compiling import read_once
+from nmt.backend.compiling import snapshot
+from nmt.backend.gather_scatter import scatter_add
 from nmt.backend.machine import batches_at_once
-from nmt.backend.operations import add_to_rows
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.network.losses import count_tokens
 from nmt.network.model import Seq2Seq
@@ -48,7 +48,7 @@ def _sum(gradient: Any, other: Any) -> Any:
     import tensorflow as tf
 
     if isinstance(other, tf.IndexedSlices):
-        return add_to_rows(gradient, other.indices, other.values)
+        return scatter_add(gradient, other.indices, other.values)
     return gradient + other
 
 
@@ -115,7 +115,7 @@ class TrainStep:
         import tensorflow as tf
 
         model, variables = self.model, self.model.trainable_variables
-        with read_once(variables) as scope, tf.GradientTape() as tape:
+        with snapshot(variables) as scope, tf.GradientTape() as tape:
             weights = [scope.get_current_value(variable) for variable in variables]
             kernel = tf.identity(model.output_weights())  # apart from the embedding that it may be
             tape.watch([*weights, kernel])

@@ -93,7 +93,7 @@ class Translator:
         """The best weights of a run, or an ensemble of several runs.
 
         Where TensorFlow has not computed yet in this process, its threads are shared out, so that batches are
-        translated side by side, and it keeps its memory (`engine.configure_runtime`).
+        translated side by side, and it keeps its memory (`machine.configure_runtime`).
 
         Args:
             directory: the run, whose configuration decides the search.

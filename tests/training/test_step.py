@@ -16,12 +16,12 @@ import pytest
 import tensorflow as tf
 
 from nmt.backend import precision
-from nmt.backend.compiling import EngineError, compile_function, read_once, set_determinism
+from nmt.backend.compiling import BackendError, compile_function, set_determinism, snapshot
 from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.config import DropoutConfig
-from nmt.network.weights import assign_arrays, variables_to_arrays
+from nmt.network.weights import WeightsError, assign_arrays, variables_to_arrays
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.optimizer import Adam
@@ -220,10 +220,10 @@ def test_arrays_go_back_where_they_came_from(make_model: Callable) -> None:
 def test_arrays_that_do_not_fit_are_refused(make_model: Callable, model: Any) -> None:
     deeper = make_model(encoder_layers=2).trainable_variables
     before = variables_to_arrays(deeper)
-    with pytest.raises(EngineError, match=r"best.npz: holds 24 arrays where the model has 30 variables"):
+    with pytest.raises(WeightsError, match=r"best.npz: holds 24 arrays where the model has 30 variables"):
         assign_arrays(deeper, variables_to_arrays(model.trainable_variables), "best.npz")
     wider = make_model(embedding=7).trainable_variables
-    with pytest.raises(EngineError, match=r"best.npz: .*embeddings has shape \(12, 7\); the model needs \(12, 6\)"):
+    with pytest.raises(WeightsError, match=r"best.npz: .*embeddings has shape \(12, 7\); the model needs \(12, 6\)"):
         assign_arrays(model.trainable_variables, variables_to_arrays(wider), "best.npz")
     for name, array in variables_to_arrays(deeper).items():
         np.testing.assert_array_equal(array, before[name])
@@ -293,7 +293,7 @@ def test_weights_are_read_once_a_call_and_not_in_a_loop() -> None:
         return n + 1, value * weight
 
     def powers(start: Any) -> Any:
-        with read_once([weight]):
+        with snapshot([weight]):
             return keras.ops.while_loop(lambda n, _: n < 3, multiply, (0, start))[1]
 
     traced = tf.function(powers).get_concrete_function(tf.TensorSpec([], tf.float32))
@@ -388,7 +388,7 @@ def test_beside_a_gpu_threads_are_not_shared_and_batches_are_whole(monkeypatch: 
 
 def test_another_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keras.backend.backend", lambda: "torch")
-    with pytest.raises(EngineError, match="the Keras backend is torch: expected tensorflow or jax"):
+    with pytest.raises(BackendError, match="the Keras backend is torch: expected tensorflow or jax"):
         compile_function(len)
 
 

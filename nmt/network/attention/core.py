@@ -9,7 +9,9 @@ from typing import Any
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import matrix_products, shaped_like, with_gradient
+from nmt.backend.arithmetic import batched_matmul
+from nmt.backend.gradients import with_gradient
+from nmt.backend.shapes import reshape_like
 
 MASKED = -1e9
 """Energy of a position that may not be attended to: far below any real energy, and finite, so that no gradient becomes
@@ -58,7 +60,7 @@ def by_rows(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     if None not in between:
         return ops.reshape(rows, (-1, *between, rows.shape[-1]))
     if rows.shape[-1] == values.shape[-1]:
-        return shaped_like(rows, values)
+        return reshape_like(rows, values)
     return ops.reshape(rows, (-1, *ops.shape(values)[1:-1], rows.shape[-1]))
 
 
@@ -87,7 +89,7 @@ def inner_products(queries: Tensor, keys: Tensor) -> Tensor:
     if queries.shape[-2] == 1:
         # A step of a decoder: what is turned is kept for the way back, at every step, so it is the one query.
         return ops.swapaxes(ops.matmul(keys, ops.swapaxes(queries, -1, -2)), -1, -2)
-    return matrix_products(queries, keys, turned=True)
+    return batched_matmul(queries, keys, transpose_right=True)
 
 
 def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
@@ -100,4 +102,4 @@ def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
     Returns:
         float32 [..., queries, width].
     """
-    return ops.cast(matrix_products(ops.cast(weights, values.dtype), values), "float32")
+    return ops.cast(batched_matmul(ops.cast(weights, values.dtype), values), "float32")

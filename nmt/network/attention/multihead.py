@@ -9,7 +9,8 @@ import numpy as np
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.operations import length, matrix_products
+from nmt.backend.arithmetic import batched_matmul
+from nmt.backend.shapes import axis_length
 from nmt.network.attention.core import flat_product, masked_softmax
 
 
@@ -67,7 +68,7 @@ class MultiHeadAttention(keras.layers.Layer):
         count, size = len(names), self.output_bias.shape[0] // self.heads
         if values.shape[1] == 1:  # a step of search: nothing changes its place
             return ops.unstack(ops.reshape(product, (-1, count, self.heads, 1, size)), count, axis=1)
-        parts = ops.reshape(product, (-1, length(values, 1), count, self.heads, size))
+        parts = ops.reshape(product, (-1, axis_length(values, 1), count, self.heads, size))
         return ops.unstack(ops.transpose(parts, (2, 0, 3, 1, 4)), count)
 
     def join(self, heads: Tensor) -> Tensor:
@@ -75,7 +76,7 @@ class MultiHeadAttention(keras.layers.Layer):
         width = heads.shape[-1] * self.heads
         if heads.shape[2] == 1:
             return ops.reshape(heads, (-1, 1, width))
-        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, length(heads, 2), width))
+        return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, axis_length(heads, 2), width))
 
     def memorize(self, memory: Tensor) -> KeysValues:
         """Keys and values of a memory, [batch, positions, width]; computed once for all queries."""
@@ -102,9 +103,9 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def attend(self, queries: Tensor, memory: KeysValues, mask: Tensor) -> tuple[Tensor, Tensor]:
         """What `call` gives, of queries in heads, as `read` makes them."""
-        products = ops.cast(matrix_products(queries, memory.keys, turned=True), "float32")
+        products = ops.cast(batched_matmul(queries, memory.keys, transpose_right=True), "float32")
         weights = masked_softmax(products / float(queries.shape[-1]) ** 0.5, mask)
-        contexts = self.join(matrix_products(ops.cast(weights, self.compute_dtype), memory.values))
+        contexts = self.join(batched_matmul(ops.cast(weights, self.compute_dtype), memory.values))
         return flat_product(contexts, *self.kernel_and_bias("output")), weights
 
     def get_config(self) -> dict[str, Any]:

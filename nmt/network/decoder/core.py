@@ -11,7 +11,7 @@ from keras import ops
 
 from nmt.backend import Tensor
 from nmt.backend.gumbel import gumbel
-from nmt.backend.operations import scan
+from nmt.backend.loops import scan
 from nmt.config import AttentionConfig
 from nmt.network.attention import Attention, product_in
 from nmt.network.dropout import Dropout

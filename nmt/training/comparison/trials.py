@@ -24,7 +24,7 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
 from nmt.progress import StatusLine, duration
 from nmt.run.directory import Run
-from nmt.run.resuming import differences, text_changed
+from nmt.run.resuming import differing_settings, text_changed
 from nmt.training.comparison.plan import ComparisonError, Plan, TestSet, Trial, fields_of
 
 
@@ -218,7 +218,7 @@ def _saved_outcome(trial: Trial, plan: Plan, output: Path) -> Outcome | None:
     if text_changed(Path(trial.config.directory) / trial.name, trial.config):
         raise ComparisonError(f"{trial.name} was trained on other text than its files hold now: {mend}")
     then = _read(config, mend) if config.exists() else {}
-    for name, old, new in differences(then, json.loads(json.dumps(fields_of(trial)))):
+    for name, old, new in differing_settings(then, json.loads(json.dumps(fields_of(trial)))):
         if name not in ("name", "directory", "training.precision", "training.log_every"):
             raise ComparisonError(f"{trial.name} was trained with {name} = {old!r}, now it is {new!r}: {mend}")
     try:

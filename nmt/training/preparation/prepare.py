@@ -24,7 +24,7 @@ from nmt.files.paths import output_directory
 from nmt.progress import LineProgress
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.resuming import TEXT, differences, require_same, text_changed, text_of
+from nmt.run.resuming import TEXT_FINGERPRINTS, differing_settings, require_resumable, text_changed, text_fingerprints
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies
 from nmt.text.errors import CorpusError
 from nmt.text.hold_out import WithoutHeldOut, hold_out
@@ -38,7 +38,7 @@ from nmt.version import __version__
 CHUNK = 10_000
 """Pairs that are encoded by one call of SentencePiece."""
 
-FORMAT = 3
+CACHE_FORMAT = 3
 """To be raised when the same text and settings give other files than before: what is in caches is then made again."""
 
 VALIDATION = "corpus/validation.jsonl"
@@ -122,14 +122,14 @@ def claimed(directory: Path) -> Iterator[None]:
 
 def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
     run = Run.open(directory)
-    require_same(run.config, config, directory)
+    require_resumable(run.config, config, directory)
     if text_changed(directory, config):
         say(
             f"the text is another one than when {directory} was begun, and is not read again: training goes on with "
             "the pairs of then; for those of now give the run another --name (with --training.initial it begins with "
             "these weights)"
         )
-    for name, then, now in differences(to_dict(run.config.search), to_dict(config.search)):
+    for name, then, now in differing_settings(to_dict(run.config.search), to_dict(config.search)):
         say(f"the run translated with search.{name} {then}, as it was trained or tuned; from now on it is {now}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     opened = _prepared(replace(run, config=config))
@@ -156,11 +156,11 @@ def _origin(config: RunConfig) -> dict[str, Any]:
     """All that the files of `_make` depend on."""
     corpus = config.corpus
     return {
-        "format": FORMAT,
+        "format": CACHE_FORMAT,
         "nmt": __version__,
         "sentencepiece": sentencepiece.__version__,
         "corpus": to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
-        "text": text_of(config),
+        "text": text_fingerprints(config),
         "vocabulary": to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
     }
@@ -194,7 +194,7 @@ def _make(directory: Path, config: RunConfig, origin: dict[str, Any], say: Say) 
     source, target = _vocabularies(config, pairs, report)
     lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in validation)
     write_atomically(directory / VALIDATION, lines.encode())
-    write_atomically(directory / TEXT, json.dumps(origin["text"], ensure_ascii=False).encode())
+    write_atomically(directory / TEXT_FINGERPRINTS, json.dumps(origin["text"], ensure_ascii=False).encode())
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
         report(f"attention is guided by the links of {guide}")

@@ -14,8 +14,8 @@ from keras import ops
 
 from nmt import search
 from nmt.backend.compiling import compile_function, dynamic_shapes, rounds_products
+from nmt.backend.gather_scatter import gather_within
 from nmt.backend.machine import batches_at_once
-from nmt.backend.operations import take_within
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
@@ -207,9 +207,9 @@ class Inference:
                 for model, readout, output in zip(self.models, readouts, outputs, strict=True)
             ]
             if self.averaging == "log_probability":
-                return unrounded(take_within(together, places) - of_together, mean(lost))
+                return unrounded(gather_within(together, places) - of_together, mean(lost))
             shifted = [
-                unrounded(take_within(values, places) - total, taken)
+                unrounded(gather_within(values, places) - total, taken)
                 for values, total, taken in zip(logits, log_sums, lost, strict=True)
             ]
             return averaged(shifted, self.averaging)
