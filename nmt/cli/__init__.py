@@ -63,31 +63,12 @@ def _open_what_is_closed() -> None:
 
 
 def _run(argv: list[str]) -> int:
-    from nmt.cli import arguments
+    from nmt.cli import commands
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     _require_text(argv)
-    parsed, rest = arguments.parse(argv)
-    from nmt.cli import cleaning, commands, embeddings, holdout, synthesis, translation, tuning
-
-    if parsed.command == "train":
-        return 0 if commands.train(parsed.recipe, parsed.config, rest) else INTERRUPTED
-    {
-        "translate": translation.translate,
-        "score": translation.score,
-        "align": commands.align,
-        "evaluate": commands.evaluate,
-        "tune": tuning.tune,
-        "explain": commands.explain,
-        "compare": commands.compare,
-        "embeddings": embeddings.embeddings,
-        "distil": synthesis.distil,
-        "back-translate": synthesis.back_translate,
-        "hold-out": holdout.keep_aside,
-        "clean": cleaning.clean,
-    }[parsed.command](parsed)
-    return 0
+    return commands.run(argv)
 
 
 def _require_text(argv: Sequence[str]) -> None:

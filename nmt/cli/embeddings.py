@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_single_model_flags
 from nmt.cli.loading import load_run, say
-from nmt.cli.parser import refuse_idle
+from nmt.cli.parser import Parser, count, positive, refuse_idle
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -19,7 +20,52 @@ if TYPE_CHECKING:
 _MOST_FREQUENT = 60
 
 
-def embeddings(arguments: Namespace) -> None:
+DESCRIPTION = (
+    "Prints the pieces whose vectors are nearest to those of given words (cosine), solves analogies, "
+    "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
+    "how often it was seen in training. A word of several pieces is the mean of their vectors."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_single_model_flags(parser)
+    parser.add_argument(
+        "--side",
+        choices=["source", "target"],
+        help="whose embeddings, or, where both sides share one matrix, in whose text pieces must have been seen "
+        "(default: both where they share one, else source)",
+    )
+    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="words whose nearest pieces are printed")
+    parser.add_argument(
+        "--analogy",
+        nargs=3,
+        action="append",
+        metavar=("A", "B", "C"),
+        help="prints the pieces nearest to A - B + C, these three left out; can be given several times",
+    )
+    parser.add_argument(
+        "--count", type=positive, default=10, metavar="N", help="answers to each question (default: 10)"
+    )
+    parser.add_argument(
+        "--minimum",
+        type=count,
+        metavar="N",
+        help="answers seen fewer times than this in training are left out (default: 1)",
+    )
+    parser.add_argument(
+        "--pieces",
+        action="store_true",
+        help="what is given are pieces as SentencePiece writes them (▁ begins a word), not words",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="a picture of words on two axes (.png, .svg or .pdf)")
+    parser.add_argument("--words", nargs="+", metavar="WORD", help="what --plot draws")
+    parser.add_argument(
+        "--most-frequent", type=positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
+    )
+    parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
+
+
+def run(arguments: Namespace) -> None:
     """`nmt embeddings`: every question is answered before anything is printed or written."""
     _check(arguments)
     translator = load_run(arguments.model, checkpoints=arguments.checkpoints)

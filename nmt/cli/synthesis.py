@@ -3,69 +3,32 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
-from nmt.cli.translation import WINDOW, identity
+from nmt.cli.parser import Parser
+from nmt.cli.translate import WINDOW, identity
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.paths import can_be_read_again
-from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from nmt.translation.minimum_bayes_risk import Utility
     from nmt.translation.translator import Translation, Translator
 
 Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
 """For each line of the input its translation, and the pairs to write."""
 
 
-def distil(arguments: Namespace) -> None:
-    """`nmt distil`: the given pairs, each followed by its source with the model's own translation (Kim and Rush 2016,
-    sequence-level knowledge distillation)."""
-
-    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
-        sources, targets = (islice(read_lines(path), done, None) for path in (arguments.source, arguments.target))
-        lists = translator.translate_nbest(sources, search, search.beam_size if arguments.closest else 1, first=done)
-        for found, target in zip(lists, targets, strict=True):
-            best = _closest(found, target, arguments.closest) if arguments.closest else found[0]
-            given = [] if arguments.only_translations else [(best.source, target)]
-            yield best, [*given, (best.source, best.text)]
-
-    per_line = 1 if arguments.only_translations else 2
-    _write(arguments, [arguments.source, arguments.target], per_line, made, ("closest", "only_translations"))
+def add_made_pairs_flags(parser: Parser) -> None:
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="where the pairs' sources go")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="where their targets go")
+    parser.add_argument("--resume", action="store_true", help="go on where an interruption stopped")
 
 
-def back_translate(arguments: Namespace) -> None:
-    """`nmt back-translate`: text of the target language with sources made by a model of the opposite direction
-    (Sennrich et al. 2016), tagged so that training can tell them from genuine ones (Caswell et al. 2019)."""
-    if arguments.tag.split() not in ([], [arguments.tag]):
-        raise NmtError(f"--tag is '{arguments.tag}': expected one word")
-
-    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
-        lines = islice(read_lines(arguments.input), done, None)
-        for found in translator.translate_nbest(lines, search, 1, first=done):
-            source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""
-            yield found[0], [(source, found[0].source)]
-
-    _write(arguments, [arguments.input], 1, made, ("tag",))
-    if arguments.tag:
-        say(f"train on them with --vocabulary.symbols '[{arguments.tag}]', so that the tag is one piece")
-
-
-def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
-    """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
-    from nmt.translation.minimum_bayes_risk import metric
-
-    likeness = metric(measure)
-    return max(found, key=lambda translation: likeness(translation.text, target))
-
-
-def _write(
+def write_made_pairs(
     arguments: Namespace,
     inputs: list[str],
     per_line: int,

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.cli import main, parser, translation
+from nmt.cli import main, parser, translate
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs
@@ -101,7 +101,7 @@ def test_failure_leaves_the_old_output(model, write, tmp_path):
 
 @pytest.fixture
 def windows_of_four(monkeypatch):
-    monkeypatch.setattr(translation, "WINDOW", fake_translator.WINDOW)
+    monkeypatch.setattr(translate, "WINDOW", fake_translator.WINDOW)
 
 
 LONG = [f"word {number}" for number in range(10)]
@@ -191,7 +191,7 @@ def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
 def test_the_window_is_the_translator_s():
     from nmt.translation.translator import WINDOW
 
-    assert translation.WINDOW == WINDOW
+    assert translate.WINDOW == WINDOW
 
 
 def test_nbest_lists(model, write, capsys):

@@ -386,7 +386,7 @@ class Model:
 def modelled(tmp_path, monkeypatch):
     """A hundred pairs, each with its number; the targets of lines 1 and 2 are empty."""
     monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
-    monkeypatch.setattr("nmt.cli.cleaning.load_models", lambda arguments: Model())
+    monkeypatch.setattr("nmt.cli.clean.load_models", lambda arguments: Model())
     monkeypatch.chdir(tmp_path)
     Path("s").write_text("".join(f"x{n}\n" for n in range(1, 101)))
     Path("t").write_text("\n\n" + "".join(f"y{n}\n" for n in range(3, 101)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import say
-from nmt.cli.parser import as_flags, refuse_idle
+from nmt.cli.parser import Parser, add_fields, as_flags, count, positive, refuse_idle
 from nmt.config import PairsConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import Bytes, open_outputs
@@ -17,8 +17,27 @@ from nmt.progress import LineProgress
 from nmt.text.hold_out import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
 
+DESCRIPTION = (
+    "Writes pairs drawn at random, with different sources, into files to test on, and into others what is "
+    "then left to train on: the pairs of which neither side is nearly that of a pair kept aside. Nearly the same are "
+    "sentences of the same words, case, order and punctuation aside, and from five words on also those that differ "
+    "by a word. Files whose names end in .gz are read and written compressed."
+)
 
-def keep_aside(arguments: Namespace) -> None:
+
+def add_flags(parser: Parser) -> None:
+    add_fields(parser.add_argument_group("where the pairs come from"), PairsConfig, without=["alignment"])
+    parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="how many pairs are kept aside")
+    parser.add_argument(
+        "--seed", type=count, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"
+    )
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs aside")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
+    parser.add_argument("--rest-source", required=True, metavar="FILE", help="source sentences of the pairs left")
+    parser.add_argument("--rest-target", required=True, metavar="FILE", help="their translations")
+
+
+def run(arguments: Namespace) -> None:
     """Reads the pairs twice: to choose, and to write what is left."""
     names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
     with as_flags(PairsConfig):

@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
+from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import lines_of, load, say, say_if_cut
-from nmt.cli.parser import refuse_idle
+from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress
@@ -21,7 +22,28 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translation, Translator
 
 
-def tune(arguments: Namespace) -> None:
+DESCRIPTION = (
+    "Translates sentences whose translations are known, prints what these are worth with each length penalty, "
+    "and which is best. Choose on validation pairs: what a penalty is worth on text that it was chosen on says "
+    "too much."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser, precision="auto")
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
+    parser.add_argument(
+        "--metric", choices=["bleu", "chrf"], default="bleu", help="what a penalty is chosen by (default: bleu)"
+    )
+    parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer, for BLEU (default: 13a)")
+    parser.add_argument(
+        "--save", action="store_true", help="the run translates so from now on: with this search and what is best"
+    )
+    add_search_flags(parser)
+
+
+def run(arguments: Namespace) -> None:
     """`nmt tune`: a line for each penalty, and the best one, kept in the run where the command line says so."""
     from nmt.evaluation.bleu_and_chrf import bleu, chrf
 

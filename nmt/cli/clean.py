@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_model_flags
 from nmt.cli.loading import lines_of, load_models, say
-from nmt.cli.parser import as_flags, refuse_idle
+from nmt.cli.parser import Parser, add_fields, as_flags, finite, refuse_idle, share
 from nmt.errors import NmtError
 from nmt.files.outputs import Bytes, open_outputs
 from nmt.files.paths import is_stream
@@ -36,7 +37,46 @@ WORST = 0.05
 """Share of the pairs that a model drops unless the command line says otherwise."""
 
 
-def clean(arguments: Namespace) -> None:
+DESCRIPTION = (
+    "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
+    "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
+    "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser, required=False)
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs kept")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
+    parser.add_argument(
+        "--report", metavar="FILE", help="the pairs dropped: line, rule, value, threshold, source, target; tabs between"
+    )
+    parser.add_argument(
+        "--by",
+        choices=["unusual", "unlikely"],
+        help="with --model: unusual, the score of nmt explain; unlikely, minus the log-probability a target piece, in "
+        "nats (default: unusual)",
+    )
+    limit = parser.add_mutually_exclusive_group()
+    limit.add_argument(
+        "--worst",
+        type=share,
+        metavar="SHARE",
+        help="with --model: the share of the pairs left by the rules that is dropped, the worst (default: 0.05)",
+    )
+    limit.add_argument(
+        "--threshold",
+        type=finite,
+        metavar="X",
+        help="with --model: drop the pairs that are unusual or unlikely by more than this",
+    )
+    rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
+    add_fields(rules, Rules, defaults=True)
+
+
+def run(arguments: Namespace) -> None:
     """`nmt clean`: streams the pairs to learn what is usual, for a model, and to write them."""
     names = (field.name for field in dataclasses.fields(Rules))
     with as_flags(Rules):

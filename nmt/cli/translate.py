@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,9 @@ from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, TextIO
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
-from nmt.cli.loading import CHOOSING, lines_of, load, load_models, say, watched
-from nmt.cli.parser import refuse_idle
+from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.loading import CHOOSING, lines_of, load, say
+from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.config import SearchConfig, to_dict
 from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
@@ -32,7 +32,39 @@ SAMPLES = 16
 """Draws that minimum-Bayes-risk decoding chooses from where nothing else is said."""
 
 
-def translate(arguments: Namespace) -> None:
+DESCRIPTION = (
+    "Translates text, a sentence a line: as many lines come out as go in, and a blank line stays blank. "
+    "Without --input, reads standard input, and prompts where that is a terminal. "
+    "An interruption keeps what is done, 500 lines at a time, when --input and --output are files, the output is not "
+    "compressed and no list of --nbest: --resume goes on there."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser, precision="auto")
+    parser.add_argument("--input", metavar="FILE", help="sentences to translate (.gz is read too; - is standard input)")
+    parser.add_argument("--output", metavar="FILE", default="-", help="translations (default: standard output)")
+    parser.add_argument("--alignments", metavar="FILE", help="word alignments of these translations, in Pharaoh format")
+    parser.add_argument("--resume", action="store_true", help="go on where an interrupted translation stopped")
+    parser.add_argument(
+        "--nbest", type=positive, metavar="N", help="a list of the N best: number ||| text ||| ... ||| score"
+    )
+    parser.add_argument(
+        "--mbr",
+        choices=["bleu", "chrf"],
+        help="of the N best, or of N samples, the one that the others agree with most (minimum Bayes risk)",
+    )
+    parser.add_argument("--prefixes", metavar="FILE", help="what each translation begins with, a line a sentence")
+    parser.add_argument(
+        "--phrases", metavar="FILE", help="phrases that each translation holds, a line a sentence, tabs between phrases"
+    )
+    parser.add_argument(
+        "--lexicon", metavar="FILE", help="for --copy-unknown: a source word, a tab, what to write for it, a line each"
+    )
+    add_search_flags(parser)
+
+
+def run(arguments: Namespace) -> None:
     """`nmt translate`: the translations of each line, in order."""
     path = "-" if arguments.input is None else arguments.input
     _check(arguments, path)
@@ -224,49 +256,3 @@ def identity(
 def _digest(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def score(arguments: Namespace) -> None:
-    """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
-    require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
-    summed, pieces, words, blank = 0.0, 0, 0, 0
-    with open_output(arguments.output) as output:
-        translator = load_models(arguments)
-        progress = lines_of(total)
-        pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
-        for pair in watched(pairs, progress):
-            output.write(_scored(progress.count, pair, arguments.format) + "\n")
-            summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
-            words += len(pair.text.split()) if pair.pieces else 0
-            blank += not (pair.source.strip() and pair.text.strip())
-    if pieces:
-        say(
-            f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
-            f"{_perplexity(summed / pieces):.3f} a piece, {_perplexity(summed / max(words, 1)):.2f} a word "
-            "(the end of sentence counts as a piece)"
-        )
-    if blank:
-        say(f"pairs with a side without words: {blank}; their 0.0000 is no probability")
-    place = "standard output" if arguments.output == "-" else arguments.output
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
-
-
-def _perplexity(log_probability: float) -> float:
-    """Infinite where it is no number any more: what has no spaces is one long word."""
-    try:
-        return math.exp(-log_probability)
-    except OverflowError:
-        return math.inf
-
-
-def _scored(number: int, pair: Translation, form: str) -> str:
-    if form == "tsv":
-        return f"{pair.log_probability:.4f}\t{len(pair.pieces)}"
-    record = {
-        "line": number,
-        "log_probability": round(pair.log_probability, 4),
-        "pieces": list(pair.pieces),
-        "piece_log_probabilities": [round(value, 4) for value in pair.piece_log_probabilities],
-    }
-    return json.dumps(record, ensure_ascii=False)

@@ -1,0 +1,51 @@
+"""`nmt back-translate`: pairs for training from text of the target language."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.loading import say
+from nmt.cli.parser import Parser
+from nmt.cli.synthesis import Made, add_made_pairs_flags, write_made_pairs
+from nmt.config import SearchConfig
+from nmt.errors import NmtError
+from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
+
+DESCRIPTION = (
+    "Writes text of the target language, and line by line a source for it that a model of the "
+    "opposite direction makes. Each such source begins with a tag. Together with genuine pairs it can be trained on. "
+    "An interruption keeps what is done: --resume goes on there."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser, precision="auto")
+    parser.add_argument("--input", required=True, metavar="FILE", help="sentences of the target language, one a line")
+    add_made_pairs_flags(parser)
+    parser.add_argument(
+        "--tag", default="<bt>", metavar="WORD", help="what each source begins with; '' for nothing (default: <bt>)"
+    )
+    add_search_flags(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """`nmt back-translate`: text of the target language with sources made by a model of the opposite direction
+    (Sennrich et al. 2016), tagged so that training can tell them from genuine ones (Caswell et al. 2019)."""
+    if arguments.tag.split() not in ([], [arguments.tag]):
+        raise NmtError(f"--tag is '{arguments.tag}': expected one word")
+
+    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
+        lines = islice(read_lines(arguments.input), done, None)
+        for found in translator.translate_nbest(lines, search, 1, first=done):
+            source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""
+            yield found[0], [(source, found[0].source)]
+
+    write_made_pairs(arguments, [arguments.input], 1, made, ("tag",))
+    if arguments.tag:
+        say(f"train on them with --vocabulary.symbols '[{arguments.tag}]', so that the tag is one piece")

@@ -1,0 +1,62 @@
+"""`nmt distil`: pairs for training from a model's own translations."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.parser import Parser
+from nmt.cli.synthesis import Made, add_made_pairs_flags, write_made_pairs
+from nmt.config import SearchConfig
+from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.translation.minimum_bayes_risk import Utility
+    from nmt.translation.translator import Translation, Translator
+
+DESCRIPTION = (
+    "Writes each given pair, and behind it its source with the model's own translation: a smaller model, or "
+    "another one of the same size, learns from them to do as this model, or this ensemble, does. An interruption keeps "
+    "what is done: --resume goes on there."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser, precision="auto")
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    add_made_pairs_flags(parser)
+    parser.add_argument(
+        "--closest",
+        choices=["bleu", "chrf"],
+        help="of the beam, the translation that is most like the given one by this measure (default: the best)",
+    )
+    parser.add_argument("--only-translations", action="store_true", help="leave the given pairs out")
+    add_search_flags(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """`nmt distil`: the given pairs, each followed by its source with the model's own translation (Kim and Rush 2016,
+    sequence-level knowledge distillation)."""
+
+    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
+        sources, targets = (islice(read_lines(path), done, None) for path in (arguments.source, arguments.target))
+        lists = translator.translate_nbest(sources, search, search.beam_size if arguments.closest else 1, first=done)
+        for found, target in zip(lists, targets, strict=True):
+            best = _closest(found, target, arguments.closest) if arguments.closest else found[0]
+            given = [] if arguments.only_translations else [(best.source, target)]
+            yield best, [*given, (best.source, best.text)]
+
+    per_line = 1 if arguments.only_translations else 2
+    write_made_pairs(arguments, [arguments.source, arguments.target], per_line, made, ("closest", "only_translations"))
+
+
+def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
+    """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
+    from nmt.translation.minimum_bayes_risk import metric
+
+    likeness = metric(measure)
+    return max(found, key=lambda translation: likeness(translation.text, target))

@@ -1,0 +1,79 @@
+"""`nmt evaluate`: BLEU, chrF and the alignment error rate."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
+from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
+from nmt.cli.loading import lines_of, load, say, watched
+from nmt.cli.parser import Parser
+from nmt.config import to_dict
+from nmt.errors import NmtError
+from nmt.files.outputs import open_output
+from nmt.text.lines import read_lines
+
+DESCRIPTION = (
+    "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
+    "error rate of the reference pairs."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser)
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
+    parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference: prints the AER")
+    add_gold_format_flags(parser)
+    parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
+    parser.add_argument("--output", metavar="FILE", help="where to write the translations")
+    parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+    add_search_flags(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
+    read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
+    written = [path for path in (arguments.output, arguments.json) if path]
+    require_files_of_their_own(read, written)
+    if "-" in written:
+        raise NmtError("standard output (-) has the scores: give --output and --json files")
+    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
+    require_lines(arguments.source, sources)
+    gold = read_gold_flags(arguments, len(sources))
+    require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold)
+    with ExitStack() as files:
+        output = files.enter_context(open_output(arguments.output)) if arguments.output else None
+        report = files.enter_context(open_output(arguments.json)) if arguments.json else None
+        translator, search = load(arguments)
+        progress = lines_of(len(sources), translator)
+        hypotheses = [t.text for t in watched(translator.translate(sources, search), progress)]
+        results = _score(hypotheses, references, arguments.tokenize)
+        if gold is not None:
+            pairs = lines_of(len(sources)).over(translator.align(sources, references))
+            results["alignment"] = print_alignment_score((pair.alignment.links for pair in pairs), gold)
+        if output is not None:
+            output.writelines(f"{text}\n" for text in hypotheses)
+        if report is not None:
+            about = {"model": " ".join(arguments.model), "sentences": len(sources), "search": to_dict(search)}
+            report.write(json.dumps(about | results, indent=2) + "\n")
+    blank = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
+    if blank:
+        say(f"references without words: {blank}; whatever the model says there counts as wrong")
+    places = f", written to {' and '.join(written)}" if written else ""
+    say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
+
+
+def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
+    from nmt.evaluation.bleu_and_chrf import bleu, chrf
+
+    scores = {"bleu": bleu(hypotheses, references, tokenize), "chrf": chrf(hypotheses, references)}
+    for score in scores.values():
+        print(score)
+    return {name: score._asdict() for name, score in scores.items()}

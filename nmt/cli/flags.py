@@ -1,0 +1,70 @@
+"""Flags that several commands have: the model, the search, the output directory."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from nmt.cli.loading import SEARCH
+from nmt.cli.parser import Parser, add_fields, count, refuse_idle
+from nmt.config import Precision, SearchConfig
+from nmt.errors import NmtError
+
+
+def add_model_flags(parser: Parser, required: bool = True, precision: Precision = "float32") -> None:
+    """The flags that name a trained model or an ensemble and say how to compute with it."""
+    add_checkpoints_flag(parser)
+    parser.add_argument(
+        "--model",
+        required=required,
+        nargs="+",
+        metavar="DIR",
+        help="run directory written by nmt train; several with the same vocabularies are an ensemble",
+    )
+    parser.add_argument(
+        "--averaging",
+        choices=["probability", "log_probability"],
+        default="probability",
+        help="of an ensemble's distributions (default: probability)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
+        default=precision,
+        help=f"of the matrix products; auto: what this machine multiplies fastest (default: {precision})",
+    )
+
+
+def add_single_model_flags(parser: Parser) -> None:
+    """The flags that name one trained model whose weights are read, not computed with."""
+    add_checkpoints_flag(parser)
+    parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
+
+
+def add_checkpoints_flag(parser: Parser) -> None:
+    parser.add_argument(
+        "--checkpoints",
+        type=count,
+        default=0,
+        metavar="N",
+        help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
+    )
+
+
+def add_search_flags(parser: Parser) -> None:
+    """A flag for each field of the search; a field without its flag stays as the run has it."""
+    add_fields(
+        parser.add_argument_group("search", "The defaults are those that the model was trained with."), SearchConfig
+    )
+
+
+def refuse_search_flags(arguments: Namespace) -> None:
+    """Refuses flags of the search where the translations are given."""
+    if arguments.target:
+        refuse_idle(arguments, SEARCH, "is for a search: with --target nothing is searched for")
+
+
+def refuse_file(path: str) -> None:
+    """Refuses an output directory that is a file."""
+    if Path(path).exists() and not Path(path).is_dir():
+        raise NmtError(f"{path}: is a file; name a directory to write into")

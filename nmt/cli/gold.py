@@ -1,0 +1,67 @@
+"""Gold alignments, which `nmt align` and `nmt evaluate` measure by."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nmt.cli.files import require_same_length
+from nmt.cli.parser import Parser, refuse_idle
+from nmt.errors import NmtError
+from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.alignment.links import Gold, Links
+
+
+def add_gold_format_flags(parser: Parser) -> None:
+    parser.add_argument(
+        "--gold-format",
+        choices=["pharaoh", "naacl"],
+        default="pharaoh",
+        help="of --gold: a line a sentence such as 0-0 1-2 3p4, or a line a link such as 1 3 2 S (default: pharaoh)",
+    )
+    parser.add_argument(
+        "--gold-base",
+        type=int,
+        choices=[0, 1],
+        help="what --gold counts words from (default: 0 for pharaoh, 1 for naacl)",
+    )
+
+
+def read_gold_flags(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
+    """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
+    from nmt.alignment.pharaoh_and_naacl import read_gold
+
+    if arguments.gold is None:
+        refuse_idle(arguments, ["gold_format", "gold_base"], "says how to read --gold: name that file too")
+        return None
+    lines = read_lines(arguments.gold)
+    gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
+    require_same_length({arguments.source: sentences, arguments.gold: len(gold)})
+    if not any(links.possible for links in gold):
+        raise NmtError(f"{arguments.gold}: has no links at all, so nothing can be measured by it")
+    return gold
+
+
+def require_measurable(
+    sources: Sequence[str], references: Sequence[str], tokenize: str, gold: Sequence[Gold], gold_path: str
+) -> None:
+    """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
+    there are not."""
+    from nmt.alignment.links import require_in_range
+    from nmt.evaluation.bleu_and_chrf import require_tokenizer
+
+    require_tokenizer(tokenize)
+    for number, links in enumerate(gold, start=1):
+        words = sources[number - 1].split(), references[number - 1].split()
+        require_in_range(links, *words, f"{gold_path}, sentence {number}")
+
+
+def print_alignment_score(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:
+    from nmt.evaluation.alignment_error_rate import alignment_score
+
+    score = alignment_score(predicted, gold)
+    print(score)
+    return score._asdict()

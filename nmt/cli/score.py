@@ -1,0 +1,79 @@
+"""`nmt score`: the log-probability of given translations."""
+
+from __future__ import annotations
+
+import json
+import math
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
+from nmt.cli.flags import add_model_flags
+from nmt.cli.loading import lines_of, load_models, say, watched
+from nmt.cli.parser import Parser
+from nmt.files.outputs import open_output
+from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translation
+
+DESCRIPTION = (
+    "Prints the log-probability (nats) of each pair and its number of pieces, the end of sentence included, a "
+    "tab between them, in the order of the lines; and the perplexity of all of them."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    add_model_flags(parser)
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
+    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    parser.add_argument("--output", metavar="FILE", default="-", help="the scores (default: standard output)")
+    parser.add_argument(
+        "--format", choices=["tsv", "jsonl"], default="tsv", help="jsonl has each piece's log-probability too"
+    )
+
+
+def run(arguments: Namespace) -> None:
+    """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
+    require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
+    summed, pieces, words, blank = 0.0, 0, 0, 0
+    with open_output(arguments.output) as output:
+        translator = load_models(arguments)
+        progress = lines_of(total)
+        pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
+        for pair in watched(pairs, progress):
+            output.write(_scored(progress.count, pair, arguments.format) + "\n")
+            summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
+            words += len(pair.text.split()) if pair.pieces else 0
+            blank += not (pair.source.strip() and pair.text.strip())
+    if pieces:
+        say(
+            f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
+            f"{_perplexity(summed / pieces):.3f} a piece, {_perplexity(summed / max(words, 1)):.2f} a word "
+            "(the end of sentence counts as a piece)"
+        )
+    if blank:
+        say(f"pairs with a side without words: {blank}; their 0.0000 is no probability")
+    place = "standard output" if arguments.output == "-" else arguments.output
+    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+
+
+def _perplexity(log_probability: float) -> float:
+    """Infinite where it is no number any more: what has no spaces is one long word."""
+    try:
+        return math.exp(-log_probability)
+    except OverflowError:
+        return math.inf
+
+
+def _scored(number: int, pair: Translation, form: str) -> str:
+    if form == "tsv":
+        return f"{pair.log_probability:.4f}\t{len(pair.pieces)}"
+    record = {
+        "line": number,
+        "log_probability": round(pair.log_probability, 4),
+        "pieces": list(pair.pieces),
+        "piece_log_probabilities": [round(value, 4) for value in pair.piece_log_probabilities],
+    }
+    return json.dumps(record, ensure_ascii=False)
