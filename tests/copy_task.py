@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from nmt.config import RunConfig, from_dict
+from nmt.config import RunConfig, config_from_dict
 
 WORDS = {f"{first}{second}": f"{second}{first}o" for first in "bdfgklmn" for second in "aei"}
 
@@ -82,5 +82,5 @@ def fields(directory: Path) -> dict[str, Any]:
 
 def config(directory: Path, **changes: Any) -> RunConfig:
     """The same as a configuration, with nested changes."""
-    made: RunConfig = from_dict(RunConfig, merged(fields(directory), changes))
+    made: RunConfig = config_from_dict(RunConfig, merged(fields(directory), changes))
     return made

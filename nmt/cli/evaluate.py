@@ -13,7 +13,7 @@ from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
 from nmt.cli.loading import lines_of, load, say, watched
 from nmt.cli.parser import Parser
-from nmt.config import to_dict
+from nmt.config import config_to_dict
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.text.lines import read_lines
@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> None:
         if output is not None:
             output.writelines(f"{text}\n" for text in hypotheses)
         if report is not None:
-            about = {"model": " ".join(arguments.model), "sentences": len(sources), "search": to_dict(search)}
+            about = {"model": " ".join(arguments.model), "sentences": len(sources), "search": config_to_dict(search)}
             report.write(json.dumps(about | results, indent=2) + "\n")
     blank = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
     if blank:

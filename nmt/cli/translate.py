@@ -15,7 +15,7 @@ from nmt.cli.files import count_lines, require_files_of_their_own, require_same_
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import CHOOSING, lines_of, load, say
 from nmt.cli.parser import Parser, positive, refuse_idle
-from nmt.config import SearchConfig, to_dict
+from nmt.config import SearchConfig, config_to_dict
 from nmt.errors import NmtError
 from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.outputs import open_output
@@ -248,7 +248,7 @@ def identity(
         ways: arguments that decide what is made of them, besides model and search.
     """
     contents = [_digest(name) if name else "" for name in files]
-    how = {name: getattr(arguments, name) for name in ("averaging", *ways)} | {"search": to_dict(search)}
+    how = {name: getattr(arguments, name) for name in ("averaging", *ways)} | {"search": config_to_dict(search)}
     # The fingerprint is of the weights in their precision.
     return hashlib.sha256(json.dumps([translator.fingerprint, contents, how]).encode()).hexdigest()
 

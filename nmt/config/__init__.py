@@ -5,11 +5,13 @@ docstrings below the fields are the help texts of the command line.
 """
 
 from nmt.config.checks import ConfigError
-from nmt.config.data import CorpusConfig, PairsConfig, VocabularyConfig
+from nmt.config.conversion import config_from_dict, config_to_dict, network_settings
+from nmt.config.corpus import CorpusConfig, PairsConfig
 from nmt.config.model import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
-from nmt.config.run import RunConfig, from_dict, network, to_dict
+from nmt.config.run import RunConfig
 from nmt.config.search import SearchConfig
 from nmt.config.training import CheckpointConfig, GuidedConfig, Precision, ScheduleConfig, TrainingConfig
+from nmt.config.vocabulary import VocabularyConfig
 
 __all__ = [
     "AttentionConfig",
@@ -27,7 +29,7 @@ __all__ = [
     "TrainingConfig",
     "TransformerConfig",
     "VocabularyConfig",
-    "from_dict",
-    "network",
-    "to_dict",
+    "config_from_dict",
+    "config_to_dict",
+    "network_settings",
 ]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.config import ConfigError, RunConfig, from_dict, recipes
+from nmt.config import ConfigError, RunConfig, config_from_dict, recipes
+from nmt.config.conversion import PLAIN
 from nmt.config.hints import did_you_mean, unknown_flags
-from nmt.config.run import PLAIN
-from nmt.config.saved import as_it_was
+from nmt.config.saved import upgrade_fields
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -40,7 +40,7 @@ def parse_fields(fields: dict[str, Any], path: str | Path | None, flags: Sequenc
         raise ConfigError(f"{_plain(error)}{_nearest(parser, flags)} (see nmt train --help)") from None
     del parsed["config"]
     try:
-        return from_dict(RunConfig, parsed)
+        return config_from_dict(RunConfig, parsed)
     except ConfigError as error:
         if path is not None and _refused(fields) == str(error):  # and not what a flag has made of them
             raise ConfigError(f"{path}: {error}") from None
@@ -50,7 +50,7 @@ def parse_fields(fields: dict[str, Any], path: str | Path | None, flags: Sequenc
 def _refused(fields: dict[str, Any]) -> str:
     """Why these fields alone make no configuration; "" where they do."""
     try:
-        from_dict(RunConfig, fields)
+        config_from_dict(RunConfig, fields)
     except ConfigError as error:
         return str(error)
     return ""
@@ -62,7 +62,7 @@ def _nearest(parser: ArgumentParser, flags: Sequence[str]) -> str:
     return next((did_you_mean(flag, known) for flag in unknown_flags(flags, known)), "")
 
 
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge_fields(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """The nested fields of `over` over those of `under`."""
 
     def beneath(name: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         return values if isinstance(values, dict) else {}
 
     return dict(under) | {
-        name: merged(beneath(name), value) if isinstance(value, dict) else value for name, value in over.items()
+        name: merge_fields(beneath(name), value) if isinstance(value, dict) else value for name, value in over.items()
     }
 
 
@@ -105,7 +105,7 @@ def load_fields(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: expected fields, such as `name: first`")
     if "format" in values:  # the config.json of a run
         try:
-            values = as_it_was(values)
+            values = upgrade_fields(values)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
     problems = list(_problems(values, RunConfig, ""))
@@ -149,7 +149,7 @@ def _yaml_loader() -> Any:
             node, seen = super().compose_mapping_node(anchor), set()
             names = (name for name, _ in node.value if isinstance(name, yaml.ScalarNode))
             for name in names:
-                if (name.tag, name.value) in seen and name.value != "<<":  # what is merged in may be several
+                if (name.tag, name.value) in seen and name.value != "<<":  # what is merge_fields in may be several
                     raise yaml.composer.ComposerError(
                         "in these fields", node.start_mark, f"{name.value} stands twice", name.start_mark
                     )

@@ -10,7 +10,7 @@ CONFIG_FORMAT = 2
 """Of config.json; to be raised where an option that is new, or means more, is on by default. (1 was not written.)"""
 
 
-def as_it_was(saved: Any) -> Any:
+def upgrade_fields(saved: Any) -> Any:
     """A saved configuration without its format, and with those options off that the run was made before.
 
     Raises:

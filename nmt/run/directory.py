@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from nmt.config import ConfigError, RunConfig, from_dict, to_dict
-from nmt.config.saved import CONFIG_FORMAT, as_it_was
+from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
+from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.errors import RunError
@@ -51,7 +51,7 @@ class Run:
         directory = Path(directory)
         path = directory / "config.json"
         try:
-            config = from_dict(RunConfig, as_it_was(json.loads(path.read_text(encoding="utf-8"))))
+            config = config_from_dict(RunConfig, upgrade_fields(json.loads(path.read_text(encoding="utf-8"))))
         except FileNotFoundError:
             raise RunError(
                 f"{directory}: not a run directory, it has no config.json; train one with nmt train"
@@ -69,7 +69,7 @@ class Run:
         return run
 
     def save_config(self) -> None:
-        text = json.dumps({"format": CONFIG_FORMAT, **to_dict(self.config)}, indent=2, ensure_ascii=False)
+        text = json.dumps({"format": CONFIG_FORMAT, **config_to_dict(self.config)}, indent=2, ensure_ascii=False)
         # The name of a file may be no UTF-8: JSON's own escape stands for such a byte, and is read back as it was.
         write_atomically(self.directory / "config.json", text.encode(errors="backslashreplace"))
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nmt.config import RunConfig, to_dict
+from nmt.config import RunConfig, config_to_dict
 from nmt.run.errors import RunError
 from nmt.text.pairs import PairReader
 
@@ -26,7 +26,7 @@ def require_resumable(saved: RunConfig, wanted: RunConfig, directory: Path) -> N
     Raises:
         RunError: names the first field that differs, and both values.
     """
-    for name, old, new in differing_settings(to_dict(saved), to_dict(wanted)):
+    for name, old, new in differing_settings(config_to_dict(saved), config_to_dict(wanted)):
         if not any(name == free or name.startswith(free + ".") for free in MAY_CHANGE):
             raise RunError(
                 f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
@@ -35,7 +35,7 @@ def require_resumable(saved: RunConfig, wanted: RunConfig, directory: Path) -> N
 
 
 def differing_settings(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Name, old and new value of each field that two configurations (`to_dict`) do not have in common."""
+    """Name, old and new value of each field that two configurations (`config_to_dict`) do not have in common."""
     found = []
     for name, value in old.items():
         if isinstance(value, dict):

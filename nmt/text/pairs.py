@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nmt.alignment.links import require_in_range
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
-from nmt.config import CorpusConfig, PairsConfig, to_dict
+from nmt.config import CorpusConfig, PairsConfig, config_to_dict
 from nmt.files.paths import is_stream
 from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
@@ -117,7 +117,7 @@ class PairReader:
         """
         if self._once:
             raise CorpusError(_ONCE.format(shown_name(self._once[0])))
-        settings = to_dict(self._pairs)
+        settings = config_to_dict(self._pairs)
         settings |= {field: digest_of_text(settings[field]) for field in _FILES if settings[field]}
         if self._links:
             settings["links"] = digest_of_text(self._links)

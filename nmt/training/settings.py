@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import CorpusConfig, RunConfig, network, recipes
-from nmt.config.reading import load_fields, merged, parse_fields
+from nmt.config import CorpusConfig, RunConfig, network_settings, recipes
+from nmt.config.reading import load_fields, merge_fields, parse_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.errors import NmtError
 from nmt.run.directory import Run
@@ -61,17 +61,17 @@ def load_config(
         recipe, reason = choose_recipe(parse_fields(over, path, given).corpus)
         say(reason)
     under = load_fields(recipes.path(recipe)) if recipe else {}
-    config = parse_fields(merged(under, over), path, given)
+    config = parse_fields(merge_fields(under, over), path, given)
     if config.training.initial:
-        under = merged(under, {"model": _network_of(config.training.initial)})
+        under = merge_fields(under, {"model": _network_of(config.training.initial)})
     elif len(given) == len(overrides):
         return config
-    return parse_fields(merged(under, over), path, overrides)
+    return parse_fields(merge_fields(under, over), path, overrides)
 
 
 def _network_of(initial: str) -> dict[str, Any]:
     """The fields of a run's network; none where there is no run, which preparation says if it needs one."""
     try:
-        return network(Run.open(initial).config)
+        return network_settings(Run.open(initial).config)
     except NmtError:
         return {}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from keras.ops import convert_to_numpy
 
-from nmt.config import RunConfig, network
+from nmt.config import RunConfig, network_settings
 from nmt.network.model import Seq2Seq
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -39,7 +39,7 @@ def open_origin(config: RunConfig) -> Run:
     origin = Run.open(Path(config.training.initial))
     if not origin.best.exists():
         raise RunError(f"training.initial: {origin.directory} has no weights yet: train it first")
-    ours, theirs = network(config), network(origin.config)
+    ours, theirs = network_settings(config), network_settings(origin.config)
     if other := [name for name, value in ours.items() if value != theirs[name]]:
         there = ", ".join(f"model.{name} {theirs[name]} (here {ours[name]})" for name in other)
         raise RunError(f"training.initial: the network of {origin.directory} is another one, with {there}: set them so")

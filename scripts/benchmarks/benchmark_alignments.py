@@ -35,7 +35,7 @@ from nmt.alignment.hard_links import Linking
 from nmt.alignment.links import Gold, Links
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh, read_gold
 from nmt.alignment.symmetrizing import symmetrize
-from nmt.config import to_dict
+from nmt.config import config_to_dict
 from nmt.evaluation.alignment_error_rate import alignment_score
 from nmt.text.lines import read_lines
 from nmt.text.pairs import PairReader
@@ -146,7 +146,7 @@ def trained(
     if turned:
         config = replace(config, corpus=turned_corpus(config.corpus))
     path = arguments.output / f"{name}.json"
-    path.write_text(json.dumps(to_dict(config), indent=1), encoding="utf-8")
+    path.write_text(json.dumps(config_to_dict(config), indent=1), encoding="utf-8")
     subprocess.run([sys.executable, "-m", "nmt", "train", "--config", str(path)], check=True)
     return arguments.output / name
 

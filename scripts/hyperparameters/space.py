@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.config import ConfigError, RunConfig, from_dict
+from nmt.config import ConfigError, RunConfig, config_from_dict
 from nmt.config.checks import as_number
-from nmt.config.reading import load_fields, merged, read_yaml
+from nmt.config.reading import load_fields, merge_fields, read_yaml
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Space:
         Raises:
             ConfigError: values that contradict each other.
         """
-        fields = merged(self.common, {"name": name, "directory": directory})
+        fields = merge_fields(self.common, {"name": name, "directory": directory})
         for field, value in values.items():
-            fields = merged(fields, _nested(field, value))
-        from_dict(RunConfig, fields)
+            fields = merge_fields(fields, _nested(field, value))
+        config_from_dict(RunConfig, fields)
         return fields
 
 
@@ -65,7 +65,7 @@ def read_space(path: Path) -> Space:
     config, common = values["config"] or "", values["common"] or {}
     if not isinstance(config, str) or not isinstance(common, dict):
         raise NmtError(f"{path}: expected a file's name as config, and fields below common")
-    common = merged(load_fields(config) if config else {}, common)
+    common = merge_fields(load_fields(config) if config else {}, common)
     space = Space(common, _ranges(path, values["space"]), values["metric"])
     for name, given in space.ranges.items():
         ends = given.get("choices", [given.get("low"), given.get("high")])

@@ -27,8 +27,8 @@ from nmt.config import (
     SearchConfig,
     TrainingConfig,
     VocabularyConfig,
-    from_dict,
-    to_dict,
+    config_from_dict,
+    config_to_dict,
 )
 from nmt.errors import NmtError
 
@@ -186,7 +186,7 @@ CONFIGS = st.builds(
 
 @given(config=CONFIGS)
 def test_a_configuration_survives_json(config: RunConfig) -> None:
-    assert from_dict(RunConfig, json.loads(json.dumps(to_dict(config)))) == config
+    assert config_from_dict(RunConfig, json.loads(json.dumps(config_to_dict(config)))) == config
 
 
 @pytest.mark.parametrize(
@@ -202,20 +202,20 @@ def test_a_configuration_survives_json(config: RunConfig) -> None:
     ],
 )
 def test_what_a_network_does_not_read(fields: dict[str, Any], unread: list[str]) -> None:
-    assert from_dict(ModelConfig, fields).unread == unread
+    assert config_from_dict(ModelConfig, fields).unread == unread
 
 
 def test_the_dictionary_is_plain_and_nested() -> None:
-    values = to_dict(RunConfig(vocabulary=VocabularyConfig(symbols=("<de>",))))
+    values = config_to_dict(RunConfig(vocabulary=VocabularyConfig(symbols=("<de>",))))
     assert values["vocabulary"]["symbols"] == ["<de>"]
     assert values["model"]["dropout"]["readout"] == 0.3
     assert values["corpus"]["train"]["source"] == ""
 
 
 def test_fields_left_out_are_the_defaults() -> None:
-    assert from_dict(RunConfig, {"vocabulary": {"symbols": ["<de>"]}}).vocabulary.symbols == ("<de>",)
-    assert from_dict(RunConfig, {"model": {"units": 64}}) == RunConfig(model=ModelConfig(units=64))
-    assert from_dict(RunConfig, {}) == RunConfig()
+    assert config_from_dict(RunConfig, {"vocabulary": {"symbols": ["<de>"]}}).vocabulary.symbols == ("<de>",)
+    assert config_from_dict(RunConfig, {"model": {"units": 64}}) == RunConfig(model=ModelConfig(units=64))
+    assert config_from_dict(RunConfig, {}) == RunConfig()
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_fields_left_out_are_the_defaults() -> None:
 )
 def test_reading_names_the_group_of_what_it_refuses(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        from_dict(RunConfig, values)
+        config_from_dict(RunConfig, values)
     assert str(caught.value).startswith(message)
 
 

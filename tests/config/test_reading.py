@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from nmt.cli import main
-from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, to_dict
+from nmt.config import ConfigError, DropoutConfig, ModelConfig, RunConfig, VocabularyConfig, config_to_dict
 from nmt.config.reading import read_yaml
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ def test_saved_configuration_reads_back(write):
     config = replace(
         RunConfig(name="1e3"), vocabulary=VocabularyConfig(symbols=("<a>", "no")), model=ModelConfig(tie="none")
     )
-    assert load_config(write("c.json", json.dumps(to_dict(config)))) == config
+    assert load_config(write("c.json", json.dumps(config_to_dict(config)))) == config
 
 
 @pytest.fixture

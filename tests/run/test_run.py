@@ -22,8 +22,8 @@ from nmt.config import (
     RunConfig,
     TrainingConfig,
     VocabularyConfig,
-    from_dict,
-    to_dict,
+    config_from_dict,
+    config_to_dict,
 )
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.arrays import load_arrays, save_arrays
@@ -282,7 +282,7 @@ def changed(config: RunConfig, name: str) -> RunConfig:
     return copy
 
 
-@pytest.mark.parametrize("name", leaves(to_dict(RunConfig())))
+@pytest.mark.parametrize("name", leaves(config_to_dict(RunConfig())))
 def test_every_setting_is_free_or_refused_by_name(name):
     saved = RunConfig()
     wanted = changed(saved, name)
@@ -295,4 +295,4 @@ def test_every_setting_is_free_or_refused_by_name(name):
 
 def test_configuration_that_went_through_json_is_the_same():
     config = RunConfig(vocabulary=VocabularyConfig(symbols=("<a>", "<b>")))
-    require_resumable(from_dict(RunConfig, json.loads(json.dumps(to_dict(config)))), config, Path("run"))
+    require_resumable(config_from_dict(RunConfig, json.loads(json.dumps(config_to_dict(config)))), config, Path("run"))

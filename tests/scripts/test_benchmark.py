@@ -16,7 +16,7 @@ import yaml
 from benchmarks import benchmark, benchmark_translation
 from benchmarks.benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report
 from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig
-from nmt.config import from_dict
+from nmt.config import config_from_dict
 from nmt.run.arrays import save_arrays
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
@@ -223,7 +223,7 @@ def run(vocabulary, tmp_path_factory) -> Path:
     from nmt.network.model import Seq2Seq
     from nmt.network.weights import variables_to_arrays
 
-    config = from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": {"units": 8}}})
+    config = config_from_dict(RunConfig, {"model": {"units": 8, "embedding": 8, "attention": {"units": 8}}})
     made = Run.create(tmp_path_factory.mktemp("models") / "run", config, vocabulary, vocabulary)
     model = Seq2Seq(config.model, vocabulary.size, vocabulary.size, seed=1)
     model.build()

@@ -12,7 +12,7 @@ import copy_task
 import pytest
 
 from benchmarks import benchmark_alignments as benchmark
-from nmt.config import CorpusConfig, PairsConfig, to_dict
+from nmt.config import CorpusConfig, PairsConfig, config_to_dict
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -65,7 +65,7 @@ def test_the_script_measures_models_of_both_directions_and_guided_ones(tmp_path:
     """The made-up language goes word for word, so the false aligner's forward links are right."""
     copy_task.write_corpus(tmp_path, train=400, validation=20)
     config = copy_task.config(tmp_path, training={"passes": 2, "batch_tokens": 200, "ema": 0.0})
-    (tmp_path / "config.json").write_text(json.dumps(to_dict(config)))
+    (tmp_path / "config.json").write_text(json.dumps(config_to_dict(config)))
     files = [f"--{name}={tmp_path}/validation.{name}" for name in ("source", "target")]
     command = [
         sys.executable,

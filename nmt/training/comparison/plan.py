@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ConfigError, RunConfig, from_dict, to_dict
+from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.hints import did_you_mean
-from nmt.config.reading import load_fields, merged, read_yaml
+from nmt.config.reading import load_fields, merge_fields, read_yaml
 from nmt.errors import NmtError
 
 
@@ -77,7 +77,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     """
     values = _fields(path)
     common = _changes(path, "common", values["common"])
-    common = merged(load_fields(values["config"]) if values["config"] else {}, common)
+    common = merge_fields(load_fields(values["config"]) if values["config"] else {}, common)
     variants = values["variants"]
     if not isinstance(variants, dict) or not variants:
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
@@ -91,7 +91,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     count = seeds or values["seeds"]
     changes = {str(name): _changes(path, f"variant {name}", change) for name, change in variants.items()}
     trials = [
-        Trial(name, seed, _config(path, name, merged(common, change), seed, output))
+        Trial(name, seed, _config(path, name, merge_fields(common, change), seed, output))
         for seed in range(1, count + 1)
         for name, change in changes.items()
     ]
@@ -128,7 +128,7 @@ def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
 
 def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:
     try:
-        config: RunConfig = from_dict(RunConfig, values)
+        config: RunConfig = config_from_dict(RunConfig, values)
         if "/" in variant:
             raise ConfigError("expected a name without /")
     except ConfigError as error:
@@ -139,4 +139,4 @@ def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output:
 
 def fields_of(trial: Trial) -> dict[str, Any]:
     """The trial's configuration as `nmt train --config` reads it."""
-    return to_dict(trial.config)
+    return config_to_dict(trial.config)

@@ -16,7 +16,7 @@ from nmt.alignment.links import AlignmentError
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.alignment.pieces_to_words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.config import CorpusConfig, Precision, RunConfig, to_dict
+from nmt.config import CorpusConfig, Precision, RunConfig, config_to_dict
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.locking import locked
@@ -129,7 +129,7 @@ def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
             "the pairs of then; for those of now give the run another --name (with --training.initial it begins with "
             "these weights)"
         )
-    for name, then, now in differing_settings(to_dict(run.config.search), to_dict(config.search)):
+    for name, then, now in differing_settings(config_to_dict(run.config.search), config_to_dict(config.search)):
         say(f"the run translated with search.{name} {then}, as it was trained or tuned; from now on it is {now}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     opened = _prepared(replace(run, config=config))
@@ -159,9 +159,9 @@ def _origin(config: RunConfig) -> dict[str, Any]:
         "format": CACHE_FORMAT,
         "nmt": __version__,
         "sentencepiece": sentencepiece.__version__,
-        "corpus": to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
+        "corpus": config_to_dict(corpus) | {"train": "", "validation": ""},  # wherever the text is
         "text": text_fingerprints(config),
-        "vocabulary": to_dict(config.vocabulary) | _fingerprints(config),
+        "vocabulary": config_to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides what is held out
     }
 
