@@ -26,7 +26,7 @@ from common.running import ended
 from nmt.cli.parser import Parser, positive
 from nmt.errors import NmtError
 from nmt.progress import StatusLine
-from nmt.training.comparison import Commands, shared_cores
+from nmt.training.processes import CommandRunner, shared_cores
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -78,10 +78,10 @@ def _search(study: Study, space: Space, arguments: Namespace, ticker: StatusLine
 
     from hyperparameters.trials import run_trial
 
-    commands = Commands(shared_cores(arguments.jobs))
+    commands = CommandRunner(shared_cores(arguments.jobs))
 
     def end(number: int, frame: object) -> None:
-        commands.end()  # and with them the threads that watch them
+        commands.stop()  # and with them the threads that watch them
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, end)

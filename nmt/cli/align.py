@@ -214,7 +214,9 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
     if not drawn:
         return
     if "html" in formats:
-        entries = [viewer.Entry(found, f"line {number}", picture.gold) for number, (found, picture) in drawn.items()]
+        entries = [
+            viewer.PageSentence(found, f"line {number}", picture.gold) for number, (found, picture) in drawn.items()
+        ]
         viewer.save(entries, directory / "alignments.html")
     if "pdf" in formats:
         pictures = [picture for _, picture in drawn.values()]

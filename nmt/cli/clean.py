@@ -126,20 +126,20 @@ def _scores(
     to keep."""
     import numpy as np
 
-    from nmt.explaining.unusual_pairs import MEASURES, explain, rank
+    from nmt.explaining.unusual_pairs import MEASURES, find_outliers, measure_pair
 
     translator = load_models(arguments)
     judged = judge(_pairs(arguments), rules, usual)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
     progress, numbers, cut = lines_of(total), array("d"), 0
     for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
-        numbers.extend(explain(pair.alignment, pair.log_probability, len(pair.pieces)).numbers())
+        numbers.extend(measure_pair(pair.alignment, pair.log_probability, len(pair.pieces)).row())
         cut += pair.truncated
     if cut:
         say(f"{cut} pairs have a side that is longer than the model takes; of these it read the beginning alone")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
     measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
-    found = rank(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
+    found = find_outliers(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
     scores = np.where(np.isfinite(found), found, np.nan).tolist()
     if arguments.threshold is not None:
         return scores, arguments.threshold

@@ -43,7 +43,7 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """`nmt compare`: variants of a configuration, trained and measured side by side."""
     from nmt.alignment.pharaoh_and_naacl import read_gold
-    from nmt.training.comparison import chosen_line, read_plan, run_trials, settle_precision, write_report
+    from nmt.training.comparison import line_to_draw, read_plan, run_variants, settle_precision, write_report
 
     directory, failed = Path(arguments.output), []
     if arguments.report_only:
@@ -57,13 +57,13 @@ def run(arguments: Namespace) -> None:
     require_lines(test.source, sources)
     gold = read_gold(list(read_lines(test.alignment)), test.alignment) if test.alignment else ()
     require_measurable(sources, references, test.tokenize, gold, test.alignment)
-    chosen_line(arguments.sentence, sources)
+    line_to_draw(arguments.sentence, sources)
     if not arguments.report_only:
         refuse_file(arguments.output)
         with output_directory(directory):
-            failed = run_trials(settle_precision(plan, directory), directory, arguments.jobs)
+            failed = run_variants(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
         import nmt.translation.translator  # noqa: F401  what draws the attention of every variant
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
     if failed:
-        raise NmtError(f"{len(failed)} of {len(plan.trials)} trainings failed, and the report lacks them: {failed[0]}")
+        raise NmtError(f"{len(failed)} of {len(plan.runs)} trainings failed, and the report lacks them: {failed[0]}")

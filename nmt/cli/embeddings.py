@@ -14,7 +14,7 @@ from nmt.cli.parser import Parser, count, positive, refuse_idle
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:
-    from nmt.explaining.embeddings import Embeddings, Entry, Neighbour, Projection
+    from nmt.explaining.embeddings import Embeddings, Neighbour, Projection, WordVector
     from nmt.translation.translator import Translator
 
 _MOST_FREQUENT = 60
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> None:
     from nmt.explaining.embeddings import Embeddings
 
     found = Embeddings.of(translator, arguments.side)
-    if arguments.minimum is not None and found.seen is None:
+    if arguments.minimum is not None and found.counts is None:
         raise NmtError(f"--minimum needs the counts of the training text: {arguments.model} has no corpus/")
     asked = [found.find(word, arguments.pieces) for word in arguments.neighbours or ()]
     analogies = [[found.find(word, arguments.pieces) for word in words] for words in arguments.analogy or ()]
@@ -121,7 +121,7 @@ def _check(arguments: Namespace) -> None:
         raise NmtError("--words and --most-frequent are two ways to choose what --plot draws: give one of them")
 
 
-def _drawn(found: Embeddings, arguments: Namespace) -> list[Entry]:
+def _drawn(found: Embeddings, arguments: Namespace) -> list[WordVector]:
     if arguments.words:
         return [found.find(word, arguments.pieces) for word in dict.fromkeys(arguments.words)]
     frequent = found.frequent(arguments.most_frequent or _MOST_FREQUENT)
@@ -134,12 +134,12 @@ def _say_what_it_is(found: Embeddings, translator: Translator, arguments: Namesp
     side = arguments.side or "source"
     whose = "both sides share" if shared else f"the {side} side has"
     say(f"embeddings that {whose}: {len(found.pieces):,} pieces, {found.vectors.shape[1]} numbers each")
-    if found.seen is None:
+    if found.counts is None:
         say(f"how often they were seen in training is not known: {arguments.model} has no corpus/")
         return
     text = "the training text" if shared and not arguments.side else f"the {side} side of the training text"
-    total, never = int(found.seen.pieces.sum()), int((found.seen.pieces[4:] == 0).sum())
-    rare = int((found.seen.pieces[4:] < _rare()).sum()) - never
+    total, never = int(found.counts.pieces.sum()), int((found.counts.pieces[4:] == 0).sum())
+    rare = int((found.counts.pieces[4:] < _rare()).sum()) - never
     say(f"{text} is {total:,} pieces long; {rare:,} pieces stand there fewer than {_rare()} times, {never:,} never")
 
 
@@ -149,23 +149,23 @@ def _rare() -> int:
     return RARE
 
 
-def _say_what_is_rare(entries: Sequence[Entry]) -> None:
+def _say_what_is_rare(entries: Sequence[WordVector]) -> None:
     for entry in {entry.text: entry for entry in entries if entry.rare}.values():
         say(
-            f"'{entry.text}' was seen {_times(entry.whole)} in training, fewer than {_rare()}: "
+            f"'{entry.text}' was seen {_times(entry.word_count)} in training, fewer than {_rare()}: "
             "what its vector says is little more than chance"
         )
 
 
-def _described(entry: Entry) -> str:
+def _described(entry: WordVector) -> str:
     """What stands for a word, and how often it was seen."""
     pieces = " ".join(entry.pieces)
     what = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
-    if entry.seen is None or entry.whole is None:
+    if entry.piece_counts is None or entry.word_count is None:
         return what
-    *others, last = entry.seen
+    *others, last = entry.piece_counts
     seen = ", ".join([*(f"{count:,}" for count in others), _times(last)])
-    return f"{what} (seen {seen}; as a whole word {_times(entry.whole)})"
+    return f"{what} (seen {seen}; as a whole word {_times(entry.word_count)})"
 
 
 def _times(count: int | None) -> str:
@@ -178,7 +178,7 @@ def _print(neighbours: Sequence[Neighbour]) -> None:
         print(f"  {cosine:6.3f}  {'?' if seen is None else format(seen, ','):>7}  {piece}")
 
 
-def _plot(entries: Sequence[Entry], projection: Projection, arguments: Namespace) -> None:
+def _plot(entries: Sequence[WordVector], projection: Projection, arguments: Namespace) -> None:
     from nmt.drawing import Dot, draw_words, save_figure
 
     points, shares = projection

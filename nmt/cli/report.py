@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.cli.files import outdated_drawings
 from nmt.explaining.erasure import Erasure, agreement
-from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, Ranking, explain, rank, reason
+from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Outliers, PairMeasures, find_outliers, measure_pair, reason
 from nmt.files.outputs import open_output
 from nmt.progress import LineProgress
 
@@ -42,7 +42,7 @@ class _Corpus:
     """What is kept of the pairs: numbers alone, so that memory hardly grows with the text."""
 
     numbers: array[float] = field(default_factory=lambda: array("d"))
-    """`Explanation.numbers` of the pairs, one after the other."""
+    """`PairMeasures.row` of the pairs, one after the other."""
     places: array[int] = field(default_factory=lambda: array("q"))
     """Byte at which each pair's record begins."""
     correlations: array[float] = field(default_factory=lambda: array("d"))
@@ -58,8 +58,8 @@ class _Corpus:
         """[pairs, measures]."""
         return np.array(self.numbers).reshape(-1, len(MEASURES))
 
-    def add(self, found: Explanation, place: int) -> None:
-        self.numbers.extend(found.numbers())
+    def add(self, found: PairMeasures, place: int) -> None:
+        self.numbers.extend(found.row())
         self.places.append(place)
 
     def compare(self, alignment: WordAlignment, erasure: Erasure) -> dict[str, Any]:
@@ -94,11 +94,11 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
         corpus = _collect(explained, records)
         records.flush()
         numbers = corpus.matrix()
-        ranking = rank(numbers)
-        unusual = int((ranking.scores >= UNUSUAL).sum())
+        outliers = find_outliers(numbers)
+        unusual = int((outliers.scores >= UNUSUAL).sum())
         print(f"{len(corpus.places)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)")
         with open(records.name, "rb") as written:
-            first = _write_table(corpus, numbers, ranking, written, table, worst)
+            first = _write_table(corpus, numbers, outliers, written, table, worst)
     _draw(LineProgress(len(first)).over(first), directory)
     _print_means(corpus, numbers)
 
@@ -106,7 +106,7 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
 def _collect(explained: Iterable[tuple[Translation, Erasure | None]], records: TextIO) -> _Corpus:
     corpus, place = _Corpus(), 0
     for line, (pair, erasure) in enumerate(explained, start=1):
-        found = explain(pair.alignment, pair.log_probability, len(pair.pieces))
+        found = measure_pair(pair.alignment, pair.log_probability, len(pair.pieces))
         record: dict[str, Any] = {"line": line, "log_probability": pair.log_probability, "pieces": len(pair.pieces)}
         record |= {"measures": found.to_json()} | pair.alignment.to_json()
         if erasure is not None:
@@ -121,7 +121,7 @@ def _collect(explained: Iterable[tuple[Translation, Erasure | None]], records: T
 def _write_table(
     corpus: _Corpus,
     numbers: NDArray[np.float64],
-    ranking: Ranking,
+    outliers: Outliers,
     records: BinaryIO,
     table: TextIO,
     worst: int,
@@ -134,18 +134,18 @@ def _write_table(
     first = []
     names = [measure.name for measure in MEASURES] + ["rank_correlation"] * bool(corpus.correlations)
     table.write("\t".join(["line", "score", "measure", *names, "reason", "source", "target"]) + "\n")
-    for place, index in enumerate(LineProgress(len(ranking.order)).over(ranking.order)):
+    for place, index in enumerate(LineProgress(len(outliers.order)).over(outliers.order)):
         records.seek(corpus.places[index])
         record = json.loads(records.readline())
         why = reason(
-            Explanation.from_json(record["measures"]),
-            ranking.z[index],
-            ranking.typical,
+            PairMeasures.from_json(record["measures"]),
+            outliers.z_scores[index],
+            outliers.medians,
             record["source"],
             record["target"],
         )
-        score = ranking.scores[index]
-        measure = MEASURES[np.nanargmax(ranking.z[index])].name if not math.isnan(score) else ""
+        score = outliers.scores[index]
+        measure = MEASURES[np.nanargmax(outliers.z_scores[index])].name if not math.isnan(score) else ""
         values = [*_natural(numbers[index]), *corpus.correlations[index : index + 1]]
         source, target = " ".join(record["source"]), " ".join(record["target"])
         cells = [_number(score), measure, *map(_number, values), why, source, target]
@@ -189,7 +189,7 @@ def _draw(records: Iterable[dict[str, Any]], directory: Path) -> None:
             title = f"line {line}, log-probability {record['log_probability']:.2f}"
             save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
             shown = _Shown(" ".join(alignment.target), record["log_probability"], alignment)
-            entries.append(viewer.Entry([shown], f"line {line}", erasure=erasure))
+            entries.append(viewer.PageSentence([shown], f"line {line}", erasure=erasure))
     if entries:
         viewer.save(entries, directory / "explanation.html", "The most unusual pairs")
 

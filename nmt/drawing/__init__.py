@@ -7,10 +7,10 @@ is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading o
 """
 
 from nmt.drawing.canvas import PlotError
-from nmt.drawing.files import check_suffix, save_figure, save_heatmap, save_pages
-from nmt.drawing.grid import show_heatmaps
+from nmt.drawing.heatmap_grid import show_heatmaps
 from nmt.drawing.heatmaps import MOST_WORDS, Picture, drawable, heatmap, heatmap_pages
-from nmt.drawing.words import Dot, draw_words
+from nmt.drawing.picture_files import check_suffix, save_figure, save_heatmap, save_pages
+from nmt.drawing.word_map import Dot, draw_words
 
 __all__ = [
     "MOST_WORDS",

@@ -31,7 +31,7 @@ from nmt.drawing.canvas import (
     write,
 )
 from nmt.drawing.fonts import find_fonts
-from nmt.drawing.layout import BAR, CORNER, GAP, KEY, LINE, PAD, READABLE_CELL, Layout, Panel, Text, lay_out
+from nmt.drawing.heatmap_layout import BAR, CORNER, GAP, KEY, LINE, PAD, READABLE_CELL, Layout, Panel, Text, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -36,7 +36,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Explanation:
+class PairMeasures:
     """Measures of one pair; NaN where a side has nothing to measure."""
 
     log_probability: float
@@ -59,8 +59,8 @@ class Explanation:
     """Target words for each source word; 0 where the target is blank, infinite where the source is."""
     source_words: int
 
-    def numbers(self) -> tuple[float, ...]:
-        """A number for each of `MEASURES`, as `rank` takes them."""
+    def row(self) -> tuple[float, ...]:
+        """A number for each of `MEASURES`, as `find_outliers` takes them."""
         ratio = -math.inf if self.length_ratio == 0 else math.log(self.length_ratio)
         if math.isnan(self.entropy):
             return self.log_probability, *[math.nan] * 5, ratio
@@ -82,7 +82,7 @@ class Explanation:
         }
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Explanation:
+    def from_json(cls, values: dict[str, Any]) -> PairMeasures:
         """Reads back what `to_json` wrote; None becomes NaN."""
         numbers = {name: math.nan if value is None else value for name, value in values.items()}
         words = {name: tuple(values[name]) for name in ("unattended", "overattended")}
@@ -106,10 +106,10 @@ MEASURES = (
     Measure("repeated", 1),
     Measure("length_ratio", 0),
 )
-"""Of `Explanation.numbers`: unattended, overattended and repeated are shares of words there, the ratio is its ln."""
+"""Of `PairMeasures.row`: unattended, overattended and repeated are shares of words there, the ratio is its ln."""
 
 
-def explain(alignment: WordAlignment, log_probability: float, pieces: int) -> Explanation:
+def measure_pair(alignment: WordAlignment, log_probability: float, pieces: int) -> PairMeasures:
     """Measures a pair by its attention.
 
     Args:
@@ -124,7 +124,7 @@ def explain(alignment: WordAlignment, log_probability: float, pieces: int) -> Ex
     received = alignment.weights.sum(axis=0, dtype=float) if measured else np.full(len(source), np.nan)
     said_again = repeats(target)
     more = _count(said_again) - _count(repeats(source))
-    return Explanation(
+    return PairMeasures(
         log_probability=log_probability / pieces if pieces else math.nan,
         entropy=float(_entropies(rows).mean()) if measured else math.nan,
         end_of_sentence=float(rows[:, -1].mean()) if measured else math.nan,
@@ -166,19 +166,19 @@ def repeats(words: Sequence[str]) -> tuple[Span, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Outliers:
     """The pairs of a corpus by how much they are out of the ordinary there."""
 
-    z: NDArray[np.float64]
+    z_scores: NDArray[np.float64]
     """[pairs, measures]: modified z-scores, positive where bad; infinite where one side is blank, NaN where there is
     nothing to measure."""
-    typical: NDArray[np.float64]
+    medians: NDArray[np.float64]
     """[measures]: medians over the corpus, NaN where no pair has the measure."""
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
         """[pairs]: of the worst measure; NaN where both sides are blank."""
-        return np.fmax.reduce(self.z, axis=1)
+        return np.fmax.reduce(self.z_scores, axis=1)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -186,7 +186,7 @@ class Ranking:
         return np.argsort(-self.scores, kind="stable")
 
 
-def rank(numbers: ArrayLike) -> Ranking:
+def find_outliers(numbers: ArrayLike) -> Outliers:
     """Orders pairs by how far their worst measure is from this corpus's median.
 
     The score of a measure is the modified z-score 0.6745 (x - median) / MAD, where MAD is the median absolute deviation
@@ -196,11 +196,11 @@ def rank(numbers: ArrayLike) -> Ranking:
     out is reason enough to look.
 
     Args:
-        numbers: [pairs, measures], of `Explanation.numbers`.
+        numbers: [pairs, measures], of `PairMeasures.row`.
     """
     values = np.asarray(numbers, float).reshape(-1, len(MEASURES))
     columns = [_outlying(values[:, place], measure.worse) for place, measure in enumerate(MEASURES)]
-    return Ranking(np.column_stack([z for z, _ in columns]), np.array([median for _, median in columns]))
+    return Outliers(np.column_stack([z for z, _ in columns]), np.array([median for _, median in columns]))
 
 
 def _outlying(values: NDArray[np.float64], worse: int) -> tuple[NDArray[np.float64], float]:
@@ -215,13 +215,13 @@ def _outlying(values: NDArray[np.float64], worse: int) -> tuple[NDArray[np.float
     return (np.abs(z) if worse == 0 else worse * z), median
 
 
-def reason(found: Explanation, z: ArrayLike, typical: ArrayLike, source: Sequence[str], target: Sequence[str]) -> str:
+def reason(found: PairMeasures, z: ArrayLike, typical: ArrayLike, source: Sequence[str], target: Sequence[str]) -> str:
     """What is wrong with a pair, in words: each measure that is out of the ordinary, the worst first.
 
     Args:
         found: its measures.
-        z: their modified z-scores, a row of `Ranking.z`.
-        typical: `Ranking.typical`.
+        z: their modified z-scores, a row of `Outliers.z_scores`.
+        typical: `Outliers.medians`.
         source, target: its words.
     """
     if not source or not target:
@@ -234,7 +234,7 @@ def reason(found: Explanation, z: ArrayLike, typical: ArrayLike, source: Sequenc
     return "; ".join(said) or "nothing unusual"
 
 
-def _in_words(name: str, found: Explanation, typical: float, source: Sequence[str], target: Sequence[str]) -> str:
+def _in_words(name: str, found: PairMeasures, typical: float, source: Sequence[str], target: Sequence[str]) -> str:
     if name == "log_probability":
         return f"unlikely: {found.log_probability:.2f} nats a piece, usually {typical:.2f}"
     if name == "entropy":

@@ -102,18 +102,18 @@ def by_rules(pairs: Sequence[Pair]) -> dict[int, str]:
 def by_model(pairs: Sequence[Pair], translator: nmt.Translator, rules: set[int], count: int) -> dict[str, set[int]]:
     """The indices of the `count` worst pairs by either detector, and of those that the rules drop with the worst of
     the rest."""
-    from nmt.explaining.unusual_pairs import explain, rank
+    from nmt.explaining.unusual_pairs import find_outliers, measure_pair
 
     found = [
-        explain(pair.alignment, pair.log_probability, len(pair.pieces))
+        measure_pair(pair.alignment, pair.log_probability, len(pair.pieces))
         for pair in translator.align((source for source, _ in pairs), (target for _, target in pairs))
     ]
-    numbers = [each.numbers() for each in found]
+    numbers = [each.row() for each in found]
     rest = [i for i in range(len(pairs)) if i not in rules]
-    worst = rank([numbers[i] for i in rest]).order[: max(count - len(rules), 0)]
+    worst = find_outliers([numbers[i] for i in rest]).order[: max(count - len(rules), 0)]
     return {
         "likelihood": set(sorted(range(len(pairs)), key=lambda i: found[i].log_probability)[:count]),
-        "unusual": set(rank(numbers).order[:count].tolist()),
+        "unusual": set(find_outliers(numbers).order[:count].tolist()),
         "rules, unusual": rules.union(rest[i] for i in worst),
     }
 

@@ -17,13 +17,13 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.files.locking import locked
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.training.comparison import Commands
+from nmt.training.processes import CommandRunner
 
 LOOK = 1.0
 """Seconds between two looks at how a trial goes."""
 
 
-def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Commands) -> float:
+def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: CommandRunner) -> float:
     """Trains one set of values; the best value of the metric.
 
     The run is named after its values, so a trial that was interrupted goes on when the same values come again.
@@ -53,10 +53,10 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
     with (
         open(log, "a", encoding="utf-8") as file,
         locked(log, optuna.TrialPruned("another trial has these values")),
-        commands.begun(["train", "--config", config], file) as process,
+        commands.started(["train", "--config", config], file) as process,
     ):
         if process is None:
-            raise NmtError(f"{name}: is not begun, for the search is to end")
+            raise NmtError(f"{name}: is not started, because the search is to end")
         pruned = _watch(process, trial, space.metric, output / "runs" / name)
     if pruned:
         raise optuna.TrialPruned(f"behind the others after {trial.last_step} validations")

@@ -56,7 +56,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
 
 def test_a_comparison_which_waits_for_many_trainings_needs_no_tensorflow():
     loaded = python("-c", "import nmt.training.comparison, sys; print(*sys.modules)").stdout.split()
-    assert "nmt.training.comparison.trials" in loaded
+    assert "nmt.training.comparison.running" in loaded
     assert {"tensorflow", "keras"}.isdisjoint(loaded)
 
 

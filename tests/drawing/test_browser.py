@@ -14,7 +14,7 @@ import pytest
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import page as viewer
-from nmt.drawing.page import Entry
+from nmt.drawing.page import PageSentence
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -97,7 +97,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
     """Opens a page of entries; at the end nothing went wrong in it and nothing but it was loaded."""
     made: list[tuple[Opened, str]] = []
 
-    def open_page(*entries: Entry, **settings: Any) -> Opened:
+    def open_page(*entries: PageSentence, **settings: Any) -> Opened:
         path = viewer.save(entries, tmp_path / "page.html", "a title")
         opened = Opened(browser.new_context(**settings).new_page())
         opened.page.set_default_timeout(10_000)
@@ -119,7 +119,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
 
 
 def test_pointing_at_a_target_word_lights_its_sources(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT], "line 1"))
+    opened = show(PageSentence([CAT], "line 1"))
     assert opened.lit() == {}
     opened.word("black").hover()
     assert opened.lit() == {"chat": "0.20", "noir": "0.75", "end of sentence": "0.05"}
@@ -132,7 +132,7 @@ def test_pointing_at_a_target_word_lights_its_sources(show: Callable[..., Opened
 
 
 def test_pointing_at_a_source_word_lights_its_targets_in_every_translation(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     headings = opened.page.locator("h3").all_inner_texts()
     assert headings == ["translation 1 of 2, log-probability −1.00", "translation 2 of 2, log-probability −2.00"]
     first, second = (section.bounding_box() for section in opened.page.locator(".translation").all())
@@ -148,7 +148,7 @@ def test_pointing_at_a_source_word_lights_its_targets_in_every_translation(show:
 
 
 def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     press = opened.page.keyboard.press
     press("Tab")
     assert opened.focused() == "le"
@@ -178,7 +178,7 @@ def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
 
 
 def test_names_and_roles_say_what_is_seen(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT, CAT_TOO], "line 1"))
+    opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     page = opened.page
     assert page.get_by_role("article", name="line 1").count() == 1
     assert page.get_by_role("group", name="source").get_by_role("button").all_inner_texts()[0].strip() == "le"
@@ -188,18 +188,18 @@ def test_names_and_roles_say_what_is_seen(show: Callable[..., Opened]) -> None:
 
 
 def test_gold_links_are_outlines(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT], "line 1", GOLD))
+    opened = show(PageSentence([CAT], "line 1", GOLD))
     legend = opened.page.locator("#legend").inner_text()
     assert "gold link, sure" in legend and "gold link, possible" in legend
     opened.word("cat").hover()
     styles = {w: opened.word(w).evaluate("e => getComputedStyle(e).borderTopStyle") for w in ("le", "chat")}
     assert styles == {"le": "dashed", "chat": "solid"}
     assert {"sure", "possible"}.isdisjoint(opened.classes("noir"))
-    assert "gold" not in show(Entry([CAT])).page.locator("#legend").inner_text()
+    assert "gold" not in show(PageSentence([CAT])).page.locator("#legend").inner_text()
 
 
 def test_erasure_is_another_view(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT, CAT_TOO], "line 1", None, ERASURE), Entry([JAPANESE], "line 2"))
+    opened = show(PageSentence([CAT, CAT_TOO], "line 1", None, ERASURE), PageSentence([JAPANESE], "line 2"))
     assert "not always the reason" in opened.page.locator("#views").inner_text()
     opened.page.get_by_label("erasure").check()
     opened.word("cat").hover()
@@ -213,19 +213,21 @@ def test_erasure_is_another_view(show: Callable[..., Opened]) -> None:
     opened.page.get_by_label("attention").check()
     opened.word("cat").hover()
     assert opened.lit() == {"chat": "0.90", "noir": "0.10"}
-    assert show(Entry([CAT])).page.locator("#views").inner_text() == ""
+    assert show(PageSentence([CAT])).page.locator("#views").inner_text() == ""
 
 
 def test_a_pair_of_hundreds_of_words_has_its_erasure(show: Callable[..., Opened]) -> None:
     """More cells than a call of JavaScript takes arguments."""
     words = " ".join(f"w{place}" for place in range(400))
     long = translated(words, words, np.eye(400, 401))
-    opened = show(Entry([long], "line 1", None, np.eye(400).tolist()), Entry([CAT], "line 2", None, ERASURE))
+    opened = show(
+        PageSentence([long], "line 1", None, np.eye(400).tolist()), PageSentence([CAT], "line 2", None, ERASURE)
+    )
     assert opened.page.locator("article").count() == 2
 
 
 def test_keys_leave_out_what_erasure_hides(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT], "line 1", None, ERASURE))
+    opened = show(PageSentence([CAT], "line 1", None, ERASURE))
     opened.word("le").focus()
     opened.page.keyboard.press("End")
     assert opened.focused() == "end of sentence"
@@ -241,7 +243,7 @@ def test_keys_leave_out_what_erasure_hides(show: Callable[..., Opened]) -> None:
 
 
 def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT], "line 1", GOLD, ERASURE))
+    opened = show(PageSentence([CAT], "line 1", GOLD, ERASURE))
     assert opened.page.locator("table").count() == 0  # not made before it is wanted
     opened.page.get_by_text("table", exact=True).click()
     assert opened.page.locator("thead th").all_inner_texts() == ["le", "chat", "noir", "end of sentence"]
@@ -254,7 +256,7 @@ def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
 
 
 def test_right_to_left_words_run_from_right_to_left(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([ARABIC], "line 1"), Entry([JAPANESE], "line 2"))
+    opened = show(PageSentence([ARABIC], "line 1"), PageSentence([JAPANESE], "line 2"))
     first, second = (opened.word(word).bounding_box()["x"] for word in ARABIC.alignment.source)
     assert first > second
     opened.word("الكتاب").focus()
@@ -265,7 +267,7 @@ def test_right_to_left_words_run_from_right_to_left(show: Callable[..., Opened])
 
 
 def test_words_that_look_like_markup_are_words(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([EVIL], "<b>line</b>", None, np.ones((3, 3))))
+    opened = show(PageSentence([EVIL], "<b>line</b>", None, np.ones((3, 3))))
     assert [opened.page.locator(".word .text").nth(i).inner_text() for i in range(3)] == list(EVIL.alignment.source)
     opened.page.locator(".word").first.hover()
     opened.page.get_by_text("table", exact=True).click()
@@ -276,7 +278,7 @@ def test_words_that_look_like_markup_are_words(show: Callable[..., Opened]) -> N
 
 
 def test_the_browser_runs_no_script_but_the_page_s_own(show: Callable[..., Opened]) -> None:
-    opened = show(Entry([CAT]))
+    opened = show(PageSentence([CAT]))
     opened.page.evaluate("""() => {
         const added = document.createElement("script");
         added.textContent = "window.ran = true";
@@ -290,7 +292,7 @@ def test_the_browser_runs_no_script_but_the_page_s_own(show: Callable[..., Opene
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_are_readable_on_every_shade(show: Callable[..., Opened], scheme: str) -> None:
     strong = translated("a b c", "d", [[1.0, 0.0, 0.0, 0.0]])
-    opened = show(Entry([strong], "", None, [[1.0, -1.0, 0.5]]), color_scheme=scheme)
+    opened = show(PageSentence([strong], "", None, [[1.0, -1.0, 0.5]]), color_scheme=scheme)
     for view in ("attention", "erasure"):
         opened.page.get_by_label(view).check()
         opened.word("d").hover()
@@ -327,13 +329,13 @@ def luminance(colour: np.ndarray) -> float:
 
 def test_a_narrow_window_needs_no_scrolling_sideways(show: Callable[..., Opened]) -> None:
     url = translated("https://" + "a" * 200, "b", [[1.0, 0.0]])
-    opened = show(Entry([CAT, CAT_TOO]), Entry([url]), viewport={"width": 320, "height": 600})
+    opened = show(PageSentence([CAT, CAT_TOO]), PageSentence([url]), viewport={"width": 320, "height": 600})
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_two_hundred_sentences_are_all_there_and_drawn_as_they_come_near(show: Callable[..., Opened]) -> None:
     long = translated("a " * 15, "b " * 15, np.full((15, 16), 1 / 16))
-    opened = show(*[Entry([long], f"line {i}") for i in range(200)])
+    opened = show(*[PageSentence([long], f"line {i}") for i in range(200)])
     assert opened.page.locator("article").count() == 200
     last = opened.page.locator("article").last
     assert not last.locator(".word").first.evaluate("e => e.checkVisibility({contentVisibilityAuto: true})")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nmt.alignment.links import AlignmentError, Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import page as viewer
-from nmt.drawing.page import Entry, ViewerError
+from nmt.drawing.page import PageError, PageSentence
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -72,7 +72,7 @@ words = st.lists(st.text(letters, min_size=1, max_size=8), min_size=1, max_size=
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> Entry:
+def entries(draw: st.DrawFn) -> PageSentence:
     source = tuple(draw(words))
     random = np.random.default_rng(draw(st.integers(0, 1000)))
 
@@ -90,11 +90,11 @@ def entries(draw: st.DrawFn) -> Entry:
     possible = some_links(rows)
     gold = Gold(frozenset(sorted(possible)[::2]), possible) if draw(st.booleans()) else None
     erasure = random.normal(0, 5, (rows, columns)) if draw(st.booleans()) else None
-    return Entry(translations, draw(st.text(letters, max_size=9)), gold, erasure)
+    return PageSentence(translations, draw(st.text(letters, max_size=9)), gold, erasure)
 
 
 @given(st.lists(entries(), max_size=3))
-def test_every_word_weight_and_link_is_in_the_page(given_entries: list[Entry]) -> None:
+def test_every_word_weight_and_link_is_in_the_page(given_entries: list[PageSentence]) -> None:
     found = data_of(viewer.page(given_entries))
     assert len(found) == len(given_entries)
     for entry, data in zip(given_entries, found, strict=True):
@@ -126,7 +126,7 @@ EMPTY = [(tag, attributes) for tag, attributes in Parsed(viewer.page([], "")).ta
 @given(st.text(letters), words)
 def test_no_text_adds_an_element_or_leaves_the_data(title: str, source: list[str]) -> None:
     alignment = WordAlignment(tuple(source), ("x",), np.ones((1, len(source))), np.zeros(1))
-    page = viewer.page([Entry([Translated("</script><b>", -1, alignment)], title)], title)
+    page = viewer.page([PageSentence([Translated("</script><b>", -1, alignment)], title)], title)
     assert Parsed(page).tags == EMPTY
     assert data_of(page)[0]["translations"][0]["alignment"]["source"] == source
     page.encode()
@@ -148,14 +148,14 @@ def test_no_text_adds_an_element_or_leaves_the_data(title: str, source: list[str
 )
 def test_words_are_text_whatever_they_look_like(text: str) -> None:
     alignment = WordAlignment((text,), (text,), np.ones((1, 1)), np.zeros(1))
-    page = viewer.page([Entry([Translated(text, -1, alignment)], text)], text)
+    page = viewer.page([PageSentence([Translated(text, -1, alignment)], text)], text)
     assert Parsed(page).tags == EMPTY
     assert data_of(page)[0]["translations"][0]["alignment"]["source"] == [text]
     page.encode()
 
 
 def test_the_policy_allows_the_page_s_own_script_and_style_alone() -> None:
-    page = viewer.page([Entry([translated("ein Hund", "a dog")])])
+    page = viewer.page([PageSentence([translated("ein Hund", "a dog")])])
     parsed = Parsed(page)
     (policy,) = [a["content"] for tag, a in parsed.tags if tag == "meta" and "http-equiv" in a]
     rules = dict(rule.split(" ", 1) for rule in str(policy).split("; "))
@@ -167,12 +167,12 @@ def test_the_policy_allows_the_page_s_own_script_and_style_alone() -> None:
 
 
 def test_the_same_entries_give_the_same_page() -> None:
-    made = [Entry([translated("ein Hund", "a dog"), translated("ein Hund", "one dog", -2)]) for _ in range(2)]
+    made = [PageSentence([translated("ein Hund", "a dog"), translated("ein Hund", "one dog", -2)]) for _ in range(2)]
     assert viewer.page(made[:1]) == viewer.page(made[1:])
 
 
 def test_a_log_probability_that_json_does_not_have_is_left_out() -> None:
-    (entry,) = data_of(viewer.page([Entry([translated("a", "b", -np.inf)])]))
+    (entry,) = data_of(viewer.page([PageSentence([translated("a", "b", -np.inf)])]))
     assert entry["translations"][0]["log_probability"] is None
 
 
@@ -190,17 +190,17 @@ def test_a_log_probability_that_json_does_not_have_is_left_out() -> None:
     ],
 )
 def test_entries_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises((ViewerError, AlignmentError), match=message):
-        Entry(**{"translations": [translated("a b", "c")], "label": "line 3"} | arguments)
+    with pytest.raises((PageError, AlignmentError), match=message):
+        PageSentence(**{"translations": [translated("a b", "c")], "label": "line 3"} | arguments)
 
 
 def test_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = Entry([translated("私 は", "I am")])
+    entry = PageSentence([translated("私 は", "I am")])
     path = viewer.save([entry], tmp_path / "new" / "page.html", "title")
     assert path.read_text(encoding="utf-8") == viewer.page([entry], "title")
     assert list(path.parent.iterdir()) == [path]
     with pytest.raises(
-        ViewerError, match=r"page.html/below.html cannot be written: .*; make room there, or choose another place$"
+        PageError, match=r"page.html/below.html cannot be written: .*; make room there, or choose another place$"
     ):
         viewer.save([entry], path / "below.html")
 
@@ -209,7 +209,7 @@ def test_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", breaks)
-    with pytest.raises(ViewerError, match="No space left"):
+    with pytest.raises(PageError, match="No space left"):
         viewer.save([], path)
     monkeypatch.undo()
     assert path.read_text(encoding="utf-8") == viewer.page([entry], "title")

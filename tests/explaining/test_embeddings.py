@@ -22,8 +22,8 @@ from matplotlib.text import Text
 import nmt
 from nmt.batches.arrays import Sequences
 from nmt.drawing import Dot, PlotError, draw_words
-from nmt.drawing.words import place_labels
-from nmt.explaining.embeddings import EmbeddingError, Embeddings, Seen, principal_axes
+from nmt.drawing.word_map import place_labels
+from nmt.explaining.embeddings import EmbeddingError, Embeddings, WordCounts, principal_axes
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays
 from nmt.run.arrays import save_arrays
@@ -109,7 +109,7 @@ def test_special_pieces_are_no_answers():
     [
         (["a", "b"], [[1.0]], r"shape \[1, 1\]: expected \[2, width\]"),
         (["a"], [1.0], r"shape \[1\]"),
-        (["a", "a"], [[1.0], [2.0]], "there twice"),
+        (["a", "a"], [[1.0], [2.0]], "a duplicate"),
         (["a", ""], [[1.0], [2.0]], "empty"),
         (["a"], [[math.nan]], "not finite"),
     ],
@@ -184,42 +184,42 @@ def test_two_vectors_need_no_map():
 TEXT = [[4, 6, 5, 7], [], [4, 4, 6, 6], [5, 4], [6]]
 
 
-def counted(monkeypatch, sentences: int) -> Seen:
-    monkeypatch.setattr("nmt.explaining.embeddings._SENTENCES", sentences)
-    return Seen([Sequences.of(TEXT), Sequences.of([[5, 5]])], [False] * 6 + [True, False])
+def counted(monkeypatch, sentences: int) -> WordCounts:
+    monkeypatch.setattr("nmt.explaining.embeddings.word_counts._SENTENCES_PER_BLOCK", sentences)
+    return WordCounts([Sequences.of(TEXT), Sequences.of([[5, 5]])], [False] * 6 + [True, False])
 
 
 @pytest.mark.parametrize("sentences", [1, 2, 100])
 def test_words_are_counted_apart_from_the_pieces_in_longer_ones(sentences, monkeypatch):
     seen = counted(monkeypatch, sentences)
     assert seen.pieces.tolist() == [0, 0, 0, 0, 4, 4, 4, 1]
-    assert seen.whole.tolist() == [0, 0, 0, 0, 2, 4, 1, 1]
-    assert seen.word([4]) == 2  # [.. 4, 4 6 6] and [5, 4]
-    assert seen.word([4, 6]) == 1  # not in [4, 6, 6]
-    assert seen.word([4, 6, 6]) == 1
-    assert seen.word([5, 4]) == 1
-    assert seen.word([4, 6, 5, 7, 4]) == 0  # not over the end of a sentence
-    assert seen.word([5, 5]) == 1
+    assert seen.whole_words.tolist() == [0, 0, 0, 0, 2, 4, 1, 1]
+    assert seen.of_word([4]) == 2  # [.. 4, 4 6 6] and [5, 4]
+    assert seen.of_word([4, 6]) == 1  # not in [4, 6, 6]
+    assert seen.of_word([4, 6, 6]) == 1
+    assert seen.of_word([5, 4]) == 1
+    assert seen.of_word([4, 6, 5, 7, 4]) == 0  # not over the end of a sentence
+    assert seen.of_word([5, 5]) == 1
 
 
 def test_pieces_seen_too_seldom_are_no_answers(monkeypatch):
     vectors = np.array([[0, 1]] * 4 + [[1, 0], [1, 0.1], [1, 0.2], [1, 0.3]], float)
     names = [*"0123", "▁a", "▁b", "x", "."]
-    embeddings = Embeddings(names, vectors, seen=counted(monkeypatch, 2))
+    embeddings = Embeddings(names, vectors, counts=counted(monkeypatch, 2))
     assert [tuple(n)[::2] for n in embeddings.neighbours("a")] == [("▁b", 4), ("x", 4), (".", 1)]  # 0 to 3: never
     assert [n.piece for n in embeddings.neighbours("a", minimum=2)] == ["▁b", "x"]
     assert {n.piece for n in embeddings.neighbours("a", minimum=0)} == {*names} - {"▁a"}
     assert embeddings.frequent(9) == ["▁b", "▁a", "x"]
     assert embeddings.frequent(1) == ["▁b"]
     assert embeddings.find("a").rare and embeddings.find("a")[4:] == ((4,), 2)
-    assert embeddings.find("▁a", piece=True).whole == 4
+    assert embeddings.find("▁a", piece=True).word_count == 4
     with pytest.raises(EmbeddingError, match="not known"):
         compass().frequent(3)
 
 
 def test_text_of_another_vocabulary_is_refused():
     with pytest.raises(EmbeddingError, match="has piece 6, the vocabulary 5 pieces"):
-        Seen([Sequences.of([[4, 6]])], [False] * 5)
+        WordCounts([Sequences.of([[4, 6]])], [False] * 5)
 
 
 # Export
@@ -295,7 +295,7 @@ def test_export_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def full(_: str) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nmt.explaining.embeddings._escaped", full)
+    monkeypatch.setattr("nmt.explaining.embeddings.word2vec_format._escaped", full)
     with pytest.raises(EmbeddingError, match="No space left on device"):
         compass().export(path)
     assert path.read_text() == "old"
@@ -403,7 +403,7 @@ def test_embeddings_of_a_run_are_its_weights_with_counts_of_its_text(side, other
     for word in {*words}:
         entry = found.find(word)
         assert entry.pieces == (f"▁{word}",)
-        assert entry.whole == entry.seen[0] == words.count(word)
+        assert entry.word_count == entry.piece_counts[0] == words.count(word)
         assert entry.rare == (words.count(word) < 20)
     with pytest.raises(EmbeddingError, match="is unknown"):
         found.find((playground / f"train.{other}").read_text().split()[0])
@@ -415,7 +415,7 @@ def test_shared_embeddings_count_the_side_that_is_asked_for(tmp_path):
     translator = nmt.Translator.load(begin_run(tmp_path))
     both, source, target = (Embeddings.of(translator, side) for side in (None, "source", "target"))
     np.testing.assert_array_equal(source.vectors, target.vectors)
-    assert both.seen.pieces.tolist() == (source.seen.pieces + target.seen.pieces).tolist()
+    assert both.counts.pieces.tolist() == (source.counts.pieces + target.counts.pieces).tolist()
     first, second = (path.read_text().split() for path in (tmp_path / "train.source", tmp_path / "train.target"))
     answers = {
         side: {n.piece.lstrip("▁") for n in found.neighbours(first[0], count=100)}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Explanation, explain, rank, reason, repeats
+from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, PairMeasures, find_outliers, measure_pair, reason, repeats
 
 NAMES = [measure.name for measure in MEASURES]
 
@@ -24,7 +24,7 @@ def pair(source: str, target: str, weights: list[list[float]]) -> WordAlignment:
 
 
 def test_measures_by_hand() -> None:
-    found = explain(pair("a b c", "x y", [[0.5, 0.25, 0.0], [1.0, 0.0, 0.0]]), log_probability=-6.0, pieces=4)
+    found = measure_pair(pair("a b c", "x y", [[0.5, 0.25, 0.0], [1.0, 0.0, 0.0]]), log_probability=-6.0, pieces=4)
     assert found.log_probability == -1.5
     # ln 2 / 2 + 2 (ln 4 / 4) = 1.5 ln 2 for x, nothing for y.
     assert found.entropy == pytest.approx(0.75 * math.log(2))
@@ -32,20 +32,20 @@ def test_measures_by_hand() -> None:
     assert found.unattended == (2,)  # they receive 1.5, 0.25, 0
     assert found.overattended == ()
     assert found.length_ratio == pytest.approx(2 / 3)
-    assert found.numbers() == pytest.approx((-1.5, 0.75 * math.log(2), 0.125, 1 / 3, 0, 0, math.log(2 / 3)))
+    assert found.row() == pytest.approx((-1.5, 0.75 * math.log(2), 0.125, 1 / 3, 0, 0, math.log(2 / 3)))
 
 
 def test_the_bounds_of_attention_received() -> None:
     """A word that receives exactly as much as a bound says is within it."""
-    found = explain(pair("a b c d", "x y z", [[0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0], [0.3, 0, 0.19, 0.51]]), -1, 4)
+    found = measure_pair(pair("a b c d", "x y z", [[0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0], [0.3, 0, 0.19, 0.51]]), -1, 4)
     assert (found.unattended, found.overattended) == ((2,), (0,))  # 2.1, 0.2, 0.19, 0.51
-    found = explain(pair("a", "x y", [[1.0], [1.0]]), -1, 3)
+    found = measure_pair(pair("a", "x y", [[1.0], [1.0]]), -1, 3)
     assert (found.unattended, found.overattended) == ((), ())
 
 
 def test_a_target_word_without_pieces_does_not_count() -> None:
     weights = np.array([[1, 0], [0, 0]], np.float32)
-    found = explain(WordAlignment(("a", "b"), ("x", "\u200b"), weights, np.zeros(2)), -1, 2)
+    found = measure_pair(WordAlignment(("a", "b"), ("x", "\u200b"), weights, np.zeros(2)), -1, 2)
     assert (found.entropy, found.end_of_sentence, found.unattended) == (0, 0, (1,))
 
 
@@ -71,9 +71,9 @@ def test_what_is_said_again(text: str, expected: list[str]) -> None:
 
 def test_what_the_source_says_again_too_is_no_fault() -> None:
     source, target = "very very old and very very tired", "tres tres vieux et tres tres las"
-    assert explain(pair(source, target, np.eye(7).tolist()), -1, 8).repeated == 0
+    assert measure_pair(pair(source, target, np.eye(7).tolist()), -1, 8).repeated == 0
     # "tres" and "tres tres" are 3 words of 7; the source says one word again.
-    assert explain(pair("very very old", target, np.ones((7, 3)).tolist()), -1, 8).repeated == pytest.approx(2 / 7)
+    assert measure_pair(pair("very very old", target, np.ones((7, 3)).tolist()), -1, 8).repeated == pytest.approx(2 / 7)
 
 
 def attention(draw: st.DrawFn, rows: int, columns: int) -> np.ndarray:
@@ -81,30 +81,30 @@ def attention(draw: st.DrawFn, rows: int, columns: int) -> np.ndarray:
 
 
 @st.composite
-def explanations(draw: st.DrawFn) -> Explanation:
+def explanations(draw: st.DrawFn) -> PairMeasures:
     source = draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6))
     target = draw(st.lists(st.sampled_from("xyz"), min_size=1, max_size=6))
     rows = attention(draw, len(target), len(source) + 1)
     alignment = WordAlignment(tuple(source), tuple(target), rows[:, :-1], rows[:, -1])
-    return explain(alignment, -draw(st.floats(0, 90)), len(target) + 1)
+    return measure_pair(alignment, -draw(st.floats(0, 90)), len(target) + 1)
 
 
 @given(explanations())
-def test_measures_stay_in_their_ranges(found: Explanation) -> None:
+def test_measures_stay_in_their_ranges(found: PairMeasures) -> None:
     assert -1e-9 <= found.entropy <= math.log(found.source_words + 1) + 1e-6
     assert 0 <= found.end_of_sentence <= 1
     assert 0 <= found.repeated <= 1
     assert not set(found.unattended) & set(found.overattended)
-    assert all(math.isfinite(number) for number in found.numbers())
-    assert Explanation.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert all(math.isfinite(number) for number in found.row())
+    assert PairMeasures.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_spread_of_attention_has_its_greatest_entropy_where_it_is_even() -> None:
     for words in (1, 2, 7):
         source = " ".join("abcdefg"[:words])
-        even = explain(pair(source, "x", [[1 / (words + 1)] * words]), -1, 2)
+        even = measure_pair(pair(source, "x", [[1 / (words + 1)] * words]), -1, 2)
         assert even.entropy == pytest.approx(math.log(words + 1), abs=1e-6)
-        sharp = explain(pair(source, "x", [[1.0] + [0.0] * (words - 1)]), -1, 2)
+        sharp = measure_pair(pair(source, "x", [[1.0] + [0.0] * (words - 1)]), -1, 2)
         assert sharp.entropy == pytest.approx(0, abs=1e-6)
 
 
@@ -116,26 +116,26 @@ def column(name: str, values: list[float]) -> np.ndarray:
 
 def test_modified_z_scores_by_hand() -> None:
     # Median 3, deviations 2 1 0 1 97, their median 1.
-    ranking = rank(column("entropy", [1, 2, 3, 4, 100]))
-    assert ranking.typical[NAMES.index("entropy")] == 3
+    outliers = find_outliers(column("entropy", [1, 2, 3, 4, 100]))
+    assert outliers.medians[NAMES.index("entropy")] == 3
     expected = 0.6745 * np.array([-2, -1, 0, 1, 97])
-    np.testing.assert_allclose(ranking.z[:, NAMES.index("entropy")], expected)
-    np.testing.assert_allclose(ranking.scores, np.maximum(expected, 0))  # the other measures are 0 for all
-    assert ranking.order.tolist() == [4, 3, 0, 1, 2]
+    np.testing.assert_allclose(outliers.z_scores[:, NAMES.index("entropy")], expected)
+    np.testing.assert_allclose(outliers.scores, np.maximum(expected, 0))  # the other measures are 0 for all
+    assert outliers.order.tolist() == [4, 3, 0, 1, 2]
 
 
 def test_bad_is_low_for_a_log_probability_and_either_for_a_length() -> None:
-    assert rank(column("log_probability", [-1, -2, -3, -40, -2])).order[0] == 3
-    assert rank(column("log_probability", [-1, -2, -3, 40, -2])).z[3, 0] < 0
-    assert rank(column("length_ratio", [0, 0.1, -0.1, -3, 0.2])).order[0] == 3
-    assert rank(column("length_ratio", [0, 0.1, -0.1, 3, 0.2])).order[0] == 3
+    assert find_outliers(column("log_probability", [-1, -2, -3, -40, -2])).order[0] == 3
+    assert find_outliers(column("log_probability", [-1, -2, -3, 40, -2])).z_scores[3, 0] < 0
+    assert find_outliers(column("length_ratio", [0, 0.1, -0.1, -3, 0.2])).order[0] == 3
+    assert find_outliers(column("length_ratio", [0, 0.1, -0.1, 3, 0.2])).order[0] == 3
 
 
 def test_a_measure_that_most_pairs_share_still_counts() -> None:
     """Median absolute deviation 0; the mean is 1 / 5, with a least divisor of 0.05 where they hardly differ."""
-    assert rank(column("unattended", [0, 0, 0, 0, 1])).scores[4] == pytest.approx(1 / (1.253314 * 0.2))
-    assert rank(column("unattended", [0] * 999 + [0.5])).scores[999] == pytest.approx(0.5 / 0.05)
-    assert rank(column("unattended", [0.3] * 5)).scores.tolist() == [0] * 5
+    assert find_outliers(column("unattended", [0, 0, 0, 0, 1])).scores[4] == pytest.approx(1 / (1.253314 * 0.2))
+    assert find_outliers(column("unattended", [0] * 999 + [0.5])).scores[999] == pytest.approx(0.5 / 0.05)
+    assert find_outliers(column("unattended", [0.3] * 5)).scores.tolist() == [0] * 5
 
 
 def test_blank_sides_come_first_and_blank_pairs_last() -> None:
@@ -146,13 +146,13 @@ def test_blank_sides_come_first_and_blank_pairs_last() -> None:
         pair("a b", "x y z", [[0, 0], [0, 0], [0, 0]]),
         WordAlignment((), ("x",), np.zeros((1, 0)), np.zeros(1)),
     ]
-    found = [explain(p, -1.0, 0 if i in (0, 2, 4) else 2) for i, p in enumerate(pairs)]
-    ranking = rank([f.numbers() for f in found])
-    assert ranking.order.tolist() == [2, 4, 1, 3, 0]  # the two in the middle are as far from their median
-    assert np.isinf(ranking.scores[[2, 4]]).all() and math.isnan(ranking.scores[0])
+    found = [measure_pair(p, -1.0, 0 if i in (0, 2, 4) else 2) for i, p in enumerate(pairs)]
+    outliers = find_outliers([f.row() for f in found])
+    assert outliers.order.tolist() == [2, 4, 1, 3, 0]  # the two in the middle are as far from their median
+    assert np.isinf(outliers.scores[[2, 4]]).all() and math.isnan(outliers.scores[0])
     words = [
-        reason(f, z, ranking.typical.tolist(), p.source, p.target)
-        for f, z, p in zip(found, ranking.z, pairs, strict=True)
+        reason(f, z, outliers.medians.tolist(), p.source, p.target)
+        for f, z, p in zip(found, outliers.z_scores, pairs, strict=True)
     ]
     assert words[0] == "both sides are blank"
     assert (words[2], words[4]) == ("the target is blank", "the source is blank")
@@ -160,23 +160,24 @@ def test_blank_sides_come_first_and_blank_pairs_last() -> None:
 
 
 def test_no_pairs_and_one_pair() -> None:
-    assert rank([]).order.tolist() == []
-    assert rank(column("entropy", [5])).scores.tolist() == [0]
+    assert find_outliers([]).order.tolist() == []
+    assert find_outliers(column("entropy", [5])).scores.tolist() == [0]
 
 
 @given(st.lists(explanations(), min_size=1, max_size=12), st.randoms())
-def test_the_order_of_the_pairs_changes_no_score(found: list[Explanation], random: object) -> None:
+def test_the_order_of_the_pairs_changes_no_score(found: list[PairMeasures], random: object) -> None:
     order = list(range(len(found)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    numbers = np.array([f.numbers() for f in found])
-    np.testing.assert_allclose(rank(numbers[order]).scores, rank(numbers).scores[order])
-    assert sorted(rank(numbers).order.tolist()) == sorted(order)
-    assert (np.diff(rank(numbers).scores[rank(numbers).order]) <= 0).all()
+    numbers = np.array([f.row() for f in found])
+    np.testing.assert_allclose(find_outliers(numbers[order]).scores, find_outliers(numbers).scores[order])
+    assert sorted(find_outliers(numbers).order.tolist()) == sorted(order)
+    assert (np.diff(find_outliers(numbers).scores[find_outliers(numbers).order]) <= 0).all()
 
 
 def test_reasons_in_words() -> None:
     source, target = ["the", "red", "dog"], ["le", "chien", "le", "chien"]
-    found = explain(pair("the red dog", "le chien le chien", [[1, 0, 0], [0, 0, 1], [1, 0, 0], [0.2, 0, 0.8]]), -20, 5)
+    weights = [[1, 0, 0], [0, 0, 1], [1, 0, 0], [0.2, 0, 0.8]]
+    found = measure_pair(pair("the red dog", "le chien le chien", weights), -20, 5)
     typical = [-0.5, 0.2, 0.02, 0.0, 0.0, 0.0, 0.0]
 
     def words(**z: float) -> str:
@@ -204,19 +205,20 @@ def test_hand_made_faults_come_first() -> None:
     for number in range(30):
         words = 5 + number % 4
         weights = 0.85 * np.eye(words) + 0.1 * random.dirichlet(np.ones(words), words)
-        pairs.append(explain(pair(" ".join("abcdefgh"[:words]), " ".join("stuvwxyz"[:words]), weights.tolist()), -3, 9))
+        aligned = pair(" ".join("abcdefgh"[:words]), " ".join("stuvwxyz"[:words]), weights.tolist())
+        pairs.append(measure_pair(aligned, -3, 9))
     flat = np.full((5, 5), 0.2).tolist()
     dropped = [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0]]
     repeated = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0.9, 0, 0.1]]
     faults = [
-        explain(pair("a b c d e", "v w x y z", flat), -3, 9),
-        explain(pair("a b c d e", "v w", dropped), -3, 9),
-        explain(pair("a b c", "x y x y z", repeated), -3, 9),
-        explain(pair("a b c d e", "v w x y z", np.eye(5).tolist()), -60, 9),
-        explain(pair("a b c d e", "v w x y z", (0.5 * np.eye(5)).tolist()), -3, 9),
+        measure_pair(pair("a b c d e", "v w x y z", flat), -3, 9),
+        measure_pair(pair("a b c d e", "v w", dropped), -3, 9),
+        measure_pair(pair("a b c", "x y x y z", repeated), -3, 9),
+        measure_pair(pair("a b c d e", "v w x y z", np.eye(5).tolist()), -60, 9),
+        measure_pair(pair("a b c d e", "v w x y z", (0.5 * np.eye(5)).tolist()), -3, 9),
     ]
-    ranking = rank([found.numbers() for found in pairs + faults])
-    assert set(ranking.order[:5].tolist()) == {30, 31, 32, 33, 34}
-    assert NAMES[ranking.z[30].argmax()] == "entropy"
-    assert NAMES[ranking.z[33].argmax()] == "log_probability"
-    assert NAMES[ranking.z[34].argmax()] in ("end_of_sentence", "entropy")
+    outliers = find_outliers([found.row() for found in pairs + faults])
+    assert set(outliers.order[:5].tolist()) == {30, 31, 32, 33, 34}
+    assert NAMES[outliers.z_scores[30].argmax()] == "entropy"
+    assert NAMES[outliers.z_scores[33].argmax()] == "log_probability"
+    assert NAMES[outliers.z_scores[34].argmax()] in ("end_of_sentence", "entropy")

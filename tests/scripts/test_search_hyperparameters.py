@@ -77,15 +77,15 @@ def test_values_that_are_being_tried_are_not_trained_a_second_time_beside(tmp_pa
     read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
     trial = optuna.trial.FixedTrial({"model.units": 4})
 
-    class Commands:
+    class Stopped:
         @contextmanager
-        def begun(self, arguments, log):
+        def started(self, arguments, log):
             with pytest.raises(optuna.TrialPruned, match="another trial has these values"):
                 run_trial(trial, read, tmp_path, self)
             yield None
 
-    with pytest.raises(NmtError, match="is not begun"):
-        run_trial(trial, read, tmp_path, Commands())
+    with pytest.raises(NmtError, match="is not started"):
+        run_trial(trial, read, tmp_path, Stopped())
 
 
 def test_a_search_goes_on_in_its_own_space_alone(tmp_path):

@@ -17,8 +17,9 @@ import pytest
 import yaml
 
 from nmt.cli import main
-from nmt.training.comparison import ComparisonError, read_plan, trials
+from nmt.training.comparison import ComparisonError, read_plan, settle_precision
 from nmt.training.comparison.report import difference, length_buckets, spread
+from nmt.training.processes import CommandRunner
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +50,14 @@ def write_variants(corpus: Path, **changes: Any) -> Path:
 
 def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is_common(corpus: Path) -> None:
     plan = read_plan(write_variants(corpus, seeds=2), Path("out"))
-    assert [trial.name for trial in plan.trials] == ["additive-1", "none-1", "additive-2", "none-2"]
-    assert [trial.config.training.seed for trial in plan.trials] == [1, 1, 2, 2]
-    attention = [trial.config.model.attention for trial in plan.trials[:2]]
+    assert [run.name for run in plan.runs] == ["additive-1", "none-1", "additive-2", "none-2"]
+    assert [run.config.training.seed for run in plan.runs] == [1, 1, 2, 2]
+    attention = [run.config.model.attention for run in plan.runs[:2]]
     assert [(a.score, a.units) for a in attention] == [("additive", 8), ("none", 8)]
-    assert {trial.config.training.passes for trial in plan.trials} == {1}
-    assert {trial.config.directory for trial in plan.trials} == {"out/runs"}
-    assert {trial.config.corpus.train.source for trial in plan.trials} == {f"{corpus}/train.source"}
-    assert len(read_plan(write_variants(corpus), Path("out"), seeds=5).trials) == 10
+    assert {run.config.training.passes for run in plan.runs} == {1}
+    assert {run.config.directory for run in plan.runs} == {"out/runs"}
+    assert {run.config.corpus.train.source for run in plan.runs} == {f"{corpus}/train.source"}
+    assert len(read_plan(write_variants(corpus), Path("out"), seeds=5).runs) == 10
 
 
 @pytest.mark.parametrize(
@@ -89,11 +90,11 @@ def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, cha
 def test_numbers_are_written_as_in_a_configuration(corpus: Path) -> None:
     """YAML takes 1e-4, without a point, for text."""
     plan = read_plan(write_variants(corpus, common={"training": {"schedule": {"learning_rate": "1e-4"}}}), Path("out"))
-    assert plan.trials[0].config.training.schedule.learning_rate == 1e-4
+    assert plan.runs[0].config.training.schedule.learning_rate == 1e-4
 
 
 def test_what_is_common_may_be_commented_out(corpus: Path) -> None:
-    assert len(read_plan(write_variants(corpus, common=None), Path("out")).trials) == 2
+    assert len(read_plan(write_variants(corpus, common=None), Path("out")).runs) == 2
 
 
 def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
@@ -113,7 +114,7 @@ def test_a_precision_that_is_left_open_is_the_same_for_all(corpus: Path, tmp_pat
     plan = read_plan(write_variants(corpus, **changes), tmp_path)
 
     def settled() -> list[str]:
-        return [trial.config.training.precision for trial in trials.settle_precision(plan, tmp_path).trials]
+        return [run.config.training.precision for run in settle_precision(plan, tmp_path).runs]
 
     first = settled()
     assert first == [first[0], "float32", first[0]]
@@ -121,7 +122,7 @@ def test_a_precision_that_is_left_open_is_the_same_for_all(corpus: Path, tmp_pat
     (tmp_path / "precision").write_text("mixed_float16")
     assert settled() == ["mixed_float16", "float32", "mixed_float16"]
     plan = read_plan(write_variants(corpus, variants={"exact": exact}), tmp_path)
-    assert trials.settle_precision(plan, tmp_path) is plan
+    assert settle_precision(plan, tmp_path) is plan
 
 
 def test_spreads_and_differences_by_hand() -> None:
@@ -136,28 +137,28 @@ def test_spreads_and_differences_by_hand() -> None:
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The commands that trials run; they run in this process, which has loaded all they need."""
+    """The commands that run_variants runs; they run in this process, which has loaded all they need."""
     ran: list[str] = []
 
     def run(self: object, arguments: list[object], log: TextIO) -> int:
         ran.append(str(arguments[0]))
         return main([*map(str, arguments)])
 
-    monkeypatch.setattr(trials.Commands, "run", run)
+    monkeypatch.setattr(CommandRunner, "run", run)
     yield ran
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, *trials_that_fail: str) -> None:
-    """Of the commands that trials run, those of these trials end with 2."""
-    run = trials.Commands.run
+def failing(monkeypatch: pytest.MonkeyPatch, *failing_runs: str) -> None:
+    """Of the commands that run_variants runs, those of these runs end with 2."""
+    run = CommandRunner.run
 
-    def fail_some(self: trials.Commands, arguments: list[object], log: TextIO) -> int:
-        if any(f"configs/{name}.json" in str(part) for name in trials_that_fail for part in arguments):
+    def fail_some(self: CommandRunner, arguments: list[object], log: TextIO) -> int:
+        if any(f"configs/{name}.json" in str(part) for name in failing_runs for part in arguments):
             print("nmt: 1 pass done\nnmt: error: there is a reason", file=log, flush=True)
             return 2
         return run(self, arguments, log)
 
-    monkeypatch.setattr(trials.Commands, "run", fail_some)
+    monkeypatch.setattr(CommandRunner, "run", fail_some)
 
 
 def test_the_command_trains_measures_reports_and_goes_on(
@@ -230,17 +231,17 @@ def shorter(corpus: Path) -> dict[str, str]:
     return {side: str(corpus / f"shorter.{side}") for side in ("source", "target")}
 
 
-def test_what_is_under_way_ends_with_the_comparison_and_nothing_begins_then(tmp_path: Path) -> None:
-    commands, ended = trials.Commands(dict(os.environ)), []
+def test_what_is_running_ends_with_the_comparison_and_nothing_begins_then(tmp_path: Path) -> None:
+    commands, ended = CommandRunner(dict(os.environ)), []
     os.mkfifo(tmp_path / "pipe")  # that nobody writes to: the command waits
     inputs = ["--source", tmp_path / "pipe", "--target", tmp_path / "pipe"]
     waiting = ["clean", *inputs, "--output-source", tmp_path / "s", "--output-target", tmp_path / "t"]
     with open(tmp_path / "log", "w") as log:
         thread = threading.Thread(target=lambda: ended.append(commands.run(waiting, log)))
         thread.start()
-        while not commands._under_way:
+        while not commands._running:
             time.sleep(0.01)
-        commands.end()
+        commands.stop()
         thread.join(timeout=60)
         assert ended and ended[0] != 0
         assert commands.run(["--version"], log) == -signal.SIGTERM
@@ -250,7 +251,7 @@ def test_what_is_under_way_ends_with_the_comparison_and_nothing_begins_then(tmp_
 def test_where_the_first_trial_fails_the_others_do_not_begin(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trials.Commands, "run", lambda self, arguments, log: 2)
+    monkeypatch.setattr(CommandRunner, "run", lambda self, arguments, log: 2)
     assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path)]) == 2
     said = capfd.readouterr().err
     assert "additive-1: nmt train ended with 2, see" in said.splitlines()[-1]
@@ -258,7 +259,7 @@ def test_where_the_first_trial_fails_the_others_do_not_begin(
     assert (
         main(["compare", "--variants", str(corpus / "variants.yaml"), "--output", str(tmp_path), "--report-only"]) == 2
     )
-    assert "no trial is done yet" in capfd.readouterr().err
+    assert "no training is done yet" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

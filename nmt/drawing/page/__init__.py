@@ -30,7 +30,7 @@ from nmt.files.atomic_writing import replacement_for
 _DECIMALS = 4
 
 
-class ViewerError(NmtError):
+class PageError(NmtError):
     """Something that the page cannot show; the message says what was expected."""
 
 
@@ -48,11 +48,11 @@ class Translated(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class PageSentence:
     """A source sentence on the page.
 
     Raises:
-        ViewerError: no translation, translations of different sources, or an erasure matrix of another shape or with
+        PageError: no translation, translations of different sources, or an erasure matrix of another shape or with
             values that are not finite.
         AlignmentError: a gold link to a word that is not there.
     """
@@ -69,16 +69,16 @@ class Entry:
 
     def __post_init__(self) -> None:
         if not self.translations:
-            raise ViewerError(f"{self._name}: no translations: expected at least one")
+            raise PageError(f"{self._name}: no translations: expected at least one")
         first = self.translations[0].alignment
         if any(translation.alignment.source != first.source for translation in self.translations):
-            raise ViewerError(f"{self._name}: translations of different sources: make an entry of each")
+            raise PageError(f"{self._name}: translations of different sources: make an entry of each")
         if self.gold is not None:
             require_in_range(self.gold, first.source, first.target, f"{self._name}, gold links")
         if self.erasure is not None:
             array = np.asarray(self.erasure, dtype=float)
             if array.shape != first.weights.shape or not np.isfinite(array).all():
-                raise ViewerError(
+                raise PageError(
                     f"{self._name}: erasure has shape {list(array.shape)}: expected finite numbers of shape "
                     f"{list(first.weights.shape)}, a row a target word and a column a source word"
                 )
@@ -104,7 +104,7 @@ class Entry:
         }
 
 
-def page(entries: Iterable[Entry], title: str = "Translations and their alignments") -> str:
+def page(entries: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
     """The HTML page of some sentences, in their order; the same entries give the same page."""
     style, script = _part("page.css"), _part("page.js")
     data = json.dumps({"entries": [entry.to_json() for entry in entries]}, ensure_ascii=False, separators=(",", ":"))
@@ -126,15 +126,15 @@ def page(entries: Iterable[Entry], title: str = "Translations and their alignmen
 
 
 def save(
-    entries: Iterable[Entry], path: str | os.PathLike[str], title: str = "Translations and their alignments"
+    entries: Iterable[PageSentence], path: str | os.PathLike[str], title: str = "Translations and their alignments"
 ) -> Path:
     """Writes `page` into a file, whole or not at all; makes the directories above it.
 
     Raises:
-        ViewerError: the place cannot be written.
+        PageError: the place cannot be written.
     """
     path, text = Path(path), page(entries, title)
-    with replacement_for(path, ViewerError) as place:
+    with replacement_for(path, PageError) as place:
         place.write_text(text, encoding="utf-8", newline="\n")
     return path
 

@@ -1,20 +1,20 @@
-"""Variants of a configuration, trained and measured side by side: same text, same budget, several seeds."""
+"""Trains variants of a configuration and compares them: the same text, the same budget, several seeds."""
 
-from nmt.training.comparison.plan import ComparisonError, Plan, Trial, read_plan
-from nmt.training.comparison.report import chosen_line, write_report
-from nmt.training.comparison.trials import Commands, Outcome, read_outcomes, run_trials, settle_precision, shared_cores
+from nmt.training.comparison.outcomes import Measured, Outcome, read_outcomes
+from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, VariantRun, read_plan
+from nmt.training.comparison.report import line_to_draw, write_report
+from nmt.training.comparison.running import run_variants, settle_precision
 
 __all__ = [
-    "Commands",
     "ComparisonError",
+    "ComparisonPlan",
+    "Measured",
     "Outcome",
-    "Plan",
-    "Trial",
-    "chosen_line",
+    "VariantRun",
+    "line_to_draw",
     "read_outcomes",
     "read_plan",
-    "run_trials",
+    "run_variants",
     "settle_precision",
-    "shared_cores",
     "write_report",
 ]

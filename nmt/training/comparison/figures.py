@@ -13,7 +13,7 @@ from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import drawable, save_figure
 from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
 from nmt.drawing.fonts import find_fonts
-from nmt.training.comparison.plan import Trial
+from nmt.training.comparison.plan import VariantRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,12 +55,12 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
     save_figure(figure, path)
 
 
-def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:
-    """A grid of heat maps, one for each trial that attends, of the same pair. Where there is nothing to draw, what an
+def save_attention(runs: Sequence[VariantRun], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:
+    """A grid of heat maps, one for each run that attends, of the same pair. Where there is nothing to draw, what an
     earlier call drew goes.
 
     Args:
-        trials: trained ones.
+        runs: trained ones.
         source, target: the pair.
         path: .png, .pdf or .svg.
         gold: its links, outlined where they are known.
@@ -71,12 +71,12 @@ def save_attention(trials: Sequence[Trial], source: str, target: str, path: Path
     from nmt.translation.translator import Translator
 
     found = {}
-    for trial in trials:
-        if trial.config.model.attends:
-            translator = Translator.load(Path(trial.config.directory) / trial.name)
+    for run in runs:
+        if run.config.model.attends:
+            translator = Translator.load(run.directory)
             (pair,) = translator.align([source], [target])
             if drawable(pair.alignment):
-                found[trial.variant] = pair.alignment
+                found[run.variant] = pair.alignment
     if not found:
         path.unlink(missing_ok=True)
         return False

@@ -1,4 +1,4 @@
-"""What is compared: a file of variants, read and checked before anything is trained."""
+"""The plan of a comparison: a file of variants, read and checked before any training."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from nmt.errors import NmtError
 
 
 class ComparisonError(NmtError):
-    """A file of variants that cannot be compared, or a trial that failed; the message says what to do."""
+    """A file of variants that cannot be compared, or a training that failed; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """What the trained variants are measured on."""
+    """The text on which the trained variants are measured."""
 
     source: str
     target: str
     alignment: str = ""
-    """Gold links in Pharaoh format; empty: alignments are not measured."""
+    """A file of gold links in Pharaoh format; empty: alignments are not measured."""
     tokenize: str = "13a"
-    """sacreBLEU's tokenizer."""
+    """The name of sacreBLEU's tokenizer."""
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One variant with one seed."""
+class VariantRun:
+    """The training of one variant with one seed."""
 
     variant: str
     seed: int
@@ -39,41 +39,46 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Of its run directory and files."""
+        """The name of its run directory and its files."""
         return f"{self.variant}-{self.seed}"
+
+    @property
+    def directory(self) -> Path:
+        """Its run directory."""
+        return Path(self.config.directory) / self.name
 
 
 @dataclass(frozen=True)
-class Plan:
-    """All trials, seed after seed, so that whatever is done of them compares all variants alike."""
+class ComparisonPlan:
+    """All runs, seed after seed: a comparison that is interrupted has measured all variants equally often."""
 
     test: TestSet
     variants: tuple[str, ...]
-    """In the order of the file; the first is what the others are compared with."""
-    trials: tuple[Trial, ...]
+    """Names in the order of the file; the others are compared with the first."""
+    runs: tuple[VariantRun, ...]
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What each variant changes."""
+    """The fields that each variant changes."""
     about: str = ""
-    """What the comparison is about, for the report."""
+    """One line about the comparison, for the report."""
 
 
-def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
+def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonPlan:
     """Reads a YAML file with these fields:
 
         about:     one line for the report
-        config:    configuration file that all variants begin with
-        common:    fields over it, for all of them
-        test:      source, target, and alignment and tokenize if need be
-        seeds:     how many (1, 2, ...)
+        config:    configuration file that all variants start from
+        common:    fields that replace those of `config` for all variants
+        test:      source, target; optionally alignment, tokenize
+        seeds:     number of seeds (1, 2, ...)
         variants:  names, each with the fields that it changes
 
     Args:
-        path: the file; the paths in it are relative to the working directory.
+        path: the file; paths in it are relative to the working directory.
         output: directory of the comparison; runs go into `runs` below it.
-        seeds: instead of the file's.
+        seeds: number of seeds in place of the file's.
 
     Raises:
-        ComparisonError, ConfigError: a field that is missing, unknown, or a variant that is no configuration.
+        ComparisonError, ConfigError: a field is missing or unknown, or a variant is not a valid configuration.
     """
     values = _fields(path)
     common = _changes(path, "common", values["common"])
@@ -81,21 +86,24 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> Plan:
     variants = values["variants"]
     if not isinstance(variants, dict) or not variants:
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
-    known = {f.name for f in fields(TestSet)}
-    test = values["test"]
-    if not isinstance(test, dict) or not {"source", "target"} <= set(test) <= known:
-        raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
-    for name, value in test.items():
-        if not isinstance(value, str):
-            raise ComparisonError(f"{path}: test: {name} is {value!r}: expected text")
-    count = seeds or values["seeds"]
+    test = _test_set(path, values["test"])
     changes = {str(name): _changes(path, f"variant {name}", change) for name, change in variants.items()}
-    trials = [
-        Trial(name, seed, _config(path, name, merge_fields(common, change), seed, output))
-        for seed in range(1, count + 1)
+    runs = [
+        VariantRun(name, seed, _config(path, name, merge_fields(common, change), seed, output))
+        for seed in range(1, (seeds or values["seeds"]) + 1)
         for name, change in changes.items()
     ]
-    return Plan(TestSet(**test), tuple(changes), tuple(trials), changes, str(values["about"] or ""))
+    return ComparisonPlan(test, tuple(changes), tuple(runs), changes, str(values["about"] or ""))
+
+
+def _test_set(path: Path, values: Any) -> TestSet:
+    known = {f.name for f in fields(TestSet)}
+    if not isinstance(values, dict) or not {"source", "target"} <= set(values) <= known:
+        raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise ComparisonError(f"{path}: test: {name} is {value!r}: expected text")
+    return TestSet(**values)
 
 
 def _fields(path: Path) -> dict[str, Any]:
@@ -116,7 +124,7 @@ def _fields(path: Path) -> dict[str, Any]:
 
 
 def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
-    """The fields that a variant changes, or all variants do; none where everything below the name is commented out."""
+    """The fields that a variant, or `common`, changes; none where all of them are commented out."""
     values = values or {}
     if not isinstance(values, dict):
         raise ComparisonError(f"{path}: {name} is {values!r}: expected fields, indented below it")
@@ -137,6 +145,6 @@ def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output:
     return replace(config, name=f"{variant}-{seed}", directory=str(output / "runs"), training=training)
 
 
-def fields_of(trial: Trial) -> dict[str, Any]:
-    """The trial's configuration as `nmt train --config` reads it."""
-    return config_to_dict(trial.config)
+def fields_of(run: VariantRun) -> dict[str, Any]:
+    """The run's configuration as `nmt train --config` reads it."""
+    return config_to_dict(run.config)

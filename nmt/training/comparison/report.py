@@ -19,8 +19,8 @@ from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.lines import read_lines
 from nmt.training.comparison import figures
-from nmt.training.comparison.plan import ComparisonError, Plan
-from nmt.training.comparison.trials import Outcome, read_outcomes
+from nmt.training.comparison.outcomes import Outcome, read_outcomes
+from nmt.training.comparison.plan import ComparisonError, ComparisonPlan
 from nmt.version import __version__
 
 Outcomes = dict[str, list[Outcome]]
@@ -33,7 +33,7 @@ LEAST = 20
 """Sentences that a bucket has at least; what is too small joins the bucket before it."""
 
 
-def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
+def write_report(plan: ComparisonPlan, output: Path, sentence: int = 0) -> Path:
     """Writes report.md, outcomes.csv, by_length.png and attention.png from what has been measured so far.
 
     Args:
@@ -49,25 +49,25 @@ def write_report(plan: Plan, output: Path, sentence: int = 0) -> Path:
     """
     done = list(read_outcomes(plan, output))
     if not done:
-        raise ComparisonError(f"{output}: no trial is done yet: there is nothing to report")
+        raise ComparisonError(f"{output}: no training is done yet: there is nothing to report")
     outcomes: Outcomes = {}
-    for trial, outcome, _ in done:
-        outcomes.setdefault(trial.variant, []).append(outcome)
+    for run, outcome, _ in done:
+        outcomes.setdefault(run.variant, []).append(outcome)
     write_atomically(output / "outcomes.csv", _csv([outcome for _, outcome, _ in done]).encode())
     sources, references = list(read_lines(plan.test.source)), list(read_lines(plan.test.target))
     buckets = length_buckets([len(source.split()) for source in sources])
     curves: dict[str, list[list[float]]] = {}
-    for trial, _, texts in done:
+    for run, _, texts in done:
         values = [
             bleu([texts[i] for i in rows], [references[i] for i in rows], plan.test.tokenize).value
             for _, rows in buckets
         ]
-        curves.setdefault(trial.variant, []).append(values)
+        curves.setdefault(run.variant, []).append(values)
     labels = [label for label, _ in buckets]
     figures.save_curves(labels, curves, output / "by_length.png")
-    drawn = chosen_line(sentence, sources)
+    drawn = line_to_draw(sentence, sources)
     attention = figures.save_attention(
-        [trial for trial, _, _ in done if trial.seed == 1],
+        [run for run, _, _ in done if run.seed == 1],
         sources[drawn],
         references[drawn],
         output / "attention.png",
@@ -94,7 +94,7 @@ def length_buckets(lengths: Sequence[int]) -> list[tuple[str, list[int]]]:
     return [(f"{low}-{high}", rows) for low, high, rows in found]
 
 
-def chosen_line(sentence: int, sources: Sequence[str]) -> int:
+def line_to_draw(sentence: int, sources: Sequence[str]) -> int:
     """The line, from 0, whose attention is drawn: the one of this number from 1, or of no small length where it is 0.
 
     Raises:
@@ -107,7 +107,7 @@ def chosen_line(sentence: int, sources: Sequence[str]) -> int:
     return next((i for i, source in enumerate(sources) if len(source.split()) >= 8), 0)
 
 
-def _gold(plan: Plan, line: int) -> Gold | None:
+def _gold(plan: ComparisonPlan, line: int) -> Gold | None:
     """The gold links of a line of the test set, counted from 0."""
     if not plan.test.alignment:
         return None
@@ -124,7 +124,7 @@ def _csv(outcomes: Sequence[Outcome]) -> str:
 
 
 def _markdown(
-    plan: Plan,
+    plan: ComparisonPlan,
     outcomes: Outcomes,
     buckets: Sequence[tuple[str, list[int]]],
     curves: dict[str, list[list[float]]],
@@ -176,7 +176,7 @@ def _about(outcomes: Outcomes) -> str:
     jobs = ", ".join(map(str, sorted({outcome.jobs for outcome in every})))
     precisions = ", ".join(sorted({outcome.precision for outcome in every}))
     return (
-        f"{len(every)} trials, {jobs} at once; {precisions}; nmt {__version__}, Python "
+        f"{len(every)} trainings, {jobs} at once; {precisions}; nmt {__version__}, Python "
         f"{platform.python_version()}, {platform.machine()}, {time.strftime('%Y-%m-%d')}. BLEU and chrF of the test "
         "set by the search of the configuration; AER of its pairs; tokens: target tokens a second in training."
     )

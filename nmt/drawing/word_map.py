@@ -23,7 +23,7 @@ from nmt.drawing.canvas import (
     write,
 )
 from nmt.drawing.fonts import find_fonts
-from nmt.drawing.layout import GAP, LINE, PAD
+from nmt.drawing.heatmap_layout import GAP, LINE, PAD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
