@@ -222,5 +222,5 @@ def test_an_installed_package_has_the_page(tmp_path: Path) -> None:
     for name in ("setup.cfg", "README.md", "LICENSE", "nmt"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
-    built = {path.name for path in (tmp_path / "lib" / "nmt" / "viewer").iterdir()}
+    built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "page").iterdir()}
     assert {"__init__.py", "page.html", "page.css", "page.js"} <= built
