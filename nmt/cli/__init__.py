@@ -1,5 +1,5 @@
-"""The `nmt` command: train, translate, score, align, evaluate, tune, explain, compare, embeddings,
-distil, back-translate, hold-out, clean.
+"""The `nmt` command: train, translate, score, align, evaluate, tune, explain, compare, sweep, curves,
+embeddings, distil, back-translate, hold-out, clean.
 
 What a command needs is imported when it runs, so that `nmt --help` answers at once.
 """

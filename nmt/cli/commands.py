@@ -26,6 +26,8 @@ COMMANDS = {
     "tune": "find the length penalty that suits a model",
     "explain": "find the pairs that are out of the ordinary, and say why",
     "compare": "train and measure variants of a configuration side by side",
+    "sweep": "search for hyper-parameters within a budget",
+    "curves": "draw the learning curves of several runs",
     "embeddings": "look into the vectors of words: neighbours, analogies",
     "distil": "pairs for training from a model's own translations",
     "back-translate": "pairs for training from text of the target language",

@@ -1,6 +1,6 @@
 """How good word alignments are: attention in several readings, both directions, guided; statistical aligners.
 
-    python scripts/benchmarks/benchmark_alignments.py                         # the demo corpus, its validation pairs, one seed
+    python scripts/benchmarks/benchmark_alignments.py      # the demo corpus, its validation pairs, one seed
     python scripts/benchmarks/benchmark_alignments.py --seeds 1 2 3 --guided own eflomal --eflomal EFLOMAL_ENV \\
         --source data/demo/test.en --target data/demo/test.fr --gold data/demo/test.align
     python scripts/benchmarks/benchmark_alignments.py --models saved_models/en-de saved_models/de-en --config CONFIG \\

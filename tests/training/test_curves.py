@@ -1,18 +1,17 @@
-"""The script that draws the learning curves of runs over each other."""
+"""`nmt curves`: the learning curves of several runs in one table and one drawing."""
 
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 
 import pytest
 
-import learning_curves
-from common import running
+from nmt.cli import main
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
+from nmt.training.curves import draw_curves, read_curve
 
 ROWS = [(100, 3.0, 10.0, 60), (200, 1.5, 32.5, 120), (300, 1.75, 31.0, 210)]
 
@@ -32,20 +31,18 @@ def make_run(tmp_path):
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Runs the script; gives its exit code."""
+def curves(tmp_path):
+    """Runs `nmt curves`; returns its exit code."""
 
     def run(*arguments: object) -> int:
-        command = ["learning_curves.py", *map(str, arguments), "--output", str(tmp_path / "out")]
-        monkeypatch.setattr(sys, "argv", command)
-        return running.ended(learning_curves.main)
+        return main(["curves", *map(str, arguments), "--output", str(tmp_path / "out")])
 
     return run
 
 
-def test_each_run_is_told_with_its_best_and_drawn(make_run, drawn, tmp_path, capsys) -> None:
+def test_the_table_has_the_best_values_of_each_run(make_run, curves, tmp_path, capsys) -> None:
     runs = make_run("one", "float32"), make_run("two", "mixed_bfloat16", ROWS[:1])
-    assert drawn("--runs", *runs, "--names", "before", "now") == 0
+    assert curves("--runs", *runs, "--names", "before", "now") == 0
     rows = capsys.readouterr().out.splitlines()[2:]
     assert rows == [
         "| before | float32 | 300 | 3.5 | 1.5000 | 200 | 32.50 |",
@@ -61,19 +58,20 @@ def test_each_run_is_told_with_its_best_and_drawn(make_run, drawn, tmp_path, cap
     assert (tmp_path / "out" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_curves_go_through_the_validations(make_run) -> None:
-    curves = {name: learning_curves.read(make_run(name, "float32"), name) for name in ("one", "two")}
-    loss, _, _, bleu = learning_curves.draw(curves).axes
+def test_curves_pass_through_the_validations(make_run) -> None:
+    points = {name: read_curve(make_run(name, "float32"), name) for name in ("one", "two")}
+    loss, _, _, bleu = draw_curves(points).axes
     assert [line.get_label() for line in loss.get_lines()] == ["one", "two"]
     assert loss.get_lines()[0].get_xydata().tolist() == [[100, 3.0], [200, 1.5], [300, 1.75]]
     assert bleu.get_lines()[1].get_xydata().tolist() == [[1.0, 10.0], [2.0, 32.5], [3.5, 31.0]]
 
 
-def test_what_cannot_be_drawn_is_one_line(make_run, drawn, tmp_path, capsys) -> None:
-    assert drawn("--runs", tmp_path / "nothing") == 2
+def test_mistakes_are_one_line(make_run, curves, tmp_path, capsys) -> None:
+    assert curves("--runs", tmp_path / "nothing") == 2
     assert "not a run directory" in capsys.readouterr().err
-    assert drawn("--runs", make_run("new", "float32", [])) == 2
+    assert curves("--runs", make_run("new", "float32", [])) == 2
     assert "no validation in history.csv yet" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        drawn("--runs", make_run("a", "float32"), tmp_path / "a")
-    assert "a name for each run" in capsys.readouterr().err
+    assert curves("--runs", make_run("a", "float32"), tmp_path / "a") == 2
+    assert "one name per run" in capsys.readouterr().err
+    assert curves("--runs", *[tmp_path / str(number) for number in range(8)]) == 2
+    assert capsys.readouterr().err == "nmt: error: --runs takes at most 7: more curves look alike\n"

@@ -7,22 +7,22 @@ import json
 
 import copy_task
 import pytest
-from commands import REPOSITORY, run
+from commands import run
 
 from nmt.training.settings import load_config
 
 
 @pytest.mark.slow
-def test_a_search_is_gone_on_with_and_leaves_a_configuration_that_trains(tmp_path):
-    """One trial, then another, which a greater budget allows."""
+def test_a_larger_budget_continues_the_search(tmp_path):
+    """One trial, then a second one. The best configuration can be loaded."""
     copy_task.write_corpus(tmp_path, train=200, validation=8)
     common = copy_task.merged(copy_task.fields(tmp_path), {"training": {"passes": 1}})
     ranges = {"model.units": {"choices": [8, 16]}, "model.dropout.readout": {"low": 0.0, "high": 0.5}}
     (tmp_path / "space.yaml").write_text(json.dumps({"common": common, "space": ranges}))
-    command = [str(REPOSITORY / "scripts" / "search_hyperparameters.py"), "--space", "space.yaml", "--output", "found"]
+    command = ["-m", "nmt", "sweep", "--space", "space.yaml", "--output", "found"]
     refused = run(command, tmp_path)
     assert refused.returncode == 2
-    assert refused.stderr == "search_hyperparameters.py: error: give a budget: --trials, --hours, or both\n"
+    assert refused.stderr == "nmt: error: give a budget: --trials, --hours, or both\n"
     for trials in (1, 2):
         done = run([*command, "--trials", str(trials)], tmp_path)
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What a search may vary: a YAML file of fields and their ranges."""
+"""The space of hyper-parameters: a YAML file that names fields of the configuration, and a range for each."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from nmt.errors import NmtError
 if TYPE_CHECKING:
     from optuna import Trial
 
-KEYS = {"low", "high", "step", "log", "choices"}
+RANGE_KEYS = {"low", "high", "step", "log", "choices"}
+
+Range = dict[str, Any]
+"""`choices`, or `low` and `high` with `step` or `log`."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Settings that all trials share, and the ranges of those that vary."""
+    """The settings that all trials share, and the ranges of the fields that vary."""
 
     common: dict[str, Any]
-    ranges: dict[str, dict[str, Any]]
-    """By the name of a field, such as `model.dropout.readout`: `choices`, or `low` and `high` with `step` or `log`."""
+    ranges: dict[str, Range]
+    """By the name of a field, such as `model.dropout.readout`."""
     metric: str
     """`bleu` or `loss` of the validation pairs."""
 
     def suggest(self, trial: Trial) -> dict[str, Any]:
-        """Values for one trial, by name."""
-        return {name: _suggested(trial, name, given) for name, given in self.ranges.items()}
+        """Asks optuna for a value of each field that varies."""
+        return {name: _suggest(trial, name, given) for name, given in self.ranges.items()}
 
     def fields(self, values: dict[str, Any], name: str, directory: str) -> dict[str, Any]:
         """The settings of a trial as `nmt train --config` reads them.
 
         Raises:
-            ConfigError: values that contradict each other.
+            ConfigError: the values contradict each other.
         """
         fields = merge_fields(self.common, {"name": name, "directory": directory})
         for field, value in values.items():
@@ -48,12 +51,12 @@ def read_space(path: Path) -> Space:
     """Reads a YAML file with these fields:
 
         config:  configuration file that all trials begin with
-        common:  fields over it
+        common:  fields that override the configuration file
         metric:  bleu (the default) or loss
         space:   names of fields, each with its range
 
     Raises:
-        NmtError: a file that is not that.
+        NmtError: an unknown or missing field, or a range that the configuration refuses.
     """
     values = read_yaml(path)
     defaults: dict[str, Any] = {"config": "", "common": {}, "metric": "bleu", "space": None}
@@ -64,9 +67,15 @@ def read_space(path: Path) -> Space:
         raise NmtError(f"{path}: metric is {values['metric']}: expected bleu or loss")
     config, common = values["config"] or "", values["common"] or {}
     if not isinstance(config, str) or not isinstance(common, dict):
-        raise NmtError(f"{path}: expected a file's name as config, and fields below common")
+        raise NmtError(f"{path}: expected a file name at config, and fields below common")
     common = merge_fields(load_fields(config) if config else {}, common)
-    space = Space(common, _ranges(path, values["space"]), values["metric"])
+    space = Space(common, _read_ranges(path, values["space"]), values["metric"])
+    _check_ends(path, space)
+    return space
+
+
+def _check_ends(path: Path, space: Space) -> None:
+    """Refuses a range whose first or last value the configuration refuses."""
     for name, given in space.ranges.items():
         ends = given.get("choices", [given.get("low"), given.get("high")])
         for value in (ends[0], ends[-1]):
@@ -74,29 +83,38 @@ def read_space(path: Path) -> Space:
                 space.fields({name: value}, "trial", "runs")
             except ConfigError as error:
                 raise NmtError(f"{path}: space: {name} = {value}: {error}") from None
-    return space
 
 
-def _ranges(path: Path, given: Any) -> dict[str, dict[str, Any]]:
+def _read_ranges(path: Path, ranges: Any) -> dict[str, Range]:
+    if not isinstance(ranges, dict) or not ranges:
+        raise NmtError(f"{path}: space: expected fields, each with low and high, or with choices")
+    for name, given in ranges.items():
+        _check_range(f"{path}: space: {name}", name, given)
+    return ranges
+
+
+def _check_range(place: str, name: str, given: Any) -> None:
+    """Checks one range, and turns its values into numbers where YAML left text, such as 1e-4.
+
+    Args:
+        place: the file and the field, for error messages.
+    """
     from optuna.trial import FixedTrial
 
-    if not isinstance(given, dict) or not given:
-        raise NmtError(f"{path}: space: expected fields, each with low and high, or with choices")
-    for name, values in given.items():
-        fits = isinstance(values, dict) and set(values) <= KEYS
-        if not fits or ("choices" in values) == ("low" in values and "high" in values):
-            raise NmtError(f"{path}: space: {name}: expected choices, or low and high with step or log if need be")
-        if "choices" in values and not (isinstance(values["choices"], list) and values["choices"]):
-            raise NmtError(f"{path}: space: {name}: choices: expected a list")
-        values |= {end: as_number(value) for end, value in values.items()}
-        try:
-            _suggested(FixedTrial({name: values.get("low", values.get("choices", [None])[0])}), name, values)
-        except (ValueError, TypeError) as error:  # such as low above high
-            raise NmtError(f"{path}: space: {name}: {error}") from None
-    return given
+    known = isinstance(given, dict) and set(given) <= RANGE_KEYS
+    if not known or ("choices" in given) == ("low" in given and "high" in given):
+        raise NmtError(f"{place}: expected choices, or low and high with an optional step or log")
+    if "choices" in given and not (isinstance(given["choices"], list) and given["choices"]):
+        raise NmtError(f"{place}: choices: expected a list")
+    given |= {key: as_number(value) for key, value in given.items()}
+    first = given["choices"][0] if "choices" in given else given["low"]
+    try:
+        _suggest(FixedTrial({name: first}), name, given)
+    except (ValueError, TypeError) as error:  # such as low above high
+        raise NmtError(f"{place}: {error}") from None
 
 
-def _suggested(trial: Trial, name: str, given: dict[str, Any]) -> Any:
+def _suggest(trial: Any, name: str, given: Range) -> Any:
     if "choices" in given:
         return trial.suggest_categorical(name, given["choices"])
     low, high, log = given["low"], given["high"], bool(given.get("log"))
@@ -106,6 +124,7 @@ def _suggested(trial: Trial, name: str, given: dict[str, Any]) -> Any:
 
 
 def _nested(name: str, value: Any) -> dict[str, Any]:
+    """`a.b` and a value as {"a": {"b": value}}."""
     for part in reversed(name.split(".")):
         value = {part: value}
     return value

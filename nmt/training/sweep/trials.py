@@ -1,4 +1,4 @@
-"""One trial: `nmt train` in a process of its own, watched validation by validation."""
+"""One trial of a sweep: `nmt train` in a process of its own, watched at every validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import optuna
 
-from hyperparameters.space import Space
 from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
@@ -18,25 +17,26 @@ from nmt.files.locking import locked
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.training.processes import CommandRunner
+from nmt.training.sweep.space import Space
 
-LOOK = 1.0
-"""Seconds between two looks at how a trial goes."""
+POLL_SECONDS = 1.0
+"""Time between two looks at a trial's history."""
 
 
 def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: CommandRunner) -> float:
-    """Trains one set of values; the best value of the metric.
+    """Trains the values that optuna suggests, and returns the best value of the metric.
 
-    The run is named after its values, so a trial that was interrupted goes on when the same values come again.
+    The run is named after its values, so an interrupted trial continues when the same values are suggested again.
 
     Args:
-        trial: asks for values.
-        space: what may vary.
-        output: directory of the search.
-        commands: what begins the training.
+        trial: suggests the values.
+        space: the fields that vary.
+        output: directory of the sweep.
+        commands: starts the training.
 
     Raises:
-        TrialPruned: it did worse than the middle of the others at the same validation, or the values contradict each
-            other, or are being tried already.
+        TrialPruned: the trial falls behind the median of the others at the same validation, its values contradict each
+            other, or another trial is training them.
         NmtError: training failed.
     """
     values = space.suggest(trial)
@@ -56,33 +56,38 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
         commands.started(["train", "--config", config], file) as process,
     ):
         if process is None:
-            raise NmtError(f"{name}: is not started, because the search is to end")
-        pruned = _watch(process, trial, space.metric, output / "runs" / name)
-    if pruned:
-        raise optuna.TrialPruned(f"behind the others after {trial.last_step} validations")
+            raise NmtError(f"{name}: not started, because the sweep is ending")
+        pruned_after = _watch(process, trial, space.metric, output / "runs" / name)
+    if pruned_after:
+        raise optuna.TrialPruned(f"behind the others after {pruned_after} validations")
     if process.returncode:
         raise NmtError(f"{name}: nmt train ended with {process.returncode}, see {log}")
-    measured = _measured(output / "runs" / name, space.metric)
+    measured = _validations(output / "runs" / name, space.metric)
     return max(measured) if space.metric == "bleu" else min(measured)
 
 
-def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, run: Path) -> bool:
-    """Reports validations until training ends; True where it is to end because it is behind."""
-    seen = 0
+def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, run: Path) -> int:
+    """Reports each validation to optuna until training ends.
+
+    Returns:
+        The number of validations after which optuna prunes the trial; 0: training ended.
+    """
+    reported = 0
     while True:
         ended = process.poll() is not None
-        for value in _measured(run, metric)[seen:]:
-            seen += 1
-            trial.report(value, seen)
+        for value in _validations(run, metric)[reported:]:
+            reported += 1
+            trial.report(value, reported)
             if not ended and trial.should_prune():
-                return True
+                return reported
         if ended:
-            return False
-        time.sleep(LOOK)
+            return 0
+        time.sleep(POLL_SECONDS)
 
 
-def _measured(run: Path, metric: str) -> list[float]:
+def _validations(run: Path, metric: str) -> list[float]:
+    """The metric at each validation, oldest first; empty while the run is being prepared."""
     try:
         return [float(row[f"validation_{metric}"]) for row in Run.open(run).read_history()]
-    except RunError:  # still being prepared
+    except RunError:
         return []

@@ -1,19 +1,23 @@
-"""The search for hyper-parameters: what a space may say, and how values go into a configuration."""
+"""The search for hyper-parameters: the space, the trials and the study."""
 
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import optuna
 import pytest
 
-from hyperparameters.space import read_space
-from hyperparameters.trials import run_trial
+from nmt.cli import main
+from nmt.config import RunConfig, VocabularyConfig
 from nmt.errors import NmtError
-from search_hyperparameters import _study
+from nmt.run.directory import Run
+from nmt.text.tokenizer import Tokenizer
+from nmt.training.sweep.space import read_space
+from nmt.training.sweep.study import open_study
+from nmt.training.sweep.trials import run_trial
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -24,7 +28,7 @@ def space(directory: Path, **fields) -> Path:
     return path
 
 
-def test_values_go_over_what_all_trials_share(tmp_path):
+def test_the_values_of_a_trial_override_the_common_fields(tmp_path):
     common = {"model": {"units": 64, "embedding": 32}}
     ranges = {"model.units": {"choices": [16, 32]}, "training.schedule.learning_rate": {"low": 1e-4, "high": 1e-2}}
     read = read_space(space(tmp_path, common=common, space=ranges))
@@ -49,51 +53,88 @@ def test_values_go_over_what_all_trials_share(tmp_path):
         ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model.units is 3: expected an even"),
         ({"space": {"model.units": {"low": 8, "high": 4}}}, "space: model.units: "),
         ({"space": {"training.ema": {"low": 0.0, "high": 0.5, "log": True}}}, "space: training.ema: "),
-        ({"config": 5, "space": {"model.units": {"choices": [4]}}}, "expected a file's name as config"),
+        ({"config": 5, "space": {"model.units": {"choices": [4]}}}, "expected a file name at config"),
         ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),
     ],
 )
-def test_a_space_that_cannot_be_searched_is_refused(tmp_path, fields, message):
+def test_a_space_with_a_mistake_is_refused(tmp_path, fields, message):
     with pytest.raises(NmtError) as error:
         read_space(space(tmp_path, **fields))
     assert message in str(error.value)
 
 
-def test_the_demo_s_space_can_be_read(monkeypatch):
+def test_the_space_of_the_demo_corpus_can_be_read(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     assert read_space(Path("data/demo/space.yaml")).metric == "bleu"
 
 
-def test_ends_are_written_as_in_a_configuration(tmp_path):
+def test_a_range_may_end_in_a_power_of_ten(tmp_path):
     read = read_space(space(tmp_path, space={"training.schedule.learning_rate": {"low": "1e-4", "high": "1e-2"}}))
     assert read.ranges == {"training.schedule.learning_rate": {"low": 1e-4, "high": 1e-2}}
 
 
-def test_what_trials_share_may_be_commented_out(tmp_path):
+def test_the_common_fields_may_be_empty(tmp_path):
     assert read_space(space(tmp_path, common=None, space={"model.units": {"choices": [4]}})).common == {}
 
 
-def test_values_that_are_being_tried_are_not_trained_a_second_time_beside(tmp_path):
+def test_two_trials_at_once_do_not_train_the_same_values(tmp_path):
     read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
     trial = optuna.trial.FixedTrial({"model.units": 4})
 
-    class Stopped:
+    class Starter:
         @contextmanager
         def started(self, arguments, log):
             with pytest.raises(optuna.TrialPruned, match="another trial has these values"):
                 run_trial(trial, read, tmp_path, self)
             yield None
 
-    with pytest.raises(NmtError, match="is not started"):
-        run_trial(trial, read, tmp_path, Stopped())
+    with pytest.raises(NmtError, match="not started"):
+        run_trial(trial, read, tmp_path, Starter())
 
 
-def test_a_search_goes_on_in_its_own_space_alone(tmp_path):
-    arguments = Namespace(output=tmp_path / "search", seed=1, space=tmp_path / "space.yaml")
+def test_a_trial_behind_the_others_is_pruned(tmp_path):
+    read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
+    pruner = optuna.pruners.ThresholdPruner(lower=10.0)
+    trial = optuna.create_study(direction="maximize", pruner=pruner).ask()
+    tokenizer = Tokenizer.train(["ein haus und ein baum"] * 3, VocabularyConfig(type="word", size=8))
+
+    class Training:
+        def poll(self):
+            return None
+
+    class Starter:
+        @contextmanager
+        def started(self, arguments, log):
+            run = Run.create(tmp_path / "runs" / trial.user_attrs["run"], RunConfig(), tokenizer, tokenizer)
+            run.write_history([{"step": 100, "validation_loss": 3.0, "validation_bleu": 2.5}])
+            yield Training()
+
+    with pytest.raises(optuna.TrialPruned, match="behind the others after 1 validations"):
+        run_trial(trial, read, tmp_path, Starter())
+
+
+def test_a_directory_continues_the_search_of_one_space_only(tmp_path):
+    file, output = tmp_path / "space.yaml", tmp_path / "search"
     ranges = {"model.units": {"choices": [4, 8]}}
     first = read_space(space(tmp_path, space=ranges))
     for _ in range(2):
-        _study(arguments, first)
+        open_study(file, first, output, seed=1)
     for changes in ({"metric": "loss"}, {"space": {"model.units": {"choices": [4]}}}, {"common": {"name": "x"}}):
         with pytest.raises(NmtError, match="holds a search of another space"):
-            _study(arguments, read_space(space(tmp_path, **{"space": ranges, **changes})))
+            open_study(file, read_space(space(tmp_path, **{"space": ranges, **changes})), output, seed=1)
+
+
+def test_an_interrupted_trial_is_tried_again(tmp_path):
+    file, output = tmp_path / "space.yaml", tmp_path / "search"
+    read = read_space(space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}}))
+    interrupted = read.suggest(open_study(file, read, output, seed=1).ask())
+    assert read.suggest(open_study(file, read, output, seed=2).ask()) == interrupted
+
+
+def test_a_sweep_needs_a_budget_and_optuna(tmp_path, monkeypatch, capsys):
+    command = ["sweep", "--space", str(tmp_path / "space.yaml"), "--output", str(tmp_path / "search")]
+    assert main(command) == 2
+    assert capsys.readouterr().err == "nmt: error: give a budget: --trials, --hours, or both\n"
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert main([*command, "--trials", "1"]) == 2
+    assert capsys.readouterr().err == "nmt: error: nmt sweep needs optuna: pip install -e .[search]\n"

@@ -1,0 +1,145 @@
+"""The study of a sweep: optuna chooses each trial's values, and a journal on disk keeps all trials."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+
+from nmt.errors import NmtError
+from nmt.progress import StatusLine
+from nmt.training.processes import CommandRunner, shared_cores
+from nmt.training.sweep.report import write_report
+from nmt.training.sweep.space import Space, read_space
+from nmt.training.sweep.trials import run_trial
+
+FINISHED = TrialState.COMPLETE, TrialState.PRUNED
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The end of a sweep: the first of the two limits; None: no limit."""
+
+    trials: int | None
+    """Finished trials in all, earlier calls included."""
+    hours: float | None
+    """Time of this call after which no trial starts."""
+
+
+def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: int = 1) -> None:
+    """Searches a space of hyper-parameters, writes the report and prints where it is.
+
+    Args:
+        space_file: YAML file, see `read_space`.
+        output: directory to write into, or to continue in.
+        budget: when the search ends.
+        jobs: trials at once, which share the cores.
+        seed: seed of the search.
+
+    Raises:
+        NmtError: the space cannot be searched, the directory holds another search, or no trial completed.
+    """
+    space, status = read_space(space_file), StatusLine()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = open_study(space_file, space, output, seed)
+    status.print(f"{len(study.trials)} trials so far; their logs are in {output}/logs")
+    _search(study, space, output, budget, jobs, status)
+    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        raise NmtError("no trial completed: repeat the command with more --trials or --hours to continue")
+    table, drawing, config = write_report(study, space, output, space_file.stem)
+    status.print(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
+    status.print(f"  nmt train --config {config}")
+    status.print(f"all trials are in {table}, drawn in {drawing}")
+
+
+def _search(study: optuna.Study, space: Space, output: Path, budget: Budget, jobs: int, status: StatusLine) -> None:
+    """Runs trials until the budget is spent."""
+    if budget.trials and len(study.get_trials(deepcopy=False, states=FINISHED)) >= budget.trials:
+        return
+    commands = CommandRunner(shared_cores(jobs))
+    callbacks: list[Any] = [lambda _, trial: status.print(_describe(trial, space.metric))]
+    if budget.trials:
+        callbacks.append(optuna.study.MaxTrialsCallback(budget.trials, FINISHED))
+    with _ended_by_signal(commands):
+        study.optimize(
+            lambda trial: run_trial(trial, space, output, commands),
+            timeout=None if budget.hours is None else 3600 * budget.hours,
+            n_jobs=jobs,
+            callbacks=callbacks,
+        )
+
+
+def _describe(trial: FrozenTrial, metric: str) -> str:
+    """One line: the trial's result and its values."""
+    result = trial.state.name.lower() if trial.value is None else f"{metric} {trial.value:.2f}"
+    values = (
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in trial.params.items()
+    )
+    return f"trial {trial.number}: {result}  {'  '.join(values)}"
+
+
+@contextmanager
+def _ended_by_signal(commands: CommandRunner) -> Iterator[None]:
+    """A termination signal ends the trainings first, and with them the threads that watch the trainings."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        commands.stop()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optuna.Study:
+    """The study in the output directory, or a new one. Interrupted trials are tried first.
+
+    Raises:
+        NmtError: the directory holds a study of another space.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    study = optuna.create_study(
+        study_name="nmt",
+        storage=JournalStorage(JournalFileBackend(str(output / "study.log"))),
+        direction="maximize" if space.metric == "bleu" else "minimize",
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
+        load_if_exists=True,
+    )
+    described = json.loads(json.dumps(dataclasses.asdict(space)))
+    if study.user_attrs.get("space", described) != described:
+        raise NmtError(
+            f"{output} holds a search of another space, and its results do not compare with {space_file}: "
+            "choose another --output, or undo the change of the space"
+        )
+    study.set_user_attr("space", described)
+    # The seed depends on the number of trials, or each call would begin with the same values.
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
+    _enqueue_interrupted(study)
+    return study
+
+
+def _enqueue_interrupted(study: optuna.Study) -> None:
+    """Tries the values of interrupted and failed trials again, each once."""
+    for trial in study.get_trials(states=(TrialState.RUNNING,)):  # left by a process that was killed
+        study.tell(trial.number, state=TrialState.FAIL)
+    known = [trial.params for trial in study.get_trials(states=(*FINISHED, TrialState.WAITING))]
+    for trial in study.get_trials(states=(TrialState.FAIL,)):
+        if trial.params and trial.params not in known:
+            study.enqueue_trial(trial.params)
+            known.append(trial.params)
