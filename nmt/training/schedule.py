@@ -29,6 +29,12 @@ def warmup_steps(config: ScheduleConfig, total_steps: int) -> int:
     return min(config.warmup_steps, total_steps // 5)
 
 
+def plateau_rate(config: ScheduleConfig, total_steps: int, step: int, halvings: int) -> float:
+    """The rate of decay `plateau` after `step` steps: linear warm-up, then halved as often as validations decided."""
+    warmup = warmup_steps(config, total_steps)
+    return config.learning_rate * min((step + 1) / max(warmup, 1), 1.0) * 0.5**halvings
+
+
 @keras.saving.register_keras_serializable("nmt")
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to `peak`, then constant or falling as 1/sqrt(step) (Vaswani et al. 2017, eq. 3)."""

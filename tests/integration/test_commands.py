@@ -33,8 +33,8 @@ def test_training_says_what_it_does(playground):
     said = (playground / "train.log").read_text()
     assert "2000 pairs read, 2000 kept" in said
     assert "2000 training pairs, 40 validation pairs" in said
-    assert "pass 2/12  step 50/~" in said
-    assert "training has ended: 12 passes done" in said
+    assert "epoch 2/12  step 50/~" in said
+    assert "training has ended: 12 epochs done" in said
     assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))
 
 
@@ -42,7 +42,7 @@ def test_fine_tuning_begins_where_the_other_run_ended(playground):
     """A pass of its own alone does not get there: `test_training_learns_to_copy` takes twelve."""
     command = "train --config config.yaml --name tuned --training.initial runs/copy --training.passes 1"
     said = nmt(f"{command} --training.schedule.learning_rate 0.001", playground).stderr
-    assert re.search(r"the weights of runs/copy to begin with: it has (\d+) of \1 source pieces and \1 of \1", said)
+    assert re.search(r"begins with the weights of runs/copy, which has (\d+) of \1 source pieces and \1 of \1", said)
     rows = {}
     for name in ("copy", "tuned"):
         with open(playground / "runs" / name / "history.csv", newline="") as file:
@@ -165,5 +165,5 @@ def test_tune(playground):
 def test_finished_run_is_left_as_it_is(playground):
     before = contents(playground / "runs")
     said = script("train", "--config config.yaml", playground).stderr
-    assert "training has ended: 12 passes done" in said
+    assert "training has ended: 12 epochs done" in said
     assert contents(playground / "runs") == before

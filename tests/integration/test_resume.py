@@ -77,9 +77,9 @@ def test_interrupted_run_goes_on_to_the_bit(directory, undisturbed):
     assert "nmt: finishing this step, then saving ..." in said
     assert "is saved in" in said
     assert "Traceback" not in said
-    assert said.endswith("the same command goes on from there\n")
+    assert said.endswith("the same command resumes the training\n")
     on = nmt("train --config config.yaml --name interrupted", directory).stderr
-    assert "going on from step " in on
+    assert "resuming from step " in on
     require_same(directory / "runs" / "interrupted", undisturbed)
 
 
@@ -88,5 +88,5 @@ def test_killed_run_loses_only_what_came_after_its_checkpoint(directory, undistu
     assert code == -signal.SIGKILL
     (directory / "runs" / "killed" / "checkpoints" / "000000099.npz.part").write_bytes(b"half a check")
     on = nmt("train --config config.yaml --name killed", directory).stderr
-    assert "going on from step 4;" in on or "going on from step 8;" in on  # the signal may come late
+    assert "resuming from step 4;" in on or "resuming from step 8;" in on  # the signal may come late
     require_same(directory / "runs" / "killed", undisturbed)

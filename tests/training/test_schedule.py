@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt.config import ScheduleConfig
-from nmt.training.schedule import WarmUp, learning_rate
+from nmt.training.schedule import WarmUp, learning_rate, plateau_rate
 
 
 def rates(total: int, *steps: int, **fields: Any) -> list[float]:
@@ -43,3 +43,9 @@ def test_cosine_ends_at_its_final_share():
 def test_schedule_is_the_same_from_its_own_configuration():
     schedule = WarmUp(2.0, 4, inverse_sqrt=True)
     assert float(WarmUp.from_config(schedule.get_config())(63)) == float(schedule(63))
+
+
+def test_the_rate_of_a_plateau_warms_up_and_halves():
+    config = ScheduleConfig(learning_rate=0.8, warmup_steps=4, decay="plateau")
+    assert [plateau_rate(config, 30, step, 0) for step in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
+    assert plateau_rate(config, 30, 5, 2) == pytest.approx(0.2)

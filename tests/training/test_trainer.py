@@ -32,11 +32,14 @@ from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.pairs import Pair
-from nmt.training import trainer as training
+from nmt.training import validation
+from nmt.training.errors import TrainingError
+from nmt.training.interruption import interruption
 from nmt.training.optimizer import AVERAGED_EVERY
 from nmt.training.preparation.prepare import prepare
 from nmt.training.step import TrainStep
-from nmt.training.trainer import Trainer, TrainingError, TrainingResult, interruption, train, validate
+from nmt.training.trainer import Trainer, TrainingResult, train
+from nmt.training.validation import Validation
 
 HANDLER = signal.getsignal(signal.SIGINT)
 """Of Ctrl-C outside a training; a process in the background may ignore it."""
@@ -81,7 +84,7 @@ def counting(monkeypatch) -> Counting:
     """Training without a network: the step counts and validations measure what `measured` says, one after the other."""
     step = Counting({})
     monkeypatch.setattr("nmt.training.trainer.TrainStep", step)
-    monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
+    monkeypatch.setattr(Validation, "alignment_image", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(1000))
     return step
 
@@ -90,7 +93,7 @@ def measure(monkeypatch, bleu: Any, loss: Any = None) -> None:
     """What the next validations find."""
     values = zip(bleu, loss or bleu, strict=False)
     monkeypatch.setattr(
-        training, "validate", lambda *_: dict(zip(("bleu", "loss"), map(float, next(values)), strict=True))
+        validation, "measure", lambda *_: dict(zip(("bleu", "loss"), map(float, next(values)), strict=True))
     )
 
 
@@ -110,7 +113,7 @@ def history(result: TrainingResult) -> list[dict[str, str]]:
     return Run.open(result.directory).read_history()
 
 
-def place(result: TrainingResult) -> dict[str, Any]:
+def state(result: TrainingResult) -> dict[str, Any]:
     arrays = load_arrays(Run.open(result.directory).checkpoints()[-1])
     return json.loads(str(arrays["place"]))
 
@@ -140,7 +143,7 @@ def test_validations_every_so_many_steps_and_at_the_end(corpus, tmp_path, counti
     assert [int(row["step"]) for row in history(uneven)] == [*range(7, 3 * steps, 7), 3 * steps]
     even = train(config(corpus, tmp_path, "even", validate_every=steps))
     assert [int(row["step"]) for row in history(even)] == [steps, 2 * steps, 3 * steps]
-    assert place(even)["pass_index"] == 3
+    assert state(even)["pass_index"] == 3
 
 
 @pytest.mark.parametrize(("metric", "best"), [("bleu", 2), ("loss", 1)])
@@ -159,7 +162,7 @@ def test_the_loss_decides_where_bleu_is_the_same(corpus, tmp_path, counting, mon
     measure(monkeypatch, bleu=[0.02, 0.02], loss=[9.0, 9.0])
     result = train(config(corpus, tmp_path, passes=5))
     assert weights_of(result.directory / "best.npz") == 4 * steps
-    assert (place(result)["best"], place(result)["stale"]) == (0.02, 1)
+    assert (state(result)["best"], state(result)["stale"]) == (0.02, 1)
 
 
 def test_patience(corpus, tmp_path, counting, steps, monkeypatch, capsys):
@@ -187,7 +190,7 @@ def test_a_plateau_halves_the_learning_rate(corpus, tmp_path, counting, steps, m
     result = train(config(corpus, tmp_path, passes=7, schedule=schedule, patience=0))
     rows = [float(row["learning_rate"]) for row in history(result)]
     assert rows == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
-    assert place(result)["halvings"] == 2
+    assert state(result)["halvings"] == 2
 
 
 def test_a_plateau_is_gone_on_with(corpus, tmp_path, counting, steps, monkeypatch):
@@ -197,15 +200,6 @@ def test_a_plateau_is_gone_on_with(corpus, tmp_path, counting, steps, monkeypatc
     measure(monkeypatch, [4])
     result = train(config(corpus, tmp_path, passes=4, schedule=schedule, patience=0))
     assert float(history(result)[-1]["learning_rate"]) == pytest.approx(0.4)
-
-
-def test_a_plateau_s_rate_warms_up(trainer):
-    made = trainer(schedule={"learning_rate": 0.8, "warmup_steps": 4, "decay": "plateau"})
-    found = []
-    for step in range(6):
-        made.place.step = step
-        found.append(made._rate_of_plateau())
-    assert found == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
 
 
 @pytest.mark.parametrize("keep", [1, 3])
@@ -219,9 +213,9 @@ def test_checkpoints_between_validations(keep, corpus, tmp_path, counting, steps
 
 def test_lines_of_progress_where_there_is_no_terminal(corpus, tmp_path, counting, steps, capsys):
     train(config(corpus, tmp_path, passes=1, log_every=3))
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("nmt: pass ")]
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("nmt: epoch ")]
     assert [int(line.split("step ")[1].split("/")[0]) for line in said] == list(range(3, steps + 1, 3))
-    assert said[0].startswith(f"nmt: pass 1/1  step 3/~{steps}  loss 1.000  ")
+    assert said[0].startswith(f"nmt: epoch 1/1  step 3/~{steps}  loss 1.000  ")
 
 
 def test_same_command_on_a_finished_run_says_so_and_changes_nothing(corpus, tmp_path, counting, capsys):
@@ -230,7 +224,7 @@ def test_same_command_on_a_finished_run_says_so_and_changes_nothing(corpus, tmp_
     batches = len(counting.batches)
     capsys.readouterr()
     assert train(config(corpus, tmp_path)) == result
-    assert "training has ended: 3 passes done" in capsys.readouterr().err
+    assert "training has ended: 3 epochs done" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert len(counting.batches) == batches
 
@@ -281,11 +275,13 @@ def test_interrupted_after_any_step_and_gone_on_with(passes, more, number, corpu
 
 
 def test_an_interruption_while_the_end_is_measured_comes_too_late(corpus, tmp_path, counting, monkeypatch, capsys):
+    real = validation.measure
+
     def measured(*arguments: Any) -> dict[str, float]:
         signal.raise_signal(signal.SIGINT)
-        return validate(*arguments)
+        return real(*arguments)
 
-    monkeypatch.setattr("nmt.training.trainer.validate", measured)
+    monkeypatch.setattr("nmt.training.validation.measure", measured)
     assert train(config(corpus, tmp_path, passes=1)).finished
     said = capsys.readouterr().err
     assert "training has ended" in said and "interrupted; step" not in said
@@ -349,7 +345,7 @@ def test_a_signal_to_end_does_not_end_what_ctrl_c_has_it_save(corpus, tmp_path, 
     """As where a comparison passes on what a terminal has sent to both."""
     counting.signals[steps] = [signal.SIGINT, signal.SIGTERM, signal.SIGTERM]
     result = train(config(corpus, tmp_path))
-    assert not result.finished and place(result)["step"] == steps
+    assert not result.finished and state(result)["step"] == steps
 
 
 def test_second_interruption_ends_at_once_and_the_last_checkpoint_counts(corpus, tmp_path, counting, steps):
@@ -379,11 +375,13 @@ def test_damaged_checkpoint_is_named(corpus, tmp_path, counting):
     (newest,) = Run.open(result.directory).checkpoints()
     newest.write_bytes(newest.read_bytes()[:1000])
     with pytest.raises(
-        RunError, match=f"{newest}: damaged.*: delete it, and training begins anew, for there is no other"
+        RunError, match=f"{newest}: damaged.*: delete it, and training starts over, because there is no other"
     ):
         train(config(corpus, tmp_path, passes=2))
     (newest.parent / "000000000.npz").write_bytes(b"")
-    with pytest.raises(RunError, match=f"{newest}: damaged.*: delete it, and training goes on from the one before"):
+    with pytest.raises(
+        RunError, match=f"{newest}: damaged.*: delete it, and training resumes from the checkpoint before it"
+    ):
         train(config(corpus, tmp_path, passes=2))
 
 
@@ -442,7 +440,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_spoils_nothing(corpus, t
 def test_weights_that_are_no_numbers_are_not_saved(corpus, tmp_path, counting, step, before):
     """At a validation, and at a checkpoint: the update after a loss that was a number still."""
     counting.weights[step] = math.nan
-    with pytest.raises(TrainingError, match=rf"^step {step}: the weights are numbers no more"):
+    with pytest.raises(TrainingError, match=rf"^step {step}: weights are NaN or infinite"):
         train(config(corpus, tmp_path, checkpoints={"every": 4}))
     run = Run.open(tmp_path / "run")
     assert run.checkpoints()[-1].name == f"{before:09d}.npz"
@@ -453,15 +451,15 @@ def test_weights_that_are_no_numbers_are_not_saved(corpus, tmp_path, counting, s
 def test_speed_and_time_left_are_of_the_last_steps(trainer):
     """Not of the hour that the run has behind it, most of which the machine slept."""
     one = trainer()
-    one.place.batches, total = 11, one.steps_per_pass * one.config.passes
-    for one.place.step, one.place.tokens, one.place.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):
-        one._note_speed()
-        assert one._line().endswith("compiled") == (one.place.step == 10)
+    one.state.batches, total = 11, one.steps_per_pass * one.config.passes
+    for one.state.step, one.state.tokens, one.state.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):
+        one.speed.note(one.state)
+        assert one._line().endswith("compiled") == (one.state.step == 10)
     assert f"200 tokens/s  {duration(total - 11)} left" in one._line()
-    one._validating = 60.0  # each of those to come, the one at the end among them
+    one.speed.validation_seconds = 60.0  # each of those to come, the one at the end among them
     passes = one.config.passes - 11 // one.steps_per_pass
     for every, left in ((0, passes), (total - 1, 2), (10, -(-total // 10) - 1)):
-        one.config = replace(one.config, validate_every=every)
+        one.speed.config = replace(one.config, validate_every=every)
         assert f"200 tokens/s  {duration(total - 11 + 60 * left)} left" in one._line()
 
 
@@ -478,20 +476,20 @@ def test_averages_of_the_weights_are_what_is_validated_and_kept(trainer):
         # The first step's weights begin the average; then each that counts takes its share of the new ones.
         expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]
     one._validate()
-    best = load_arrays(one.directory / "best.npz")
+    best = load_arrays(one.prepared.run.directory / "best.npz")
     for name, average in zip(sorted(best), expected, strict=True):
         np.testing.assert_allclose(best[name], average, atol=1e-6, err_msg=name)
-    for variable, average in zip(one.averaged.trainable_variables, expected, strict=True):
+    for variable, average in zip(one.validation.model.trainable_variables, expected, strict=True):
         np.testing.assert_allclose(np.asarray(variable.value), average, atol=1e-6)
 
 
 def test_validation_measures_loss_bleu_and_alignment(trainer, corpus):
     one = trainer()
-    measured = validate(one.translator, one.prepared)
+    measured = validation.measure(one.validation.translator, one.prepared.validation)
     assert list(measured) == ["loss", "bleu", "aer"]
     assert measured["loss"] == pytest.approx(mean_loss(one), rel=1e-5)
-    without = replace(one.prepared, validation=[pair._replace(alignment=None) for pair in one.prepared.validation])
-    assert list(validate(one.translator, without)) == ["loss", "bleu"]
+    without = [pair._replace(alignment=None) for pair in one.prepared.validation]
+    assert list(validation.measure(one.validation.translator, without)) == ["loss", "bleu"]
 
 
 def mean_loss(trainer: Trainer) -> float:
@@ -499,7 +497,7 @@ def mean_loss(trainer: Trainer) -> float:
     run, total, tokens = trainer.prepared.run, 0.0, 0
     for pair in trainer.prepared.validation:
         source, target = run.source.encode([pair.source])[0] + [3], run.target.encode([pair.target])[0]
-        logits = np.asarray(trainer.averaged(np.array([source]), np.array([[2, *target]]))[0][0], np.float64)
+        logits = np.asarray(trainer.validation.model(np.array([source]), np.array([[2, *target]]))[0][0], np.float64)
         probabilities = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
         total -= sum(math.log(probabilities[i, piece]) for i, piece in enumerate([*target, 3]))
         tokens += len(target) + 1
@@ -515,8 +513,8 @@ def test_precision_that_was_decided_is_saved(corpus, tmp_path, counting):
 def test_a_validation_pair_too_long_to_be_drawn_is_no_reason_to_end(trainer):
     made = trainer()
     long = " ".join(["ba"] * (MOST_WORDS + 1))
-    made.prepared = replace(made.prepared, validation=[Pair(long, long)])
-    assert made._picture() is None
+    made.validation.pairs = [Pair(long, long)]
+    assert made.validation.alignment_image() is None
 
 
 def test_loss_and_alignments_are_in_the_events(corpus, tmp_path, counting):
@@ -548,7 +546,7 @@ def test_the_weight_decays_from_pass_to_pass(corpus, tmp_path, monkeypatch):
             return plain
 
     monkeypatch.setattr("nmt.training.trainer.TrainStep", Step({}))
-    monkeypatch.setattr(Trainer, "_picture", lambda self: np.zeros((2, 2, 3), np.uint8))
+    monkeypatch.setattr(Validation, "alignment_image", lambda self: np.zeros((2, 2, 3), np.uint8))
     measure(monkeypatch, range(9))
     settings = guided(corpus, tmp_path, "run", str(corpus / "train.align"), guided={"weight": 0.8, "decay": 0.5})
     result = train(settings)
@@ -597,12 +595,12 @@ def test_guidance_lowers_the_alignment_error(tmp_path):
 
 def test_validation_is_greedy_whatever_the_run_searches_by(trainer):
     one = trainer()
-    expected = validate(one.translator, one.prepared)
-    sampling = replace(one.translator.config, search=SearchConfig(method="sample", temperature=5.0))
-    one.translator.config = sampling
-    assert validate(one.translator, one.prepared) == expected
+    expected = validation.measure(one.validation.translator, one.prepared.validation)
+    sampling = replace(one.validation.translator.config, search=SearchConfig(method="sample", temperature=5.0))
+    one.validation.translator.config = sampling
+    assert validation.measure(one.validation.translator, one.prepared.validation) == expected
 
 
 def test_more_batches_for_an_update_than_there_are_is_refused(trainer):
-    with pytest.raises(TrainingError, match=r"training.accumulate is 9999, and all passes together have about \d+ bat"):
+    with pytest.raises(TrainingError, match=r"training.accumulate is 9999, but all epochs together have about \d+ bat"):
         trainer(accumulate=9999)

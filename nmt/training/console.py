@@ -1,0 +1,56 @@
+"""The lines on standard error while a run trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nmt.config import TrainingConfig
+from nmt.progress import duration
+from nmt.training.speed import Speed
+from nmt.training.state import TrainingState
+
+
+def progress_line(state: TrainingState, speed: Speed, guided: bool) -> str:
+    """Epoch, step, mean losses since the last validation, speed and time left."""
+    attention = f"attention {state.guided / state.batches:.3f}  " if guided else ""
+    return (
+        f"epoch {state.pass_index + 1}/{speed.config.passes}  step {state.step}/~{speed.total_steps}  "
+        f"loss {state.losses / state.batches:.3f}  {attention}{speed.text(state.step)}"
+    )
+
+
+def validation_line(step: int, measured: Mapping[str, float], better: bool) -> str:
+    """The values of a validation, and whether its weights are the best so far."""
+    values = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
+    return f"step {step}: validation {values}{'  (best)' if better else ''}"
+
+
+def memory_lines(slices: int, batch_tokens: int, pieces: int, recomputed: int) -> Iterable[str]:
+    """What training does to save memory.
+
+    Args:
+        slices: parts of a batch that the loss is computed in.
+        batch_tokens: `training.batch_tokens`.
+        pieces: size of the target vocabulary.
+        recomputed: numbers in attention's hidden layer for the largest batch, if it is recomputed; else 0.
+    """
+    if slices > 1:
+        yield (
+            f"the loss of a batch is computed in {slices} slices to save memory, because its logits are large: "
+            f"{batch_tokens} tokens x {pieces} pieces"
+        )
+    if recomputed:
+        yield (
+            "attention's hidden layer is recomputed in the backward pass to save memory: it takes "
+            f"{recomputed >> 18} MiB for the largest batch"
+        )
+
+
+def farewell(state: TrainingState, config: TrainingConfig) -> str:
+    """Why the training ended, after how many steps, and the best value."""
+    epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"
+    reason = f"no better {config.metric} in {config.patience} validations" if state.stopped_early else epochs
+    return (
+        f"training has ended: {reason}, {state.step} steps in {duration(state.seconds)}; "
+        f"best validation {config.metric} {state.best:.2f}"
+    )

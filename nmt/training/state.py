@@ -1,0 +1,45 @@
+"""The state of a training: how far it is and how well it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class TrainingState:
+    """Counters and best values of a run; every checkpoint holds them as JSON, under these names."""
+
+    pass_index: int = 0
+    """Complete epochs."""
+    batch: int = 0
+    """Batches of the current epoch that the model has been trained on."""
+    step: int = 0
+    """Batches of all epochs that the model has been trained on."""
+    best: float | None = None
+    """Best value of `training.metric`; None before the first validation."""
+    best_loss: float | None = None
+    """Validation loss of the best weights."""
+    stale: int = 0
+    """Validations since the best one."""
+    halvings: int = 0
+    """Times that a plateau has halved the learning rate."""
+    losses: float = 0.0
+    """Sum of the batches' losses since the last validation."""
+    batches: int = 0
+    """Batches since the last validation."""
+    guided: float = 0.0
+    """Sum of the batches' attention losses since the last validation, where attention is guided."""
+    seconds: float = 0.0
+    """Time spent in training steps, all sessions together."""
+    tokens: int = 0
+    """Target tokens trained on, all sessions together."""
+    stopped_early: bool = False
+    """Whether `training.patience` has ended the training."""
+
+    def add_losses(self, loss: float, attention: float = 0.0) -> None:
+        """Adds the losses of one batch to the sums since the last validation."""
+        self.losses, self.guided, self.batches = self.losses + loss, self.guided + attention, self.batches + 1
+
+    def reset_losses(self) -> None:
+        """Begins new sums, after a validation."""
+        self.losses, self.guided, self.batches = 0.0, 0.0, 0

@@ -1,0 +1,76 @@
+"""Validation: loss, BLEU and alignment error rate of the averaged weights on the validation pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+from nmt.drawing import drawable, heatmap
+from nmt.evaluation.alignment_error_rate import alignment_score
+from nmt.evaluation.bleu_and_chrf import bleu
+from nmt.network.model import Seq2Seq
+from nmt.network.weights import assign_arrays
+from nmt.run.directory import Run
+from nmt.text.pairs import Pair
+from nmt.translation.translator import Translator
+
+
+class Validation:
+    """The validation pairs, and a float32 model of its own that holds the averaged weights.
+
+    With a second model, the weights in training stay in place while the averaged ones are measured.
+
+    Args:
+        run: the run in training.
+        model: built model; its weights are overwritten.
+        pairs: validation pairs, at least one.
+
+    Raises:
+        NmtError: `search.suppress` names a piece that the vocabulary lacks.
+    """
+
+    def __init__(self, run: Run, model: Seq2Seq, pairs: Sequence[Pair]) -> None:
+        self.model, self.pairs = model, pairs
+        self.translator = Translator(run, model)
+        self.translator.require_pieces(run.config.search)
+
+    def measure(self, weights: dict[str, np.ndarray]) -> dict[str, float]:
+        """`measure` with these weights, from `averaged_arrays`."""
+        assign_arrays(self.model.trainable_variables, weights, "moving averages")
+        return measure(self.translator, self.pairs)
+
+    def alignment_image(self) -> np.ndarray | None:
+        """The alignment of the first pair, uint8 [height, width, 4]; None for a pair too long to draw."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        pair = self.pairs[0]
+        alignment = next(self.translator.align([pair.source], [pair.target])).alignment
+        if not drawable(alignment):
+            return None
+        canvas = FigureCanvasAgg(heatmap(alignment))
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())
+
+
+def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
+    """Scores of a model on validation pairs.
+
+    Returns:
+        `loss` in nats per target token, `bleu` of greedy translations, and `aer` where the pairs have gold links.
+    """
+    sources = [pair.source for pair in pairs]
+    forced = list(translator.align(sources, [pair.target for pair in pairs]))
+    tokens = sum(len(ids) + 1 for ids in translator.run.target.encode([pair.target for pair in pairs]))
+    greedy = replace(translator.config.search, method="beam", beam_size=1, short_list=0)
+    texts = [translation.text for translation in translator.translate(sources, greedy)]
+    measured = {
+        "loss": -sum(pair.log_probability for pair in forced) / tokens,
+        "bleu": bleu(texts, [pair.target for pair in pairs]).value,
+    }
+    if pairs[0].alignment is not None:
+        gold = [parse_pharaoh(pair.alignment or "", f"validation pair {i + 1}") for i, pair in enumerate(pairs)]
+        measured["aer"] = alignment_score([pair.alignment.links for pair in forced], gold).aer
+    return measured
