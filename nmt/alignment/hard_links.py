@@ -67,26 +67,29 @@ def hard_links(
 ) -> Links:
     """The links that follow from attention between words, by one of four rules.
 
-    `share`: for every target word the source word of whose attention it has the largest share, the first of equals.
-    The share of source word s that target word t has is weights[t, s] / (`SHARE_FLOOR` + sum over all target words of
-    weights[., s]): words compete for a source word. A word that decides another one's form is looked at for both
-    (`auberge` decides that `the` becomes `l'`), but most of its attention belongs to its own translation. This is the
-    first step of the alternating normalisation of Sinkhorn (1964). `SHARE_FLOOR` keeps source words that hardly anything
-    attends to from winning. A target word stays unlinked if all but a `LEAST_ATTENTION` part of its attention is on the
-    end-of-sentence symbol.
+    `share` links each target word to the source word whose attention it claims most of; the first of equals wins. The
+    share of source word s that target word t claims is
 
-    `shares`: those of `share`, and every other source word of whose attention it has a share of `linking.threshold` or
-    more; so a word can have several links.
+        weights[t, s] / (`SHARE_FLOOR` + sum over all target words of weights[., s])
 
-    `argmax`: for every target word the source word that it attends to most, the first of equals; none where it attends
-    to the end-of-sentence symbol more.
+    so target words compete for a source word. The target word `l'` attends to `inn` as well as to `the`, because the
+    noun decides the form of the article. But `auberge` claims most of the attention on `inn`. This is the first step
+    of the alternating normalisation of Sinkhorn (1964). `SHARE_FLOOR` keeps source words with little attention from
+    winning. A target word stays unlinked if words get less than a `LEAST_ATTENTION` share of its attention and the
+    end-of-sentence symbol gets the rest.
 
-    `threshold`: each source word that has at least `linking.threshold` of the target word's attention; so a word can
-    have several links, or none.
+    `shares` adds to the links of `share` every source word of which the target word claims `linking.threshold` or more,
+    so a word can have several links.
 
-    With `side` source the two languages change places: each source word looks, by the same rule, among the attention
-    that target words pay to it. Of that nothing goes to an end of sentence; a source word that gets less than `LEAST_ATTENTION`
-    in all stays unlinked.
+    `argmax` links each target word to the source word that it attends to most; the first of equals wins. A target word
+    that attends more to the end-of-sentence symbol stays unlinked.
+
+    `threshold` links each target word to every source word that has at least `linking.threshold` of its attention, so a
+    word can have several links, or none.
+
+    With `side` source the languages change roles: each source word is linked, by the same rule, according to the
+    attention that it receives from target words. It receives none from an end of sentence. A source word that receives
+    less than `LEAST_ATTENTION` in all stays unlinked.
 
     Args:
         weights: [target words, source words].

@@ -16,7 +16,7 @@ from nmt.cli.flags import add_model_flags
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import Parser, add_fields, as_flags, finite, refuse_idle, share
 from nmt.errors import NmtError
-from nmt.files.outputs import Bytes, open_outputs
+from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import is_stream
 from nmt.progress import LineProgress
 from nmt.text.cleaning import (
@@ -158,7 +158,9 @@ def _with_model(
         yield pair, fault or model_fault(by, next(rest), limit)
 
 
-def _write(judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[Bytes], report: Bytes | None) -> Counter[str]:
+def _write(
+    judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[ByteOutput], report: ByteOutput | None
+) -> Counter[str]:
     """Writes each pair where it belongs.
 
     Returns:

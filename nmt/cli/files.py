@@ -1,35 +1,31 @@
-"""Lines in, whole files out."""
+"""Checks of the files that a command line names, before any work is done."""
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again, real_path
 from nmt.text.lines import read_lines
 
-Bytes = IO[bytes] | gzip.GzipFile
-
 
 def count_lines(path: str) -> int | None:
-    """How many lines a file has, or None where it can be read only once (standard input, a pipe).
+    """The number of lines of a file; None for a stream (standard input, a pipe), which can be read only once.
 
     Raises:
-        CorpusError: the file is not valid UTF-8, so that this is known before any work is done.
+        CorpusError: the file cannot be read, or is not valid UTF-8.
     """
     return sum(1 for _ in read_lines(path)) if can_be_read_again([path]) else None
 
 
 def require_same_length(counts: dict[str, int | None]) -> int | None:
-    """The number of lines that files which belong together line by line all have; None where it is known of no file.
+    """The common number of lines of files that belong together line by line; None if no count is known.
 
     Raises:
-        NmtError: two of the counts that are known differ; the message has them all.
+        NmtError: two known counts differ; the message lists all of them.
     """
     known = {path: count for path, count in counts.items() if count is not None}
     if len(set(known.values())) > 1:
@@ -39,7 +35,7 @@ def require_same_length(counts: dict[str, int | None]) -> int | None:
 
 
 def require_lines(path: str, lines: Sequence[str]) -> None:
-    """Refuses a text that is empty, where something is measured by it.
+    """Refuses an empty text where a measurement needs sentences.
 
     Raises:
         NmtError: names the file.
@@ -49,7 +45,7 @@ def require_lines(path: str, lines: Sequence[str]) -> None:
 
 
 def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Refuses to write over what is read, two files to one place, or to take lines of standard input in turns.
+    """Refuses an output that is also an input or another output, and a stream that is named twice.
 
     Raises:
         NmtError: names the file.
@@ -60,13 +56,13 @@ def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) ->
         raise NmtError("standard output (-) is named twice, and their lines would be mixed: give files")
     for place, path in enumerate(outputs):
         for other in (*inputs, *outputs[:place]):
-            if _same(path, other):
+            if _is_same_file(path, other):
                 raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
 
 
-def _same(path: str, other: str) -> bool:
+def _is_same_file(path: str, other: str) -> bool:
     if "-" in (path, other):
-        return False  # what is read from standard input does not come from where standard output goes
+        return False  # standard input and standard output are different streams
     one, two = Path(path), Path(other)
     if one.is_char_device():
         return False  # such as /dev/null, which keeps nothing
@@ -75,12 +71,15 @@ def _same(path: str, other: str) -> bool:
 
 @contextmanager
 def outdated_drawings(directory: Path, name: str) -> Iterator[None]:
-    """While new numbers are written as `name`.jsonl: what an earlier call drew of others beside them goes when they are
-    there, and stays after an error. In a directory without such numbers nothing was drawn by us."""
+    """Removes the drawings of an earlier command when this command has written new numbers.
+
+    Only a directory that holds `name`.jsonl has drawings of ours: numbered pictures, `name`.html and `name`.pdf. After
+    an error they stay.
+    """
     drawn: list[Path] = []
     if (directory / f"{name}.jsonl").exists():
-        numbered = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
-        drawn = [place for place in numbered if re.fullmatch(r"[0-9]{4,}", place.stem)]
+        pictures = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
+        drawn = [place for place in pictures if re.fullmatch(r"[0-9]{4,}", place.stem)]
         drawn += [directory / f"{name}.{suffix}" for suffix in ("html", "pdf")]
     yield
     for place in drawn:

@@ -11,7 +11,7 @@ from nmt.cli.loading import say
 from nmt.cli.parser import Parser, add_fields, as_flags, count, positive, refuse_idle
 from nmt.config import PairsConfig
 from nmt.errors import NmtError
-from nmt.files.outputs import Bytes, open_outputs
+from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress
 from nmt.text.hold_out import WithoutHeldOut, hold_out
@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> None:
     say(f"{rest.kept} pairs are left in {' and '.join(left)}; {rest.removed - len(chosen)} more are near to those")
 
 
-def _write(pairs: Iterable[Pair], files: list[Bytes]) -> None:
+def _write(pairs: Iterable[Pair], files: list[ByteOutput]) -> None:
     for pair in pairs:
         for file, text in zip(files, pair, strict=False):
             file.write(f"{text}\n".encode())

@@ -12,8 +12,8 @@ from nmt.cli.parser import Parser
 from nmt.cli.translate import WINDOW, identity
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.paths import can_be_read_again
+from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translation, Translator

@@ -17,9 +17,9 @@ from nmt.cli.loading import CHOOSING, lines_of, load, say
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.config import SearchConfig, config_to_dict
 from nmt.errors import NmtError
-from nmt.files.line_by_line import ResumableOutputs, can_be_resumed
 from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again
+from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 from nmt.progress import LineProgress
 from nmt.text.lines import read_lines
 

@@ -1,1 +1,1 @@
-"""Files: atomic writing, resumable outputs, locks, paths, digests."""
+"""Files: atomic writing, output files, resumable outputs, locks, paths, digests."""

@@ -1,57 +1,132 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all.
+
+A writer fills a hidden temporary file in the directory of the final file and renames it at the end. A reader sees the
+old content or the new one. All writers of the package use `replacing` or, for temporary files that outlive a process,
+`move_into_place`.
+"""
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nmt.errors import NmtError
 from nmt.files.paths import is_stream, real_path
 
+_SHOWN = 60
+"""Characters of the final name in a temporary name: at four bytes each the result fits the usual limit of 255 bytes."""
+
 
 @contextmanager
-def replacing(temporary: Path, place: Path) -> Iterator[None]:
-    """Gives the file `temporary` its name `place` at the end; after an error it goes."""
+def replacing(places: Sequence[Path], unique: bool = True, durable: bool = True) -> Iterator[list[Path]]:
+    """Yields a temporary path for each place; the temporary files replace the places when the block ends.
+
+    After an error the temporary files are removed and every place keeps its old content. A symbolic link stays a link:
+    the file behind it is replaced.
+
+    Args:
+        places: the final paths, in directories that exist.
+        unique: choose temporary names that no other writer uses. False: fixed names, for places with one writer at a
+            time. A fixed file that a killed process left behind is overwritten by the next writer.
+        durable: see `move_into_place`.
+
+    Raises:
+        OSError: a file cannot be moved; the error names its final path.
+    """
+    final = [real_path(place) for place in places]
+    temporaries = [_temporary(place, unique) for place in final]
     try:
-        yield
-        os.replace(temporary, place)
+        yield temporaries
+        move_into_place(temporaries, final, durable)
     finally:
-        with suppress(OSError):  # the usual case: it has its name by now
-            temporary.unlink()
+        for temporary in temporaries:
+            with suppress(OSError):  # usually the file has its final name by now
+                temporary.unlink()
+
+
+def move_into_place(temporaries: Sequence[Path], places: Sequence[Path], durable: bool = True) -> None:
+    """Renames each temporary file to its place.
+
+    Args:
+        temporaries: complete files, each in the directory of its place.
+        places: the final paths, without symbolic links.
+        durable: wait until contents and names are on the disk, so that they survive a power loss. All contents are on
+            the disk before the first file is renamed.
+
+    Raises:
+        OSError: the error names the final path.
+    """
+    for temporary, place in zip(temporaries, places, strict=True):
+        with errors_named(place):
+            if durable:
+                _sync(temporary)
+    for temporary, place in zip(temporaries, places, strict=True):
+        with errors_named(place):
+            os.replace(temporary, place)
+    for directory in {place.parent for place in places} if durable else ():
+        with suppress(OSError):  # some file systems cannot sync a directory
+            _sync(directory)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file completely or not at all, even if the machine stops; missing directories are created.
+
+    One process writes to a path at a time.
+
+    Raises:
+        OSError: the error names `path`.
+    """
+    real_path(path).parent.mkdir(parents=True, exist_ok=True)
+    with replacing([path], unique=False) as (temporary,), errors_named(path):
+        temporary.write_bytes(content)
 
 
 @contextmanager
 def replacement_for(path: Path, error: type[NmtError]) -> Iterator[Path]:
-    """A name beside `path`, in directories made if need be; what is written there gets its name at the end, or goes.
+    """Yields a path for code that opens its file itself; that file replaces `path` when the block ends.
+
+    Missing directories are created. A pipe or a device has no replacement: its own path is yielded. The file is not
+    waited for on the disk: these are drawings and tables that can be made again.
 
     Raises:
-        NmtError: of the class `error`; the place cannot be written.
+        NmtError: of the class `error`, if the file cannot be written.
     """
     try:
-        if is_stream(path):  # a pipe or a device takes what is written as it comes
+        if is_stream(path):
             yield path
             return
-        place = real_path(path)  # a symbolic link stays one
-        temporary = place.with_name(f".{uuid.uuid4().hex}{place.suffix}")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(temporary, place):
+        real_path(path).parent.mkdir(parents=True, exist_ok=True)
+        with replacing([path], durable=False) as (temporary,):
             yield temporary
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes content that is at hand under another name beside its place and moves it there when it has reached the
-    disk: it is never half there, even if the machine stops. One process writes to a place at a time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
+@contextmanager
+def errors_named(path: Path) -> Iterator[None]:
+    """Operating system errors inside of the block name `path` in place of a temporary file.
+
+    Raises:
+        OSError: with the number and message of the original error.
+    """
     try:
-        with replacing(temporary, path), open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _temporary(place: Path, unique: bool) -> Path:
+    mark = f".{uuid.uuid4().hex[:8]}" if unique else ""
+    return place.with_name(f".{place.name[:_SHOWN]}{mark}.part")
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file's content, or a directory's names, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

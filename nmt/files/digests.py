@@ -14,7 +14,7 @@ def digest_file(path: str | Path) -> str:
 
 
 def digest(file: BinaryIO) -> str:
-    """SHA-256 of what is left to read, in hexadecimal."""
+    """SHA-256 of an open file's remaining bytes, in hexadecimal."""
     found = hashlib.sha256()
     while block := file.read(2**20):
         found.update(block)

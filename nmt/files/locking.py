@@ -1,4 +1,4 @@
-"""Locks that keep a file or directory to one process."""
+"""A lock that keeps a file or directory to one process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 
 @contextmanager
 def locked(path: Path, error: Exception) -> Iterator[None]:
-    """Keeps a file or directory to this process while it works in it, and no longer than it lives, whatever ends it.
-    Where the system has no such locks, nothing is kept.
+    """Locks a file or directory for this block. The system releases the lock when the process ends, however it ends.
+
+    A system or a file system without such locks locks nothing.
 
     Raises:
-        error: another process has it, or another place of this one.
+        error: the path is locked, by another process or by another block of this process.
     """
     try:
         import fcntl
@@ -27,7 +28,7 @@ def locked(path: Path, error: Exception) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise error from None
-        except OSError:  # a file system without them
+        except OSError:  # a file system without locks
             pass
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Files whose write errors name the file."""
+"""Files for writing whose errors, such as a full disk, name the file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class NamedFile(io.FileIO):
-    """A file that errors of writing, such as a full disk, are said of by its name.
+    """An unbuffered file whose write errors have a file name; Python leaves the name out.
 
     Args:
-        path: what is written.
+        path: the file to write.
         mode: `w` or `a`.
-        shown: the name to say, of what the file is going to be; None: the path.
+        shown: the path in errors, for a temporary file its final path; None: `path`.
     """
 
     def __init__(self, path: Path, mode: str, shown: Path | None = None) -> None:
@@ -31,10 +31,10 @@ class NamedFile(io.FileIO):
 
 
 def open_bytes(path: Path, mode: str, shown: Path | None = None) -> BinaryIO:
-    """A `NamedFile`, buffered."""
+    """A buffered `NamedFile`."""
     return io.BufferedWriter(NamedFile(path, mode, shown))
 
 
 def open_text(path: Path, mode: str, shown: Path | None = None) -> TextIO:
-    """A `NamedFile` for text, UTF-8."""
+    """A buffered `NamedFile` for UTF-8 text."""
     return io.TextIOWrapper(open_bytes(path, mode, shown), encoding="utf-8")

@@ -1,9 +1,8 @@
-"""Output files of text and bytes: compressed, standard output, devices, several at once."""
+"""Output files that a user names: plain or .gz, standard output, devices and pipes, several at once."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,74 +12,68 @@ from typing import IO, TextIO
 
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
-from nmt.files.named_files import open_text
+from nmt.files.named_files import open_bytes
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
 
-Bytes = IO[bytes] | gzip.GzipFile
+ByteOutput = IO[bytes] | gzip.GzipFile
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
-    """A text file that appears under its name only when it is complete, compressed if the name ends in .gz; `-` is
-    standard output.
-
-    It is written beside its place and replacing there at the end, so a reader never sees half of it and a failure
-    leaves what was there. Devices and pipes are written directly.
-
-    Raises:
-        NmtError: the path is a directory, or its directory does not exist.
-    """
-    with ExitStack() as moves:
-        if path.endswith(".gz"):
-            with _opened_bytes(path, moves) as packed, TextIOWrapper(packed, encoding="utf-8") as text:
-                yield text
-        else:
-            with _opened(path, moves) as file:
-                yield file
-
-
-@contextmanager
-def open_outputs(paths: Sequence[str]) -> Iterator[list[Bytes]]:
-    """Files for bytes that belong together: all of them appear under their names, or after an error none."""
-    with ExitStack() as moves, ExitStack() as files:  # all are closed before the first gets its name
-        yield [files.enter_context(_opened_bytes(path, moves)) for path in paths]
-
-
-@contextmanager
-def _opened_bytes(path: str, moves: ExitStack) -> Iterator[Bytes]:
-    """What is written is compressed if the name ends in .gz."""
-    with _opened(path, moves) as file:
-        if path.endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file.buffer, mtime=0) as packed:  # the same text gives the same bytes
-                yield packed
-        else:
-            yield file.buffer
-
-
-@contextmanager
-def _opened(path: str, moves: ExitStack) -> Iterator[TextIO]:
-    """A file as `open_output` says, whatever its name ends in, which it gets when `moves` is closed."""
-    place = Path(path)
+    """One output for UTF-8 text; see `open_outputs`."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
-    elif place.is_dir():
-        raise NmtError(f"{path}: is a directory; name a file to write")
-    elif is_stream(place):
-        with open_text(place, "w") as file:
-            yield file
-    else:
-        place = real_path(place)  # a symbolic link stays one
-        require_directory(place.parent)
-        with _open_beside(place, moves) as file:
-            yield file
+        return
+    with open_outputs([path]) as (file,), TextIOWrapper(file, encoding="utf-8") as text:
+        yield text
 
 
-def _open_beside(place: Path, moves: ExitStack) -> TextIO:
-    """A hidden file beside its place, where it goes when `moves` is closed."""
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
-    moves.enter_context(replacing(temporary, place))  # before it is made: a signal may come as soon as it is there
+@contextmanager
+def open_outputs(paths: Sequence[str]) -> Iterator[list[ByteOutput]]:
+    """Outputs that belong together: all of them appear under their names when the block ends, or after an error none.
+
+    Args:
+        paths: files; a name that ends in .gz is compressed, `-` is standard output. Devices and pipes are written
+            directly.
+
+    Raises:
+        NmtError: a path is a directory, or its directory is missing or cannot be written.
+        OSError: a file cannot be written completely; the error names it.
+    """
+    for path in paths:
+        _require_writable(path)
+    files = [path for path in paths if not _is_stream(path)]
+    with replacing([Path(path) for path in files]) as temporaries, ExitStack() as opened:
+        beside = dict(zip(files, temporaries, strict=True))
+        yield [opened.enter_context(_open(path, beside.get(path))) for path in paths]
+
+
+@contextmanager
+def _open(path: str, temporary: Path | None) -> Iterator[ByteOutput]:
+    """One output for bytes; `temporary` is the file to fill, None for standard output, a device or a pipe."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+        return
     try:
-        return open_text(temporary, "w", place)
+        file = open_bytes(temporary or Path(path), "w", Path(path))
     except OSError as error:
-        raise not_writable(place, error) from None
+        raise not_writable(Path(path), error) from None
+    with file:
+        if path.endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # without a time: equal text gives equal bytes
+                yield packed
+        else:
+            yield file
+
+
+def _is_stream(path: str) -> bool:
+    return path == "-" or is_stream(Path(path))
+
+
+def _require_writable(path: str) -> None:
+    if Path(path).is_dir():
+        raise NmtError(f"{path}: is a directory; name a file to write")
+    if not _is_stream(path):
+        require_directory(real_path(Path(path)).parent)

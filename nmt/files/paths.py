@@ -1,4 +1,4 @@
-"""Symbolic links, streams and output directories."""
+"""Paths: symbolic links, streams, directories for output."""
 
 from __future__ import annotations
 
@@ -12,33 +12,38 @@ from nmt.errors import NmtError
 
 
 def real_path(path: Path) -> Path:
-    """Where symbolic links lead; a circle of them, which leads nowhere, stays as it is."""
+    """The path behind symbolic links. A circle of links stays as it is."""
     return Path(os.path.realpath(path))
 
 
 def is_stream(path: Path) -> bool:
-    """Whether it is a pipe or a device, which gives its contents only once."""
+    """Whether a path is a pipe or a device: it can be read only once, and is written directly."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def can_be_read_again(paths: Iterable[str]) -> bool:
+    """Whether all of these are files; standard input (-), pipes and devices are empty after the first reading."""
+    return not any(path == "-" or is_stream(Path(path)) for path in paths)
 
 
 @contextmanager
 def output_directory(path: Path) -> Iterator[Path]:
-    """A directory to write into, made where it is missing; where nothing comes to be in it, it goes again."""
-    made = not path.exists()
+    """Creates a directory if it is missing. A directory that was created here and is still empty is removed again."""
+    created = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield path
     finally:
-        if made and path.is_dir() and not any(path.iterdir()):
+        if created and path.is_dir() and not any(path.iterdir()):
             path.rmdir()
 
 
-def can_be_read_again(paths: Iterable[str]) -> bool:
-    """Whether all of these are files, and none a pipe or a device, which is empty once it has been read."""
-    return not any(path == "-" or is_stream(Path(path)) for path in paths)
-
-
 def require_directory(path: Path) -> None:
+    """Refuses a directory that is missing or cannot be written.
+
+    Raises:
+        NmtError: names the directory.
+    """
     if not path.is_dir():
         raise NmtError(f"{path}: {'is a file' if path.exists() else 'no such directory'}; make a directory first")
     if not os.access(path, os.W_OK):
@@ -46,4 +51,5 @@ def require_directory(path: Path) -> None:
 
 
 def not_writable(path: Path, error: OSError) -> NmtError:
+    """The error of a path in a directory that cannot be written."""
     return NmtError(f"{path}: {error.strerror}: choose a directory that can be written into")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from nmt.cli import main, parser, translate
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.files.line_by_line import ResumableOutputs
+from nmt.files.resumable_outputs import ResumableOutputs
 from nmt.translation.minimum_bayes_risk import expected_utilities
 
 REPOSITORY = Path(__file__).parents[2]

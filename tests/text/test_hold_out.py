@@ -183,7 +183,7 @@ class TestCommand:
 
     def test_a_directory_that_cannot_be_written_into_is_named_as_it_was_given(self, capsys, tmp_path, monkeypatch):
         (tmp_path / "t").write_text("a\tb\nc\td\n")
-        monkeypatch.setattr("nmt.files.outputs.open_text", _refused)
+        monkeypatch.setattr("nmt.files.outputs.open_bytes", _refused)
         assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 2
         assert f"error: {tmp_path}/test.en: Permission denied: choose" in capsys.readouterr().err
 
@@ -194,7 +194,7 @@ class TestCommand:
             path.touch()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("nmt.files.outputs.open_text", interrupted)
+        monkeypatch.setattr("nmt.files.outputs.open_bytes", interrupted)
         assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 130
         assert [path.name for path in tmp_path.iterdir()] == ["t"]
 

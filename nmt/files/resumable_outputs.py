@@ -1,0 +1,160 @@
+"""Output files that grow line by line and can be resumed after an interruption."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from nmt.errors import NmtError
+from nmt.files.atomic_writing import move_into_place, write_atomically
+from nmt.files.locking import locked
+from nmt.files.named_files import open_text
+from nmt.files.paths import is_stream, not_writable, real_path, require_directory
+
+
+def can_be_resumed(paths: Sequence[str]) -> bool:
+    """Whether all of these are plain, uncompressed files, or can become such files. `ResumableOutputs` needs them."""
+    return all(
+        path != "-" and not path.endswith(".gz") and not Path(path).is_dir() and not is_stream(Path(path))
+        for path in paths
+    )
+
+
+class ResumableOutputs:
+    """Text files that belong together line by line and appear under their names when they are complete.
+
+    Until then each grows as a hidden file `.NAME.part` in its directory. Beside the first of them, `.NAME.identity`
+    identifies the command that writes them. After an error or an interruption the hidden files stay if they hold a
+    complete block of lines, and are removed otherwise.
+
+    Args:
+        paths: the final paths.
+        resume: continue behind the lines that an interruption left. False: no such lines may exist.
+        block: input lines whose results are written together. An incomplete block is written again.
+        per_line: output lines for each input line.
+
+    Raises:
+        NmtError: a directory is missing or cannot be written, or `resume` is False and lines of an interruption exist.
+    """
+
+    def __init__(self, paths: Sequence[str], resume: bool, block: int, per_line: int = 1) -> None:
+        self._places = [real_path(Path(path)) for path in paths]  # a symbolic link stays a link
+        for place in self._places:
+            require_directory(place.parent)
+        self._parts = [place.with_name(f".{place.name}.part") for place in self._places]
+        self._identity_file = self._places[0].with_name(f".{self._places[0].name}.identity")
+        self._block, self._per_line = block, per_line
+        self.done = self._lines_done()
+        """Input lines whose results an interruption left: complete blocks."""
+        if self.done:
+            if not resume:
+                raise NmtError(
+                    f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
+                    f"or delete {self._parts[0]} to begin anew"
+                )
+            return
+        self._refuse_single_parts()
+        if resume:
+            print(f"nmt: {paths[0]}: no interrupted translation is there: beginning with line 1", file=sys.stderr)
+
+    def _lines_done(self) -> int:
+        """Input lines in complete blocks of all files."""
+        return min(map(_count_lines, self._parts)) // (self._block * self._per_line) * self._block
+
+    def _refuse_single_parts(self) -> None:
+        """Keeps the lines of an interrupted command that wrote other files together with one of these."""
+        for part in self._parts:
+            if _count_lines(part) >= self._block * self._per_line:
+                raise NmtError(
+                    f"{part}: an interrupted command left it, but the files that belong to it are missing: repeat that "
+                    "command if it wrote other files, or delete this file to begin anew"
+                )
+
+    @contextmanager
+    def opened(self, identity: str) -> Iterator[list[TextIO]]:
+        """Opens the files for writing behind the first `done` input lines.
+
+        Args:
+            identity: a digest of everything that the content depends on, such as model, input and search.
+
+        Raises:
+            NmtError: the lines of the interruption have another identity, or another process is writing the files.
+        """
+        with self._locked():
+            self._require_identity(identity)
+            try:
+                self._save_identity(identity)
+                with ExitStack() as files:
+                    parts = zip(self._parts, self._places, strict=True)
+                    lines = self.done * self._per_line
+                    yield [files.enter_context(_open_behind(part, lines, place)) for part, place in parts]
+            except BaseException as error:
+                self._keep_or_remove(error)
+                raise
+            move_into_place(self._parts, self._places)
+            self._remove()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keeps other processes from writing the same files."""
+        part, place = self._parts[0], self._places[0]
+        try:
+            part.touch()
+        except OSError as error:
+            raise not_writable(place, error) from None
+        with locked(part, NmtError(f"{place}: another process is writing it: wait, or choose another output")):
+            yield
+
+    def _require_identity(self, identity: str) -> None:
+        """Refuses to continue behind the lines of another command."""
+        saved = self._identity_file
+        known = (self._numbered(identity), identity)  # version 0.1 saved it without the number of files
+        if self.done and (not saved.exists() or saved.read_text(encoding="utf-8") not in known):
+            raise NmtError(
+                f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision, "
+                "or with other files beside it: repeat that command, or delete it to begin anew"
+            )
+
+    def _save_identity(self, identity: str) -> None:
+        try:
+            write_atomically(self._identity_file, self._numbered(identity).encode())
+        except OSError as error:
+            raise not_writable(self._places[0], error) from None
+
+    def _numbered(self, identity: str) -> str:
+        """The identity with the number of files, which another command with the same first file may differ in."""
+        return f"{len(self._places)} {identity}" if len(self._places) > 1 else identity
+
+    def _keep_or_remove(self, error: BaseException) -> None:
+        """Reports the complete blocks after an error, or removes all hidden files if there is none."""
+        if left := self._lines_done():
+            print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
+            return
+        self._remove()
+        if isinstance(error, KeyboardInterrupt):
+            print(f"nmt: nothing is kept: lines are kept {self._block} at a time", file=sys.stderr)
+
+    def _remove(self) -> None:
+        for path in (*self._parts, self._identity_file):
+            path.unlink(missing_ok=True)
+
+
+def _count_lines(path: Path) -> int:
+    """Complete lines of a file; 0 if it does not exist."""
+    if not path.exists():
+        return 0
+    with open(path, "rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def _open_behind(path: Path, lines: int, place: Path) -> TextIO:
+    """Opens a file for writing behind its first lines and cuts the rest off; errors name `place`."""
+    path.touch()
+    with open(path, "rb+") as file:
+        for _ in range(lines):
+            file.readline()
+        file.truncate(file.tell())
+    return open_text(path, "a", place)

@@ -1,0 +1,147 @@
+"""Files appear under their names completely or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from nmt.errors import NmtError
+from nmt.files.atomic_writing import move_into_place, replacement_for, replacing, write_atomically
+from nmt.files.outputs import open_output, open_outputs
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_files_appear_together_when_the_block_ends(tmp_path):
+    places = [tmp_path / "a", tmp_path / "b"]
+    with replacing(places) as temporaries:
+        for temporary in temporaries:
+            temporary.write_text("new")
+            assert temporary.parent == tmp_path
+        assert not any(place.exists() for place in places)
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_after_an_error_every_file_keeps_its_old_content(tmp_path, unique):
+    places = [tmp_path / "a", tmp_path / "b"]
+    places[0].write_text("old")
+
+    def fail() -> None:
+        with replacing(places, unique) as temporaries:
+            temporaries[0].write_text("new")
+            raise KeyboardInterrupt
+
+    pytest.raises(KeyboardInterrupt, fail)
+    assert names(tmp_path) == ["a"]
+    assert places[0].read_text() == "old"
+
+
+def test_all_contents_reach_the_disk_before_a_file_is_renamed(tmp_path, monkeypatch):
+    """And the directory afterwards, because it holds the names."""
+    steps: list[str] = []
+    replace, sync = os.replace, os.fsync
+
+    def watched_sync(descriptor: int) -> None:
+        steps.append(f"sync {Path(os.readlink(f'/proc/self/fd/{descriptor}')).name.split('.')[1:2] or 'directory'}")
+        sync(descriptor)
+
+    def watched_replace(source: Path, target: Path) -> None:
+        steps.append(f"rename {target.name}")
+        replace(source, target)
+
+    monkeypatch.setattr("os.fsync", watched_sync)
+    monkeypatch.setattr("os.replace", watched_replace)
+    with replacing([tmp_path / "a", tmp_path / "b"]) as temporaries:
+        for temporary in temporaries:
+            temporary.write_text("new")
+    assert steps == ["sync ['a']", "sync ['b']", "rename a", "rename b", "sync directory"]
+
+
+def test_a_file_system_that_cannot_sync_directories_is_fine(tmp_path, monkeypatch):
+    def sync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr("os.fsync", sync)
+    write_atomically(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_errors_name_the_final_file(tmp_path):
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        write_atomically(tmp_path / "directory", b"new")
+    assert caught.value.filename == str(tmp_path / "directory")
+    assert names(tmp_path) == ["directory"]
+
+
+@pytest.mark.parametrize("name", ["n" * 250, "ü" * 120 + ".npz"])
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path, name):
+    write_atomically(tmp_path / name, b"1")
+    with open_output(str(tmp_path / name)) as file:
+        file.write("2")
+    with replacement_for(tmp_path / name, NmtError) as temporary:
+        temporary.write_text("3")
+    assert (tmp_path / name).read_text() == "3"
+
+
+def test_a_symbolic_link_stays_a_link(tmp_path):
+    (tmp_path / "behind").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "behind" / "file")
+    write_atomically(tmp_path / "link", b"1")
+    assert (tmp_path / "behind" / "file").read_bytes() == b"1"
+    with replacement_for(tmp_path / "link", NmtError) as temporary:
+        temporary.write_text("2")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "behind" / "file").read_text() == "2"
+    assert names(tmp_path / "behind") == ["file"]
+
+
+def test_the_file_of_a_killed_writer_does_not_pile_up(tmp_path):
+    """The next writer of the path overwrites it."""
+    program = """
+import os, sys
+from pathlib import Path
+from nmt.files.atomic_writing import write_atomically
+os.replace = lambda *_: os.kill(os.getpid(), 9)
+write_atomically(Path(sys.argv[1]), b"new")
+"""
+    for _ in range(2):
+        assert run(["-c", program, str(tmp_path / "a")], tmp_path).returncode == -9
+        assert len(names(tmp_path)) == 1
+    write_atomically(tmp_path / "a", b"new")
+    assert names(tmp_path) == ["a"]
+
+
+def test_outputs_are_plain_compressed_and_devices(tmp_path):
+    paths = [str(tmp_path / "a"), str(tmp_path / "b.gz"), "/dev/null"]
+    with open_outputs(paths) as files:
+        for file in files:
+            file.write(b"line\n")
+        assert [name for name in names(tmp_path) if not name.startswith(".")] == []
+    assert (tmp_path / "a").read_text() == gzip.decompress((tmp_path / "b.gz").read_bytes()).decode() == "line\n"
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_pipe_is_written_directly(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(str(tmp_path / "pipe")) as file:
+        file.write("line\n")
+    assert os.read(reader, 99) == b"line\n"
+    os.close(reader)
+    assert names(tmp_path) == ["pipe"]
+
+
+def test_moving_into_place_can_leave_out_the_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: pytest.fail("waits for the disk"))
+    (tmp_path / "part").write_text("new")
+    move_into_place([tmp_path / "part"], [tmp_path / "a"], durable=False)
+    assert names(tmp_path) == ["a"]

@@ -1,0 +1,74 @@
+"""Outputs that grow line by line survive interruptions and full disks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from nmt.files.resumable_outputs import ResumableOutputs
+
+
+def interrupt_after(paths: list[str], lines: int, identity: str = "same") -> None:
+    outputs = ResumableOutputs(paths, resume=False, block=1)
+    with pytest.raises(KeyboardInterrupt), outputs.opened(identity) as files:
+        for file in files:
+            file.write("line\n" * lines)
+        raise KeyboardInterrupt
+
+
+def finish(paths: list[str], identity: str = "same") -> None:
+    outputs = ResumableOutputs(paths, resume=True, block=1)
+    with outputs.opened(identity) as files:
+        for file in files:
+            file.write("last\n")
+
+
+FULL_DISK = """
+import resource, sys
+from nmt.files.resumable_outputs import ResumableOutputs
+outputs = ResumableOutputs(sys.argv[1:], resume=True, block=1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (15, 15))
+try:
+    with outputs.opened("same, but longer than the disk has room for") as files:
+        print("opened")
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_at_the_start_leaves_the_output_resumable(tmp_path: Path):
+    """The identity is written again when a command resumes. A full disk at that moment must not damage it."""
+    paths, identity = [str(tmp_path / "out")], "same, but longer than the disk has room for"
+    interrupt_after(paths, 2, identity)
+    refused = run(["-c", FULL_DISK, *paths], tmp_path)
+    assert "out: File too large: choose a directory" in refused.stdout, refused
+    assert "2 lines are kept" in refused.stderr
+    finish(paths, identity)
+    assert (tmp_path / "out").read_text() == "line\nline\nlast\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_symbolic_link_stays_a_link(tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    paths = [str(tmp_path / "link"), str(tmp_path / "second")]
+    interrupt_after(paths, 1)
+    finish(paths)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "out").read_text() == (tmp_path / "second").read_text() == "line\nlast\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out", "second"]
+
+
+def test_complete_files_are_on_the_disk_before_they_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_space(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    outputs = ResumableOutputs([str(tmp_path / "out")], resume=False, block=1)
+    with pytest.raises(OSError, match="No space left") as caught, outputs.opened("same") as files:
+        files[0].write("line\n")
+        monkeypatch.setattr("os.fsync", no_space)
+    assert caught.value.filename == str(tmp_path / "out")
+    monkeypatch.undo()
+    finish([str(tmp_path / "out")])
+    assert (tmp_path / "out").read_text() == "line\nlast\n"
