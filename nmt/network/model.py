@@ -13,7 +13,8 @@ from nmt.config import ModelConfig
 from nmt.network.decoder import BahdanauDecoder, LuongDecoder
 from nmt.network.dropout import Dropout
 from nmt.network.encoder import Encoder
-from nmt.network.losses import guided_losses, output_loss
+from nmt.network.losses.guided_alignment import guided_alignment_losses
+from nmt.network.losses.output_loss import output_loss
 from nmt.network.transformer import TransformerDecoder, TransformerEncoder
 from nmt.text.pieces import PAD
 
@@ -107,7 +108,7 @@ class Seq2Seq(keras.Model):
         embedded = ops.cast(gather(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
         return self.embedding_dropout(embedded * self.config.embedding**0.5, training=training)
 
-    def spare_memory(self, cells: int) -> int:
+    def limit_attention_memory(self, cells: int) -> int:
         """Decides whether training computes what attention would keep for the way back a second time there.
 
         Args:
@@ -147,7 +148,7 @@ class Seq2Seq(keras.Model):
         edges = [self.target_size * part // parts for part in range(1, parts)]
         return ops.concatenate(list(map(product, ops.split(kernel, edges), ops.split(bias, edges))), axis=-1)
 
-    def rounded_off(self, readout: Tensor, places: Tensor, output: Output | None = None) -> Tensor:
+    def rounding_error(self, readout: Tensor, places: Tensor, output: Output | None = None) -> Tensor:
         """What rounding to the compute type took from `logits`: read-out [rows, readout] and places in the last axis of
         these, integer [rows, any] -> float32 [rows, any]. A sum half-way between two numbers may have become the other
         one."""
@@ -223,7 +224,7 @@ class Seq2Seq(keras.Model):
         slices: int = 1,
         kernel: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """`total_loss`, and the sum of `losses.guided_losses` of the attention paid on the way.
+        """`total_loss`, and the sum of `losses.guided_alignment_losses` of the attention paid on the way.
 
         The attention of a step answers for the piece that the step emits.
 
@@ -232,7 +233,7 @@ class Seq2Seq(keras.Model):
         """
         readout, weights = self.read(source, target_in, training=True)
         total = self._output_loss(readout, target_out, smoothing, slices, kernel)
-        return total, ops.sum(guided_losses(weights, links))
+        return total, ops.sum(guided_alignment_losses(weights, links))
 
     def _output_loss(
         self, readout: Tensor, target_out: Tensor, smoothing: float, slices: int, kernel: Tensor | None

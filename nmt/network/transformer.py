@@ -177,9 +177,9 @@ class DecoderLayer(Sublayers):
     def __init__(self, config: TransformerConfig, dropout: float, seed: int, **kwargs: Any) -> None:
         super().__init__(config, ("self_attention", "attention", "feed_forward"), dropout, seed, **kwargs)
 
-    def memorize(self, memory: Tensor) -> KeysValues:
+    def project_memory(self, memory: Tensor) -> KeysValues:
         """Keys and values of the encoded source."""
-        return self.attentions["attention"].memorize(memory)
+        return self.attentions["attention"].project_memory(memory)
 
     def remember(self, values: Tensor) -> tuple[Tensor, KeysValues]:
         """The queries of target steps, [batch, steps, width], to themselves and those before, and their keys and
@@ -202,7 +202,7 @@ class DecoderLayer(Sublayers):
             queries: of `remember` of these steps.
             past: of `remember` of all steps that may be seen.
             past_mask: boolean, which step sees which, broadcastable to [batch, heads, steps, all steps].
-            source: `memorize` of the source.
+            source: `project_memory` of the source.
             mask: of the source, boolean, broadcastable to [batch, heads, steps, positions].
 
         Returns:
@@ -315,7 +315,7 @@ class TransformerDecoder(Stack):
 
     def source(self, memory: Tensor, final: Tensor, mask: Tensor, words: Tensor | None = None) -> TransformerSource:
         """What a step reads of the source sentence, computed once; the final state is of no interest."""
-        layers = tuple(layer.memorize(memory) for layer in self.layers)
+        layers = tuple(layer.project_memory(memory) for layer in self.layers)
         return TransformerSource(layers, mask, words if self.words_in_readout else ())
 
     def initial_state(self, final: Tensor, source: TransformerSource, longest: Tensor) -> TransformerState:

@@ -1,59 +1,42 @@
-"""Search over a step function: greedy, beam and sampling, guided by what must and must not be there. Knows no model.
+"""Search over a step function: greedy search, beam search and sampling, with restrictions. It knows no model."""
 
-Greedy search is beam search with one hypothesis, sampling is a beam of independent ones: there is one loop.
-"""
-
-from nmt.search.beam import (
-    IMPOSSIBLE,
-    Among,
-    Beam,
-    Choose,
-    Continuations,
-    Distribution,
-    Found,
-    Guide,
-    Search,
-    State,
-    Step,
-    best_continuations,
-    ranked_continuations,
-    repeat_rows,
-    search,
-    take_slots,
-)
-from nmt.search.constraints import BankedContinuations, Constraints
-from nmt.search.likeliest import BLOCK, log_sum
-from nmt.search.ranking import Ranking, coverage_penalty, length_penalty
-from nmt.search.restrictions import AtLeast, NoRepeatedNgram, Prefix, Suppressed
+from nmt.search.constraints import BankedSelection, Constraints
+from nmt.search.distribution import IMPOSSIBLE, Distribution, PieceSubset, State, Step
+from nmt.search.greedy_and_beam import Select, select_most_probable
+from nmt.search.hypotheses import Beam, SearchResult, repeat_rows, take_slots
+from nmt.search.loop import SearchMethod, search
+from nmt.search.next_pieces import NextPieces
+from nmt.search.penalties import Scoring, coverage_penalty, length_penalty
+from nmt.search.restrictions import ForcedPrefix, MinimumLength, NoRepeatedNgram, Restriction, SuppressedPieces
 from nmt.search.sampling import Sampling
+from nmt.search.top_k import MINIMUM_BLOCK, log_sum_exp
 
 __all__ = [
-    "BLOCK",
     "IMPOSSIBLE",
-    "Among",
-    "AtLeast",
-    "BankedContinuations",
+    "MINIMUM_BLOCK",
+    "BankedSelection",
     "Beam",
-    "Choose",
     "Constraints",
-    "Continuations",
     "Distribution",
-    "Found",
-    "Guide",
+    "ForcedPrefix",
+    "MinimumLength",
+    "NextPieces",
     "NoRepeatedNgram",
-    "Prefix",
-    "Ranking",
+    "PieceSubset",
+    "Restriction",
     "Sampling",
-    "Search",
+    "Scoring",
+    "SearchMethod",
+    "SearchResult",
+    "Select",
     "State",
     "Step",
-    "Suppressed",
-    "best_continuations",
+    "SuppressedPieces",
     "coverage_penalty",
     "length_penalty",
-    "log_sum",
-    "ranked_continuations",
+    "log_sum_exp",
     "repeat_rows",
     "search",
+    "select_most_probable",
     "take_slots",
 ]

@@ -13,7 +13,7 @@ from nmt.backend.compiling import snapshot
 from nmt.backend.gather_scatter import scatter_add
 from nmt.backend.machine import batches_at_once
 from nmt.batches.arrays import Batch, GuidedBatch
-from nmt.network.losses import count_tokens
+from nmt.network.losses.label_smoothing import count_tokens
 from nmt.network.model import Seq2Seq
 from nmt.text.pieces import PAD
 

@@ -16,7 +16,7 @@ from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.pipeline import pass_batches
 from nmt.config import RunConfig, TrainingConfig
-from nmt.network.losses import slices_for
+from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine
 from nmt.run.arrays import save_arrays
@@ -92,7 +92,7 @@ class Trainer:
         if not checkpoint:
             self._require_updates()
         self.model = self._build(self.config.precision)
-        self.recomputed = self.model.spare_memory(self.plan.largest_batch_cells(first_pass))
+        self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_pass))
         self.optimizer = build_optimizer(self.model, self.config, self.total_steps)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)

@@ -102,7 +102,7 @@ def differences(words: np.ndarray, matrices: Matrices, steps: Steps) -> dict[str
     for name, matrix in (*matrices._asdict().items(), ("output", np.eye(words.shape[1]))):
         getattr(layer, f"{name}_kernel").assign(matrix)
     words = words[None].astype(np.float32)
-    output, weights = layer(words, layer.memorize(words), everywhere[:, None])
+    output, weights = layer(words, layer.project_memory(words), everywhere[:, None])
     return {
         "scaled_dot, masked_softmax, context_vectors": _largest(parts, steps),
         "MultiHeadAttention with one head": _largest((output, weights[:, 0]), steps),

@@ -91,7 +91,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     from nmt.backend.compiling import compile_function
     from nmt.batches.arrays import GuidedBatch, Sequences, link_rows, make_batch
     from nmt.config import SearchConfig
-    from nmt.network.losses import token_losses
+    from nmt.network.losses.label_smoothing import token_losses
     from nmt.network.weights import assign_arrays
     from nmt.training.averaging import averaged_arrays
     from nmt.training.step import TrainStep

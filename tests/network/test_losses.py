@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from nmt.network.losses import count_tokens, guided_losses, output_loss, slices_for, token_losses
+from nmt.network.losses.guided_alignment import guided_alignment_losses
+from nmt.network.losses.label_smoothing import count_tokens, token_losses
+from nmt.network.losses.output_loss import output_loss, slices_for
 from nmt.text.pieces import PAD
 
 LN2 = math.log(2)
@@ -157,7 +159,7 @@ def test_guided_loss_by_hand() -> None:
     """One link to a quarter: 2 bits. Two links to a half and a quarter: (1 + 2) / 2 bits. No link: nothing."""
     weights = np.array([[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]], np.float32)
     links = np.array([[[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]], np.float32)
-    np.testing.assert_allclose(guided_losses(weights, links), [[2 * LN2, 1.5 * LN2, 0.0]], rtol=1e-6)
+    np.testing.assert_allclose(guided_alignment_losses(weights, links), [[2 * LN2, 1.5 * LN2, 0.0]], rtol=1e-6)
 
 
 def test_the_guided_gradient_by_the_energies_is_attention_less_links() -> None:
@@ -168,7 +170,7 @@ def test_the_guided_gradient_by_the_energies_is_attention_less_links() -> None:
     with tf.GradientTape() as tape:
         tape.watch(energies)
         weights = tf.nn.softmax(energies)
-        total = tf.reduce_sum(guided_losses(weights, links))
+        total = tf.reduce_sum(guided_alignment_losses(weights, links))
     expected = np.where(links.sum(axis=-1, keepdims=True) > 0, weights.numpy() - links, 0.0)
     np.testing.assert_allclose(tape.gradient(total, energies), expected, atol=1e-6)
 
@@ -177,6 +179,6 @@ def test_attention_that_underflowed_has_a_finite_loss_and_gradient() -> None:
     energies = tf.constant([[0.0, 500.0]])
     with tf.GradientTape() as tape:
         tape.watch(energies)
-        loss = guided_losses(tf.nn.softmax(energies), np.array([[1.0, 0.0]], np.float32))
+        loss = guided_alignment_losses(tf.nn.softmax(energies), np.array([[1.0, 0.0]], np.float32))
     assert float(loss[0]) == pytest.approx(-math.log(1e-20), rel=1e-5)
     assert np.isfinite(tape.gradient(loss, energies)).all()

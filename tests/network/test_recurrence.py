@@ -148,7 +148,7 @@ def test_what_attention_computes_twice_has_the_same_gradients(
     loss, expected = gradients(make_model(**changes))
     assert not twice
     model = make_model(**changes)
-    assert model.spare_memory(MOST_KEPT) == 5 * MOST_KEPT
+    assert model.limit_attention_memory(MOST_KEPT) == 5 * MOST_KEPT
     again, found = gradients(model)
     assert twice
     assert again == pytest.approx(loss, rel=1e-6)
@@ -159,7 +159,7 @@ def test_what_attention_computes_twice_has_the_same_gradients(
 def test_attention_keeps_what_is_not_too_much(make_model: Callable) -> None:
     """A hidden layer of five units, no hidden layer, no attention at all, and a decoder that is none of these."""
     model = make_model()
-    assert model.spare_memory(MOST_KEPT // 5) == 0 and not model.decoder.attention.score.recompute
+    assert model.limit_attention_memory(MOST_KEPT // 5) == 0 and not model.decoder.attention.score.recompute
     for attention in (AttentionConfig(score="general"), AttentionConfig(score="none")):
-        assert make_model(attention=attention).spare_memory(10 * MOST_KEPT) == 0
-    assert make_model(architecture="transformer", embedding=8).spare_memory(10 * MOST_KEPT) == 0
+        assert make_model(attention=attention).limit_attention_memory(10 * MOST_KEPT) == 0
+    assert make_model(architecture="transformer", embedding=8).limit_attention_memory(10 * MOST_KEPT) == 0

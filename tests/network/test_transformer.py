@@ -45,7 +45,7 @@ def make_heads(scramble: Callable[..., None]) -> Callable[..., MultiHeadAttentio
 def test_every_head_is_scaled_dot_attention_in_its_own_slice(heads: int, make_heads: Callable) -> None:
     layer = make_heads(heads)
     kernel = {v.path.split("/")[-1]: np.asarray(v.value, np.float64) for v in layer.trainable_variables}
-    found, weights = layer(QUERIES, layer.memorize(MEMORY), MASK[:, None, None])
+    found, weights = layer(QUERIES, layer.project_memory(MEMORY), MASK[:, None, None])
     q, k, v = (
         values @ kernel[f"{name}_kernel"] + kernel[f"{name}_bias"]
         for name, values in (("query", QUERIES), ("key", MEMORY), ("value", MEMORY))
@@ -71,7 +71,7 @@ def test_one_head_with_projections_that_change_nothing_is_the_scaled_dot_score()
     for name in ("query", "key", "value", "output"):
         getattr(heads, f"{name}_kernel").assign(np.eye(WIDTH))
     context, weights = plain(QUERIES[:, 0], MEMORY, plain.keys(MEMORY), MASK)
-    found, many = heads(QUERIES[:, :1], heads.memorize(MEMORY), MASK[:, None, None])
+    found, many = heads(QUERIES[:, :1], heads.project_memory(MEMORY), MASK[:, None, None])
     np.testing.assert_allclose(found[:, 0], context, atol=1e-5)
     np.testing.assert_allclose(many[:, 0, 0], weights, atol=1e-6)
 
@@ -81,7 +81,7 @@ def test_a_sequence_that_attends_to_itself_is_projected_at_once(steps: int, make
     layer, values = make_heads(2), QUERIES[:, :steps]
     own = np.tril(np.ones((steps, steps), bool))
     for found, expected in zip(
-        layer.attend(*layer.read(values), own), layer(values, layer.memorize(values), own), strict=True
+        layer.attend(*layer.read(values), own), layer(values, layer.project_memory(values), own), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-6)
 

@@ -49,7 +49,7 @@ def run(
     longest: int | None = None,
     step: search.Step = markov,
     width: int | None = None,
-) -> search.Found:
+) -> search.SearchResult:
     """Searches without a compiler; NumPy arrays come back."""
     found = search.search(
         step,
@@ -57,12 +57,12 @@ def run(
         ops.convert_to_tensor(limits, "int32"),
         longest or max(limits),
         width or table.shape[-1],
-        search.Search(slots, ranking=search.Ranking(alpha)),
+        search.SearchMethod(slots, scoring=search.Scoring(alpha)),
     )
-    return search.Found(*map(ops.convert_to_numpy, found))
+    return search.SearchResult(*map(ops.convert_to_numpy, found))
 
 
-def pieces(found: search.Found, row: int = 0, slot: int = 0) -> list[int]:
+def pieces(found: search.SearchResult, row: int = 0, slot: int = 0) -> list[int]:
     return found.tokens[row, slot, : found.lengths[row, slot]].tolist()
 
 
@@ -93,7 +93,7 @@ def test_of_the_likeliest_the_sharper_numbers_decide() -> None:
 
     def step(last: Any, table: Any) -> tuple[Any, Any, Any]:
         said, state, record = markov(last, table)
-        return said._replace(sharp=lambda pieces: ops.take(sharper, pieces), never=(C,)), state, record
+        return said._replace(exact=lambda pieces: ops.take(sharper, pieces), impossible=(C,)), state, record
 
     for slots in (1, 3):
         found = run(table, [3], slots, step=step)
@@ -275,16 +275,16 @@ def exhaustive(tiny: Tiny, row: int, limit: int) -> list[Path]:
 
 @functools.cache
 def compiled(slots: int, longest: int, vocabulary: int) -> Callable[..., Any]:
-    def run(tiny: Tiny, limits: Any, alpha: Any) -> search.Found:
-        how = search.Search(slots, ranking=search.Ranking(alpha))
+    def run(tiny: Tiny, limits: Any, alpha: Any) -> search.SearchResult:
+        how = search.SearchMethod(slots, scoring=search.Scoring(alpha))
         return search.search(tiny_step, tiny.of_vocabulary(vocabulary), limits, longest, 3, how)
 
     return compile_function(run)
 
 
-def search_tiny(tiny: Tiny, limits: list[int], slots: int, alpha: float, longest: int) -> search.Found:
+def search_tiny(tiny: Tiny, limits: list[int], slots: int, alpha: float, longest: int) -> search.SearchResult:
     found = compiled(slots, longest, tiny.embedding.shape[1])(tiny, np.array(limits, np.int32), np.float32(alpha))
-    return search.Found(*map(ops.convert_to_numpy, found))
+    return search.SearchResult(*map(ops.convert_to_numpy, found))
 
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -341,7 +341,7 @@ def test_batch_mates_and_their_order_change_nothing(seed: int, order: list[int],
     shuffled = search_tiny(tiny.of(order), [limits[row] for row in order], 3, alpha, 6)
     for place, row in enumerate(order):
         alone = search_tiny(tiny.of([row]), [limits[row]], 3, alpha, 6)
-        for name in search.Found._fields:
+        for name in search.SearchResult._fields:
             expected = getattr(together, name)[row]
             np.testing.assert_allclose(getattr(shuffled, name)[place], expected, rtol=1e-5, atol=1e-5, err_msg=name)
             np.testing.assert_allclose(getattr(alone, name)[0], expected, rtol=1e-5, atol=1e-5, err_msg=name)

@@ -16,33 +16,33 @@ from test_search import SEEDS, A, B, C, Path, Tiny, chain, exhaustive, markov, p
 
 from nmt import search
 from nmt.backend.compiling import compile_function
-from nmt.search.constraints import _rank_in_bank
+from nmt.search.constraints import rank_in_bank
 from nmt.text.pieces import EOS, PAD
 
 LIMIT = 4
 """With five pieces, of which PAD and BOS are pieces like others here: 40 hypotheses end, 81 are cut at most."""
 
 
-def look(table: np.ndarray, limits: list[int], how: search.Search) -> search.Found:
+def look(table: np.ndarray, limits: list[int], how: search.SearchMethod) -> search.SearchResult:
     """Searches a hand-drawn chain without a compiler."""
     limits = ops.convert_to_tensor(limits, "int32")
     longest = int(ops.max(limits))
     found = search.search(markov, ops.convert_to_tensor(table), limits, longest, table.shape[-1], how)
-    return search.Found(*map(ops.convert_to_numpy, found))
+    return search.SearchResult(*map(ops.convert_to_numpy, found))
 
 
 @functools.cache
 def compiled(rule: str, slots: int, vocabulary: int) -> Callable[..., Any]:
     """A search of `Tiny` under a rule, compiled once."""
 
-    def run(tiny: Tiny, limits: Any, extra: Any) -> search.Found:
+    def run(tiny: Tiny, limits: Any, extra: Any) -> search.SearchResult:
         how = {
-            "suppressed": lambda: search.Search(slots, guides=(search.Suppressed(extra),)),
-            "at least": lambda: search.Search(slots, guides=(search.AtLeast(extra),)),
-            "ngram 1": lambda: search.Search(slots, guides=(search.NoRepeatedNgram(1),)),
-            "ngram 2": lambda: search.Search(slots, guides=(search.NoRepeatedNgram(2),)),
-            "prefix": lambda: search.Search(slots, guides=(search.Prefix(extra),)),
-            "power": lambda: search.Search(slots, ranking=search.Ranking(0.7, "power")),
+            "suppressed": lambda: search.SearchMethod(slots, restrictions=(search.SuppressedPieces(extra),)),
+            "at least": lambda: search.SearchMethod(slots, restrictions=(search.MinimumLength(extra),)),
+            "ngram 1": lambda: search.SearchMethod(slots, restrictions=(search.NoRepeatedNgram(1),)),
+            "ngram 2": lambda: search.SearchMethod(slots, restrictions=(search.NoRepeatedNgram(2),)),
+            "prefix": lambda: search.SearchMethod(slots, restrictions=(search.ForcedPrefix(extra),)),
+            "power": lambda: search.SearchMethod(slots, scoring=search.Scoring(0.7, "power")),
             "phrases": lambda: constrained(slots, extra, limits, vocabulary),
         }[rule]()
         return search.search(tiny_step, tiny.of_vocabulary(vocabulary), limits, LIMIT, 3, how)
@@ -60,7 +60,7 @@ def test_a_rank_is_how_many_of_a_bank_are_better(totals, seed):
     draw = np.random.default_rng(seed)
     missing, possible = draw.integers(0, 3, len(totals)), draw.random(len(totals)) < 0.8
     values = np.array([totals], np.float32), missing[None].astype(np.int32), possible[None]
-    found = _rank_in_bank(*map(ops.convert_to_tensor, values), banks=3)
+    found = rank_in_bank(*map(ops.convert_to_tensor, values), banks=3)
     places = range(len(totals))
     expected = [
         sum(
@@ -72,18 +72,18 @@ def test_a_rank_is_how_many_of_a_bank_are_better(totals, seed):
     assert ops.convert_to_numpy(found)[0].tolist() == expected
 
 
-def constrained(slots: int, phrases: Any, limits: Any, vocabulary: int) -> search.Search:
+def constrained(slots: int, phrases: Any, limits: Any, vocabulary: int) -> search.SearchMethod:
     constraints = search.Constraints(phrases, np.zeros(vocabulary, bool), limits)
-    return search.Search(slots, search.BankedContinuations(constraints), (constraints,))
+    return search.SearchMethod(slots, search.BankedSelection(constraints), (constraints,))
 
 
 NO_MORE = np.int32(0)
 
 
-def find(rule: str, tiny: Tiny, slots: int, extra: Any = NO_MORE, limit: int = LIMIT) -> search.Found:
+def find(rule: str, tiny: Tiny, slots: int, extra: Any = NO_MORE, limit: int = LIMIT) -> search.SearchResult:
     limits = np.full(len(tiny.hidden), limit, np.int32)
     found = compiled(rule, slots, tiny.embedding.shape[1])(tiny, limits, extra)
-    return search.Found(*map(ops.convert_to_numpy, found))
+    return search.SearchResult(*map(ops.convert_to_numpy, found))
 
 
 def best_of(tiny: Tiny, row: int, allowed: Callable[[tuple[int, ...]], bool], alpha: float = 0.0) -> Path:
@@ -92,7 +92,7 @@ def best_of(tiny: Tiny, row: int, allowed: Callable[[tuple[int, ...]], bool], al
     return max(paths, key=lambda path: path.rank(alpha))
 
 
-def is_best(found: search.Found, row: int, best: Path) -> None:
+def is_best(found: search.SearchResult, row: int, best: Path) -> None:
     assert tuple(pieces(found, row)) == best.pieces
     np.testing.assert_allclose(found.log_probabilities[row, 0], best.log_probability, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found.piece_log_probabilities[row, 0].sum(), best.log_probability, rtol=1e-4, atol=1e-5)
@@ -220,14 +220,14 @@ def test_a_word_does_not_go_on_behind_a_phrase() -> None:
     phrase, limits = np.array([[[A]]], np.int32), np.array([5], np.int32)
     for joins, best in [([C], [A, EOS]), ([], [A, C, EOS])]:
         constraints = search.Constraints(phrase, np.isin(np.arange(7), joins), limits)
-        how = search.Search(2, search.BankedContinuations(constraints), (constraints,))
+        how = search.SearchMethod(2, search.BankedSelection(constraints), (constraints,))
         assert pieces(look(table, [5], how)) == best
 
 
 def test_no_hypothesis_is_there_twice_among_constrained_ones() -> None:
     table = chain(7, start={A: 0.4, B: 0.4, C: 0.2}, A={A: 0.5, EOS: 0.5}, B={B: 0.5, EOS: 0.5}, C={EOS: 1.0})
     constraints = search.Constraints(np.array([[[B], [A]]], np.int32), np.zeros(7, bool), np.array([6], np.int32))
-    found = look(table, [6], search.Search(5, search.BankedContinuations(constraints), (constraints,), wanted=5))
+    found = look(table, [6], search.SearchMethod(5, search.BankedSelection(constraints), (constraints,), nbest=5))
     real = [tuple(pieces(found, slot=k)) for k in range(5) if found.log_probabilities[0, k] > -1e29]
     assert len(set(real)) == len(real)
 
@@ -243,9 +243,9 @@ def test_coverage_decides_between_hypotheses() -> None:
     """The chain records which piece it continued: A A EOS "attends" to A only, A B EOS to A and B."""
     table = chain(7, start={A: 1.0}, A={A: 0.3, B: 0.2, EOS: 0.5}, B={EOS: 1.0})
     real = np.isin(np.arange(7), [A, B])[None]
-    plain = look(table, [3], search.Search(4, wanted=4))
+    plain = look(table, [3], search.SearchMethod(4, nbest=4))
     assert pieces(plain) == [A, EOS]
-    covered = look(table, [3], search.Search(4, ranking=search.Ranking(coverage=0.2, real=real), wanted=4))
+    covered = look(table, [3], search.SearchMethod(4, scoring=search.Scoring(coverage=0.2, real=real), nbest=4))
     assert pieces(covered) == [A, B, EOS]
     np.testing.assert_allclose(covered.scores[0, 0], math.log(0.2), rtol=1e-5)
     np.testing.assert_allclose(covered.scores[0, 1], math.log(0.5) + 0.2 * math.log(1e-6), rtol=1e-5)
@@ -253,8 +253,8 @@ def test_coverage_decides_between_hypotheses() -> None:
 
 def test_as_many_hypotheses_as_are_wanted_are_searched_to_their_end() -> None:
     table = chain(6, start={EOS: 0.9, A: 0.1}, A={A: 0.5, EOS: 0.5})
-    assert look(table, [9], search.Search(3)).finished[0].tolist() == [True, False, False]
-    found = look(table, [9], search.Search(3, wanted=3))
+    assert look(table, [9], search.SearchMethod(3)).finished[0].tolist() == [True, False, False]
+    found = look(table, [9], search.SearchMethod(3, nbest=3))
     assert [pieces(found, slot=k) for k in range(3)] == [[EOS], [A, EOS], [A, A, EOS]]
     np.testing.assert_allclose(np.exp(found.log_probabilities[0]), [0.9, 0.05, 0.025], rtol=1e-5)
 
@@ -262,10 +262,10 @@ def test_as_many_hypotheses_as_are_wanted_are_searched_to_their_end() -> None:
 def test_diversity_keeps_siblings_from_filling_the_beam() -> None:
     """Without it both slots go on from A; a sibling that pays 1 nat leaves the second to B."""
     table = chain(7, start={A: 0.7, B: 0.3}, A={A: 0.5, C: 0.4, EOS: 0.1}, B={B: 0.8, EOS: 0.2}, C={EOS: 1.0})
-    plain = look(table, [2], search.Search(2, wanted=2))
+    plain = look(table, [2], search.SearchMethod(2, nbest=2))
     assert [pieces(plain, slot=k) for k in range(2)] == [[A, A], [A, C]]
-    choose = functools.partial(search.ranked_continuations, diversity=1.0)
-    diverse = look(table, [2], search.Search(2, choose, wanted=2))
+    choose = functools.partial(search.select_most_probable, diversity=1.0)
+    diverse = look(table, [2], search.SearchMethod(2, choose, nbest=2))
     assert [pieces(diverse, slot=k) for k in range(2)] == [[A, A], [B, B]]
     np.testing.assert_allclose(diverse.log_probabilities[0, 1], math.log(0.3 * 0.8), rtol=1e-5)  # it pays nowhere else
 
@@ -274,9 +274,9 @@ def test_what_falls_far_behind_is_given_up() -> None:
     """B is 2.2 nats behind A and would win in the end: A's ways part."""
     table = chain(7, start={A: 0.9, B: 0.1}, A={C: 0.05, EOS: 0.08}, B={EOS: 1.0}, C={EOS: 0.5})
 
-    def found(margin: float, wanted: int = 1) -> search.Found:
-        choose = functools.partial(search.ranked_continuations, margin=margin, wanted=wanted)
-        return look(table, [3], search.Search(2, choose, wanted=wanted))
+    def found(margin: float, nbest: int = 1) -> search.SearchResult:
+        choose = functools.partial(search.select_most_probable, margin=margin, nbest=nbest)
+        return look(table, [3], search.SearchMethod(2, choose, nbest=nbest))
 
     assert math.log(0.9 / 0.1) == pytest.approx(2.2, abs=0.01)
     assert pieces(found(2.3)) == pieces(found(0)) == [B, EOS]
@@ -284,15 +284,15 @@ def test_what_falls_far_behind_is_given_up() -> None:
     assert pieces(pruned) == [A, EOS]
     np.testing.assert_allclose(pruned.log_probabilities[0, 0], math.log(0.9 * 0.08), rtol=1e-5)
     # Of two that are wanted, the second best is what others are compared with.
-    assert [pieces(found(2.1, wanted=2), slot=k) for k in range(2)] == [[B, EOS], [A, EOS]]
+    assert [pieces(found(2.1, nbest=2), slot=k) for k in range(2)] == [[B, EOS], [A, EOS]]
 
 
 # Samples.
 
 
-def sample(table: np.ndarray, number: int, slots: int, **how: Any) -> search.Found:
+def sample(table: np.ndarray, number: int, slots: int, **how: Any) -> search.SearchResult:
     sampling = search.Sampling(np.array([number] * len(table), np.uint32), **how)
-    return look(table, [3] * len(table), search.Search(slots, sampling, wanted=slots, independent=True))
+    return look(table, [3] * len(table), search.SearchMethod(slots, sampling, nbest=slots, independent=True))
 
 
 def test_samples_come_as_often_as_the_model_says() -> None:
@@ -333,7 +333,7 @@ def test_a_sentence_s_samples_are_a_function_of_its_number() -> None:
     alone = [sample(table, number, 8).tokens[0] for number in (1, 2)]
     assert (alone[0] != alone[1]).any()
     both = search.Sampling(np.array([2, 1], np.uint32))
-    how = search.Search(8, both, wanted=8, independent=True)
+    how = search.SearchMethod(8, both, nbest=8, independent=True)
     together = look(np.repeat(table, 2, axis=0), [3, 3], how)
     np.testing.assert_array_equal(together.tokens[0], alone[1])
     np.testing.assert_array_equal(together.tokens[1], alone[0])

@@ -8,7 +8,7 @@ from nmt.network.attention.core import MASKED, by_rows, context_vectors, inner_p
 from nmt.network.attention.layer import Attention
 from nmt.network.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
 from nmt.network.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
-from nmt.network.attention.scores import SCORES, Score, register
+from nmt.network.attention.scores import SCORES, Score, register_score
 from nmt.network.attention.windows import WINDOWS, Moment, Window
 
 __all__ = [
@@ -30,6 +30,6 @@ __all__ = [
     "masked_softmax",
     "max_pooling",
     "product_in",
-    "register",
+    "register_score",
     "sinusoids",
 ]

@@ -78,7 +78,7 @@ class MultiHeadAttention(keras.layers.Layer):
             return ops.reshape(heads, (-1, 1, width))
         return ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (-1, axis_length(heads, 2), width))
 
-    def memorize(self, memory: Tensor) -> KeysValues:
+    def project_memory(self, memory: Tensor) -> KeysValues:
         """Keys and values of a memory, [batch, positions, width]; computed once for all queries."""
         return KeysValues(*self.projected(memory, "key", "value"))
 
@@ -92,7 +92,7 @@ class MultiHeadAttention(keras.layers.Layer):
         """
         Args:
             query: [batch, queries, width].
-            memory: `memorize(memory)`.
+            memory: `project_memory(memory)`.
             mask: boolean, broadcastable to [batch, heads, queries, positions], true where a query may look.
 
         Returns:

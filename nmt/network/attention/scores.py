@@ -1,7 +1,7 @@
 """Scores: the energy e_ij between a query and a key, in all the forms of the literature.
 
 A score is one class: where the query is projected to (`project`), what of the memory does not depend on the query
-(`keys`, computed once a sentence) and how the two meet (`compare`). `register` makes it known by its name.
+(`keys`, computed once a sentence) and how the two meet (`compare`). `register_score` makes it known by its name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCORES: dict[str, type[Score]] = {}
 """Every registered score by its name in the configuration."""
 
 
-def register(name: str) -> Callable[[type[Score]], type[Score]]:
+def register_score(name: str) -> Callable[[type[Score]], type[Score]]:
     """Class decorator: the configuration's `model.attention.score` knows the score by this name."""
 
     def remember(kind: type[Score]) -> type[Score]:
@@ -97,7 +97,7 @@ class Score(keras.layers.Layer):
         return {**super().get_config(), "units": self.units, "positions": self.positions}
 
 
-@register("additive")
+@register_score("additive")
 class Additive(Score):
     """e_ij = v^T tanh(W q_i + U h_j + b) (Bahdanau et al. 2015, A.1.2; the bias b is ours).
 
@@ -129,7 +129,7 @@ class Additive(Score):
         return ops.squeeze(flat_product(hidden, kernel), axis=-1)
 
 
-@register("dot")
+@register_score("dot")
 class Dot(Score):
     """e_ij = q_i . h_j (Luong et al. 2015, section 3.1)."""
 
@@ -139,7 +139,7 @@ class Dot(Score):
         return ops.cast(inner_products(ops.cast(projected, keys.dtype), keys), "float32")
 
 
-@register("scaled_dot")
+@register_score("scaled_dot")
 class ScaledDot(Dot):
     """e_ij = q_i . h_j / sqrt(width) (Vaswani et al. 2017, eq. 1)."""
 
@@ -147,7 +147,7 @@ class ScaledDot(Dot):
         return super().compare(projected, keys) / float(keys.shape[-1]) ** 0.5
 
 
-@register("general")
+@register_score("general")
 class General(Dot):
     """e_ij = q_i^T W h_j (Luong et al. 2015, section 3.1): the query is projected to where the memory lives."""
 
@@ -161,7 +161,7 @@ class General(Dot):
         super().build(query_shape, memory_shape)
 
 
-@register("gaussian")
+@register_score("gaussian")
 class Gaussian(Score):
     """e_ij = -((q_i - h_j) w)^2 / 2 summed over the width, the exponent of a Gaussian kernel whose inverse width w is
     learned (Nadaraya 1964 and Watson 1964 with w = 1).
@@ -185,7 +185,7 @@ class Gaussian(Score):
         return -0.5 * self.inverse_width**2 * (squares - 2 * inner_products(projected, keys))
 
 
-@register("location")
+@register_score("location")
 class Location(Score):
     """e_ij = (W q_i)_j: where to look is known from the query alone (Luong et al. 2015, eq. 8).
 

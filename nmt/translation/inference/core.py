@@ -19,7 +19,7 @@ from nmt.backend.machine import batches_at_once
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
-from nmt.network.losses import token_losses
+from nmt.network.losses.label_smoothing import token_losses
 from nmt.network.model import Output, Seq2Seq
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.translation.erased_words import ErasureMethod
@@ -102,7 +102,7 @@ class Inference:
             lists = self._lists(packed, rows, config.short_list, asked, slots)
             question = make_question(packed, rows, config, asked, numbers[rows], lists)
             result = run_single(question) if len(rows) == 1 else run(question)
-            arrays = search.Found(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
+            arrays = search.SearchResult(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
                 found[index] = [
                     make_hypothesis(arrays, row, slot, int(lengths[index]))
@@ -122,7 +122,7 @@ class Inference:
             raise ValueError("the search is among short lists, but there is no table to make them from")
         needed = [[*demand.prefix, *chain(*demand.phrases)] for demand in demands]
         # Blocks enough for all that a choice among them looks at.
-        return self.short_list.of(packed, rows, count, needed, search.BLOCK * (slots + FEW))
+        return self.short_list.of(packed, rows, count, needed, search.MINIMUM_BLOCK * (slots + FEW))
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as one program of the models' weights."""
@@ -133,7 +133,7 @@ class Inference:
             self._searches[kind] = self._compiled(partial(self._searched, kind))
         return self._searches[kind]
 
-    def _searched(self, kind: Kind, question: Question) -> search.Found:
+    def _searched(self, kind: Kind, question: Question) -> search.SearchResult:
         longest, positions = ops.shape(question.steps)[0], ops.shape(question.source)[1]
         starts = [model.start(question.source, longest) for model in self.models]
         step, fixed = self._step, tuple(encoded for _, encoded in starts)
@@ -141,7 +141,7 @@ class Inference:
             step, fixed = self._short_step(question.lists.pieces), (*fixed, question.lists.allowed)
         states, how = tuple(state for state, _ in starts), self._how(kind, question)
         found = search.search(step, states, question.limits, longest, positions, how, fixed=fixed)
-        return search.Found(*(values[:, : kind.nbest] for values in found))
+        return search.SearchResult(*(values[:, : kind.nbest] for values in found))
 
     def _step(self, tokens: Any, states: Any, *encoded: Any) -> tuple[search.Distribution, Any, Any]:
         """One step of all models: log-probabilities of the next piece, states, attention.
@@ -157,7 +157,7 @@ class Inference:
         """`_step` over these pieces alone; besides what is encoded it reads which of them can come, bool [rows,
         places]. The log-probabilities of those sum to one."""
         outputs = [model.output(pieces) for model in self.models]
-        among = search.Among(pieces, self.models[0].target_size)
+        subset = search.PieceSubset(pieces, self.models[0].target_size)
 
         def step(tokens: Any, states: Any, *read: Any) -> tuple[search.Distribution, Any, Any]:
             *encoded, allowed = read
@@ -166,7 +166,7 @@ class Inference:
                 ops.where(allowed, model.logits(readout, output=output), search.IMPOSSIBLE)
                 for model, readout, output in zip(self.models, readouts, outputs, strict=True)
             ]
-            return self._distribution(logits, readouts, outputs)._replace(among=among), states, attention
+            return self._distribution(logits, readouts, outputs)._replace(subset=subset), states, attention
 
         return step
 
@@ -195,7 +195,7 @@ class Inference:
             outputs: the models' output layers, where these are not of all pieces.
         """
         outputs = outputs or [None] * len(self.models)
-        log_sums = [search.log_sum(values) for values in logits]
+        log_sums = [search.log_sum_exp(values) for values in logits]
         together, of_together = logits[0], log_sums[0]
         if len(self.models) > 1:
             alone = [values - total for values, total in zip(logits, log_sums, strict=True)]
@@ -203,7 +203,7 @@ class Inference:
 
         def sharp(places: Any) -> Any:
             lost = [
-                model.rounded_off(readout, places, output)
+                model.rounding_error(readout, places, output)
                 for model, readout, output in zip(self.models, readouts, outputs, strict=True)
             ]
             if self.averaging == "log_probability":
@@ -215,31 +215,31 @@ class Inference:
             return averaged(shifted, self.averaging)
 
         rounded = rounds_products() and any(model.compute_dtype != "float32" for model in self.models)
-        return search.Distribution(together, of_together, sharp if rounded else None, never=(PAD, BOS))
+        return search.Distribution(together, of_together, sharp if rounded else None, impossible=(PAD, BOS))
 
-    def _how(self, kind: Kind, question: Question) -> search.Search:
+    def _how(self, kind: Kind, question: Question) -> search.SearchMethod:
         """The configuration as a search over these tensors."""
         config, sampling = kind.config, kind.config.method == "sample"
-        guides: list[search.Guide] = []
+        guides: list[search.Restriction] = []
         if kind.suppressed:
-            guides.append(search.Suppressed(np.isin(np.arange(len(self.joins)), kind.suppressed)))
+            guides.append(search.SuppressedPieces(np.isin(np.arange(len(self.joins)), kind.suppressed)))
         if config.min_length_ratio:
-            guides.append(search.AtLeast(question.least))
+            guides.append(search.MinimumLength(question.least))
         if config.no_repeat_ngram:
             guides.append(search.NoRepeatedNgram(config.no_repeat_ngram))
-        choose: search.Choose = partial(
-            search.ranked_continuations, diversity=config.diversity, margin=config.prune, wanted=kind.nbest
+        choose: search.Select = partial(
+            search.select_most_probable, diversity=config.diversity, margin=config.prune, nbest=kind.nbest
         )
         if kind.demanding:
             constraints = search.Constraints(question.phrases, self.joins, question.limits)
-            guides += [constraints, search.Prefix(question.prefix)]
-            choose = search.BankedContinuations(constraints)
+            guides += [constraints, search.ForcedPrefix(question.prefix)]
+            choose = search.BankedSelection(constraints)
         if sampling:
             choose = search.Sampling(question.numbers, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(question.source != PAD, question.source != EOS)
         compact = dynamic_shapes() and not kind.single
-        ranking = search.Ranking(config.length_penalty, config.normalization, config.coverage_penalty, words)
-        return search.Search(kind.slots, choose, tuple(guides), ranking, kind.nbest, sampling, compact)
+        ranking = search.Scoring(config.length_penalty, config.normalization, config.coverage_penalty, words)
+        return search.SearchMethod(kind.slots, choose, tuple(guides), ranking, kind.nbest, sampling, compact)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], batch_tokens: int = 4000

@@ -112,7 +112,7 @@ def _padded(sequences: Sequence[Sequence[int]]) -> np.ndarray:
     return pad(packed.ids, packed.lengths, width=max(1, int(packed.lengths.max(initial=0))))
 
 
-def make_hypothesis(found: search.Found, row: int, slot: int, positions: int) -> Hypothesis:
+def make_hypothesis(found: search.SearchResult, row: int, slot: int, positions: int) -> Hypothesis:
     steps, finished = int(found.lengths[row, slot]), bool(found.finished[row, slot])
     return Hypothesis(
         ids=found.tokens[row, slot, : steps - finished].tolist(),

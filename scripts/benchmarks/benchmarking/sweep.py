@@ -42,7 +42,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     """Median seconds of an update on random ids, and peak memory."""
     from nmt.backend.machine import configure_runtime
     from nmt.batches.arrays import Batch
-    from nmt.network.losses import slices_for
+    from nmt.network.losses.output_loss import slices_for
     from nmt.network.model import Seq2Seq
     from nmt.training.optimizer import Adam
     from nmt.training.step import TrainStep
@@ -51,7 +51,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     ids = np.random.default_rng(1).integers(4, point.vocabulary, (point.rows, point.length)).astype(np.int32)
     model = Seq2Seq(SIZES[size], point.vocabulary, point.vocabulary, seed=1, dtype=precision)
     model.build()
-    model.spare_memory(point.rows * point.length**2)
+    model.limit_attention_memory(point.rows * point.length**2)
     optimizer = Adam(0.001, global_clipnorm=1.0, use_ema=True, ema_momentum=0.999)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1, slices_for(ids.size, point.vocabulary))

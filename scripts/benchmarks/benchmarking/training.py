@@ -20,7 +20,7 @@ from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.pipeline import pass_batches
 from nmt.batches.plan import BatchPlan, FewShapesPlan, sort_by_length
 from nmt.network import encoder
-from nmt.network.losses import slices_for
+from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.text.pieces import PAD
 from nmt.training.optimizer import Adam
@@ -81,8 +81,8 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     optimizer.build(model.trainable_variables)
     longest = int(np.maximum(plan.source_lengths, plan.target_lengths).max())
-    if hasattr(model, "spare_memory"):
-        model.spare_memory(plan.largest_batch_cells(plan.batches(0)))
+    if hasattr(model, "limit_attention_memory"):
+        model.limit_attention_memory(plan.largest_batch_cells(plan.batches(0)))
     slices = slices_for(case.tokens or case.sentences * longest, case.vocabulary)
     step = TrainStep(model, optimizer, SMOOTHING, slices)
     batches = _endless(pairs, plan)

@@ -46,7 +46,7 @@ def multi_head(width: int, sizes: Sizes) -> Mechanism:
     layer.build((None, None, width), (None, None, width))
 
     def call(values: Any) -> Any:
-        return layer(values, layer.memorize(values), everywhere(values)[:, None, None])[0]
+        return layer(values, layer.project_memory(values), everywhere(values)[:, None, None])[0]
 
     return Mechanism(call, layer.trainable_variables)
 

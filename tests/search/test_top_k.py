@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from nmt.backend.compiling import compile_function
-from nmt.search.likeliest import BLOCK, log_sum, top_k
+from nmt.search.top_k import MINIMUM_BLOCK, log_sum_exp, top_k
 
 
 @pytest.mark.parametrize("shape", [(8000,), (3, 8000), (2, 3, 4000), (2, 7919), (1, 64)])
@@ -26,7 +26,7 @@ def test_of_a_number_of_values_that_is_not_known_beforehand() -> None:
     """One program for any multiple of a block, from as many blocks as are wanted on."""
     found_in = compile_function(lambda values: top_k(values, 4))
     for blocks in (4, 5, 200):
-        values = np.random.default_rng(blocks).normal(size=(3, blocks * BLOCK)).astype(np.float32)
+        values = np.random.default_rng(blocks).normal(size=(3, blocks * MINIMUM_BLOCK)).astype(np.float32)
         for ours, theirs in zip(found_in(values), ops.top_k(values, 4), strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
@@ -49,4 +49,4 @@ def test_sums_of_exponentials_are_those_of_double_precision(seed, count, mean, s
     """Also where nearly all exponentials underflow, and all are too large or too small to be formed as they stand."""
     values = np.random.default_rng(seed).normal(mean, spread, size=(3, count)).astype(np.float32)
     expected = np.logaddexp.reduce(values.astype(float), axis=-1, keepdims=True)
-    np.testing.assert_allclose(log_sum(ops.convert_to_tensor(values)), expected, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(log_sum_exp(ops.convert_to_tensor(values)), expected, rtol=1e-6, atol=1e-5)

@@ -11,6 +11,7 @@ from keras import ops
 from nmt.backend import Tensor
 from nmt.backend.gather_scatter import gather, scatter_add
 from nmt.backend.loops import sequential_while_loop
+from nmt.network.losses.label_smoothing import cross_entropy_from_softmax
 from nmt.text.pieces import PAD
 
 LOGITS_AT_ONCE = 2**23
@@ -23,68 +24,6 @@ LOGITS_IN_ONE = 2**25
 COLUMNS = {"float32": 8}
 """That stand beside the output layer's kernel, its bias and zeros, by the type that is multiplied; else 32, for
 processors that multiply bfloat16 take so many at once."""
-
-TINY = 1e-20
-"""Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
-
-LEAST_OF_FLOAT16 = 2.0**-14
-"""Its smallest number that is as exact as others."""
-
-
-def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy with the right piece's probability 1 - smoothing + smoothing / V (Szegedy et al. 2016, section 7).
-
-    Args:
-        logits: [..., vocabulary]; computed in float32.
-        targets: integer [...].
-        smoothing: mass spread evenly over the whole vocabulary, the right piece included.
-
-    Returns:
-        float32 [...], in nats; zero where the target is padding.
-    """
-    logits = ops.cast(logits, "float32")
-    losses = _losses(logits, ops.softmax(logits, axis=-1), targets, smoothing, ops.mean(logits, axis=-1))
-    return ops.where(targets != PAD, losses, 0.0)
-
-
-def _losses(logits: Tensor, probabilities: Tensor, targets: Tensor, smoothing: float, mean_logit: Tensor) -> Tensor:
-    """`token_losses`, of padding anything, from logits, their softmax and their mean, in float32."""
-    logit, probability = (
-        ops.cast(ops.take_along_axis(values, targets[..., None], axis=-1)[..., 0], "float32")
-        for values in (logits, probabilities)
-    )
-
-    def by_the_right_piece() -> Tensor:
-        return logit - ops.log(ops.maximum(probability, TINY))
-
-    def by_the_most_probable() -> Tensor:
-        logit, probability = (ops.cast(ops.max(values, axis=-1), "float32") for values in (logits, probabilities))
-        return logit - ops.log(probability)
-
-    # ln(sum(exp)), which is any piece's logit less the logarithm of its probability, where that has not underflowed.
-    least = TINY if keras.backend.standardize_dtype(probabilities.dtype) != "float16" else LEAST_OF_FLOAT16
-    usual = ops.all(ops.logical_or(probability > least, targets == PAD))
-    normalizer = ops.cond(usual, by_the_right_piece, by_the_most_probable)
-    return normalizer - (1 - smoothing) * logit - smoothing * mean_logit
-
-
-def guided_losses(weights: Tensor, links: Tensor) -> Tensor:
-    """Cross-entropy between links and attention weights, -sum_j links_ij ln(weights_ij) (Chen et al. 2016, Guided
-    Alignment Training for Topic-Aware Neural Machine Translation, section 3).
-
-    Args:
-        weights: attention weights, float32 [..., positions].
-        links: the same shape; each row sums to one, or is zero where a step has no link.
-
-    Returns:
-        float32 [...], in nats; zero where a step has no link.
-    """
-    return -ops.sum(links * ops.log(ops.maximum(weights, TINY)), axis=-1)
-
-
-def count_tokens(targets: Tensor) -> Tensor:
-    """Number of tokens that are not padding, float32, at least 1."""
-    return ops.maximum(ops.sum(ops.cast(targets != PAD, "float32")), 1.0)
 
 
 def slices_for(tokens: int, vocabulary: int) -> int:
@@ -188,7 +127,7 @@ def _slice(
     # As a product: TensorFlow sums that many rows slowly.
     mean = ops.cast(ops.matmul(ops.ones((1, pieces), dtype), kernel)[0], "float32") / pieces
     mean_logit = ops.matmul(ops.cast(readout, "float32"), mean) + ops.mean(bias)
-    losses = _losses(logits[:-1], probabilities[:-1], targets, smoothing, mean_logit)
+    losses = cross_entropy_from_softmax(logits[:-1], probabilities[:-1], targets, smoothing, mean_logit)
 
     def gradients(upstream: Tensor) -> _Gradients:
         share = (real * upstream)[:, None]

@@ -1,0 +1,253 @@
+"""The search loop that greedy search, beam search and sampling share: hypotheses grow by one piece per step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from keras import ops, tree
+
+from nmt.backend import Tensor
+from nmt.backend.gather_scatter import gather
+from nmt.search.distribution import IMPOSSIBLE, Distribution, State, Step
+from nmt.search.greedy_and_beam import NO_PIECE, Select, select_most_probable
+from nmt.search.hypotheses import Beam, SearchResult, repeat_rows, take_slots
+from nmt.search.next_pieces import NextPieces
+from nmt.search.penalties import Scoring
+from nmt.search.restrictions import Restriction
+from nmt.text.pieces import BOS, EOS, PAD
+
+
+@dataclass(frozen=True)
+class SearchMethod:
+    """How to search.
+
+    Args:
+        slots: hypotheses per sentence. With `select_most_probable` this is the beam size, and 1 is greedy search.
+        select: chooses the continuations that go on.
+        restrictions: rules about the next piece, applied in order.
+        scoring: score that the hypotheses are sorted by.
+        nbest: number of hypotheses that the user asks for. The search of a sentence ends when no live hypothesis can
+            become one of its best `nbest`.
+        independent: true where every slot starts with its own empty hypothesis (sampling), false where one empty
+            hypothesis branches into the slots (beam search).
+        compact: whether the step function extends live hypotheses alone. Its number of rows then changes from step to
+            step. False suits a compiler that fixes shapes: every slot has a row at every step.
+    """
+
+    slots: int = 1
+    select: Select = select_most_probable
+    restrictions: tuple[Restriction, ...] = ()
+    scoring: Scoring = field(default_factory=Scoring)
+    nbest: int = 1
+    independent: bool = False
+    compact: bool = False
+
+
+def search(
+    step: Step,
+    state: State,
+    limits: Tensor,
+    longest: Tensor,
+    width: Tensor,
+    method: SearchMethod,
+    fixed: tuple[State, ...] = (),
+) -> SearchResult:
+    """Searches for the hypotheses with the highest scores.
+
+    Args:
+        step: extends hypotheses by one piece.
+        state: first state of the step function, one row per sentence.
+        limits: length limit of each sentence's hypotheses in pieces, end of sentence included, int32 [batch].
+        longest: the greatest limit; a Python number for a backend that fixes shapes when it compiles.
+        width: last axis of the step function's records, int32 scalar.
+        method: how to search.
+        fixed: structures that the step function reads at every step, one row per sentence.
+
+    Returns:
+        Finished hypotheses before cut ones, each group sorted by score. Slots after the first `method.nbest` hold
+        hypotheses that were good when the search of their sentence ended.
+    """
+    beam = _empty_beam(state, ops.shape(limits)[0], longest, width, method)
+
+    def go_on(running: Tensor, *_: Any) -> Tensor:
+        return ops.any(running)
+
+    def body(running: Tensor, *fields: Any) -> tuple:
+        # A sentence that has ended stays unchanged while others run, so its result does not depend on the batch.
+        beam = _extend(Beam(*fields), step, fixed, running, method)
+        return _can_improve(beam, limits, method), *beam
+
+    _, *fields = ops.while_loop(go_on, body, (_can_improve(beam, limits, method), *beam))
+    return _sorted(Beam(*fields), method)
+
+
+def _empty_beam(state: State, batch: Tensor, longest: Tensor, width: Tensor, method: SearchMethod) -> Beam:
+    """Empty hypotheses. Unless slots are independent, only the first slot of a sentence is possible at first."""
+    slots = method.slots
+    others = 0.0 if method.independent else IMPOSSIBLE
+    first = ops.convert_to_tensor([[0.0] + [others] * (slots - 1)], "float32")
+    return Beam(
+        time=ops.zeros((), "int32"),
+        tokens=ops.full((batch, slots, longest), PAD, "int32"),
+        piece_log_probabilities=ops.zeros((batch, slots, longest), "float32"),
+        records=ops.zeros((batch, slots, longest, width), "float32"),
+        log_probabilities=ops.tile(first, (batch, 1)),
+        finished=ops.zeros((batch, slots), "bool"),
+        lengths=ops.zeros((batch, slots), "int32"),
+        restriction_states=tuple(restriction.begin(batch, slots) for restriction in method.restrictions),
+        state=repeat_rows(state, slots),
+        state_rows=ops.arange(batch * slots, dtype="int32"),
+    )
+
+
+def _sorted(beam: Beam, method: SearchMethod) -> SearchResult:
+    """The hypotheses in the order of `search`'s result."""
+    scores = method.scoring.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
+    _, order = ops.top_k(scores, method.slots)
+    # A cut hypothesis has not paid for its ending, so finished ones come first. top_k keeps the order of equals.
+    finished = ops.take_along_axis(beam.finished, order, axis=1)
+    _, finished_first = ops.top_k(ops.cast(finished, "float32"), method.slots)
+    order = ops.take_along_axis(order, finished_first, axis=1)
+    fields = beam._asdict() | {"scores": scores}
+    return SearchResult(*(take_slots(fields[name], order) for name in SearchResult._fields))
+
+
+class _Extension(NamedTuple):
+    """The new content of every slot after one step, each [batch, slots]."""
+
+    parents: Tensor
+    """Slot whose hypothesis goes on here, int32; a slot that does not go on keeps its own."""
+    pieces: Tensor
+    """Piece that is appended, int32; PAD where none is."""
+    continued: Tensor
+    """Whether the slot's hypothesis goes on, bool."""
+    costs: Tensor
+    """Log-probability of the appended piece, float32; 0 where none is."""
+    log_probabilities: Tensor
+    """Log-probability of the whole hypothesis, float32."""
+    finished: Tensor
+    """Whether the hypothesis has ended, bool."""
+
+
+def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod) -> Beam:
+    """One step: the selected continuations replace the live hypotheses of each running sentence."""
+    batch, slots = ops.shape(beam.finished)[0], method.slots
+    next_pieces, state, record = _next_pieces(beam, step, fixed, running, method)
+    new = _select(beam, next_pieces, running, method)
+    now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
+    written = ops.logical_and(new.continued[:, :, None], now)  # [batch, slots, longest]
+    rows = ops.reshape(take_slots(next_pieces.row_of_slot, new.parents), (-1,))
+    record = ops.reshape(gather(record, rows), (batch, slots, ops.shape(record)[-1]))
+    old_values = take_slots(beam.piece_log_probabilities, new.parents)
+    return Beam(
+        time=beam.time + 1,
+        tokens=ops.where(written, new.pieces[:, :, None], take_slots(beam.tokens, new.parents)),
+        piece_log_probabilities=ops.where(written, new.costs[:, :, None], old_values),
+        records=ops.where(written[..., None], record[:, :, None, :], take_slots(beam.records, new.parents)),
+        log_probabilities=new.log_probabilities,
+        finished=new.finished,
+        lengths=take_slots(beam.lengths, new.parents) + ops.cast(new.continued, "int32"),
+        restriction_states=_advance(beam, new, method.restrictions),
+        state=state,
+        state_rows=rows,
+    )
+
+
+def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: SearchMethod) -> _Extension:
+    """Fills the slots with the selected continuations.
+
+    If n slots of a sentence are live, its first n selections go on. A hypothesis that ends keeps its slot for good.
+    """
+    slots = method.slots
+    parents, pieces, values = method.select(beam, next_pieces)
+    live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
+    slot = ops.arange(slots, dtype="int32")[None, :]
+    continued = ops.logical_and(slot < live, running[:, None])
+    empty = ops.logical_and(continued, pieces == NO_PIECE)
+    parents = ops.where(continued, parents, slot)
+    pieces = ops.where(ops.logical_or(empty, ops.logical_not(continued)), PAD, pieces)
+    costs = ops.where(empty, IMPOSSIBLE, ops.where(continued, values, 0.0))
+    log_probabilities = ops.maximum(take_slots(beam.log_probabilities, parents) + costs, IMPOSSIBLE)
+    # An empty slot cannot end; a hypothesis may fill it later.
+    ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
+    finished = ops.logical_or(ended, take_slots(beam.finished, parents))
+    new = _Extension(parents, pieces, continued, costs, log_probabilities, finished)
+    if slots == 1:
+        return new
+    # Live hypotheses move to the front and keep their order, as the next step expects.
+    _, order = ops.top_k(-ops.cast(finished, "int32") * slots - slot, slots)
+    return _Extension(*(take_slots(values, ops.cast(order, "int32")) for values in new))
+
+
+def _next_pieces(
+    beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod
+) -> tuple[NextPieces, State, Tensor]:
+    """Calls the step function and applies the restrictions. Returns its state and record too.
+
+    The rows of the state are put into the order of the hypotheses here and nowhere else: the state of a Transformer
+    holds the keys and values of all steps, and moving them takes as long as the step.
+    """
+    slots = ops.arange(ops.shape(beam.tokens)[0] * method.slots, dtype="int32")  # slots that get a row
+    if method.compact:
+        live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
+        live = ops.reshape(live, (-1,))
+        slots = ops.cast(ops.nonzero(live)[0], "int32")
+        row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
+        state = _take_rows(beam.state, gather(beam.state_rows, slots))
+        sentences = slots // method.slots if method.slots > 1 else slots
+        fixed = _take_rows(fixed, sentences)
+        distribution, state, record = step(gather(_last_pieces(beam), slots), state, *fixed)
+    else:
+        row_of_slot = slots
+        state = _take_rows(beam.state, beam.state_rows) if method.slots > 1 else beam.state
+        distribution, state, record = step(_last_pieces(beam), state, *repeat_rows(fixed, method.slots))
+    if method.restrictions:
+        distribution = _restricted(distribution, beam, slots, method.restrictions)
+    return NextPieces(distribution, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
+
+
+def _restricted(
+    distribution: Distribution, beam: Beam, slots: Tensor, restrictions: tuple[Restriction, ...]
+) -> Distribution:
+    """The distribution with forbidden pieces set to IMPOSSIBLE; its rows belong to `slots`, int32 [rows]."""
+    forbidden = ops.zeros((*ops.shape(beam.finished), distribution.vocabulary), "bool")
+    for restriction in restrictions:
+        forbidden = restriction.forbid(beam, forbidden)
+    forbidden = gather(ops.reshape(forbidden, (-1, distribution.vocabulary)), slots)
+    if distribution.subset:
+        forbidden = gather(forbidden, distribution.subset.pieces, axis=1)
+    return distribution._replace(logits=ops.where(forbidden, IMPOSSIBLE, distribution.logits))
+
+
+def _take_rows(structure: State, rows: Tensor) -> State:
+    return tree.map_structure(lambda values: gather(values, rows), structure)
+
+
+def _last_pieces(beam: Beam) -> Tensor:
+    """Last piece of every hypothesis, int32 [batch * slots]; BOS at the first step."""
+    previous = gather(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
+    return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
+
+
+def _advance(beam: Beam, new: _Extension, restrictions: tuple[Restriction, ...]) -> State:
+    """States of the restrictions after this step."""
+    return tuple(
+        restriction.advance(tree.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces)
+        for restriction, state in zip(restrictions, beam.restriction_states, strict=True)
+    )
+
+
+def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
+    """Whether a live hypothesis of a sentence may still become one of its best `nbest`, bool [batch].
+
+    A log-probability only falls, so `Scoring.bounds` gives the highest score that a live hypothesis can reach.
+    """
+    live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
+    live = live & (beam.time < limits)[:, None]
+    if method.nbest == method.slots:  # a live hypothesis always has a slot among the best
+        return ops.any(live, axis=1)
+    scores = method.scoring.scores(beam.log_probabilities, beam.lengths, beam.records)
+    finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), method.nbest)
+    bounds = method.scoring.bounds(beam.log_probabilities, limits[:, None])
+    return ops.any(live & (bounds > finished[:, -1:]), axis=1)
