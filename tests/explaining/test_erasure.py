@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.erasure import Erasure, ErasureError, agreement, spearman
@@ -27,10 +29,21 @@ def test_rank_correlation_by_hand() -> None:
 
 
 def test_rank_correlation_is_scipys() -> None:
-    stats, random = pytest.importorskip("scipy.stats"), np.random.default_rng(0)
+    random = np.random.default_rng(0)
     for length in range(2, 30):
         one, two = random.integers(0, 6, (2, length)) + [[0] * (length - 1) + [9]] * 2  # many equals
         assert spearman(one, two) == pytest.approx(stats.spearmanr(one, two).statistic)
+
+
+def test_rank_correlation_of_rows_equals_that_of_each_row_without_warnings() -> None:
+    one, two = np.random.default_rng(1).integers(0, 3, (2, 50, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = spearman(one, two)
+        np.testing.assert_array_equal(found, [spearman(*rows) for rows in zip(one, two, strict=True)])
+    few = [len({*a}) < 2 or len({*b}) < 2 for a, b in zip(one.tolist(), two.tolist(), strict=True)]
+    assert 0 < sum(few) < 50
+    np.testing.assert_array_equal(np.isnan(found), few)
 
 
 @given(numbers, st.randoms())
