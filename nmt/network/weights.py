@@ -1,10 +1,11 @@
-"""Values of variables as arrays, and back."""
+"""Values of variables as named arrays, and back."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import keras
 import numpy as np
 
 from nmt.errors import NmtError
@@ -15,22 +16,72 @@ class WeightsError(NmtError):
 
 
 def variables_to_arrays(variables: list[Any]) -> dict[str, np.ndarray]:
-    """Values of Keras variables by their place and path: `0003/seq2seq/decoder/state_kernel`."""
-    return {f"{i:04d}/{v.path}": keras.ops.convert_to_numpy(v.value) for i, v in enumerate(variables)}
+    """Values of Keras variables by name, such as `seq2seq/decoder/state_kernel`; see `stable_names`."""
+    from keras.ops import convert_to_numpy  # here, so that the names of arrays can be read without Keras
+
+    names = stable_names(variable.path for variable in variables)
+    return {name: convert_to_numpy(variable.value) for name, variable in zip(names, variables, strict=True)}
 
 
-def assign_arrays(variables: list[Any], arrays: dict[str, np.ndarray], where: str) -> None:
-    """Puts back what `variables_to_arrays` took.
+def assign_arrays(variables: list[Any], arrays: Mapping[str, np.ndarray], where: str) -> None:
+    """Gives each variable the array of its name, and changes no variable if one array does not fit.
+
+    Args:
+        arrays: from `variables_to_arrays` or from a file; see `named_arrays`.
+        where: the source of the arrays, for messages.
 
     Raises:
-        WeightsError: another number of variables, or one of another shape.
+        WeightsError: a variable without an array, an array without a variable, or an array of another shape.
     """
-    if len(variables) != len(arrays):
-        raise WeightsError(f"{where}: holds {len(arrays)} arrays where the model has {len(variables)} variables")
-    for variable, (name, array) in zip(variables, sorted(arrays.items()), strict=True):
-        if tuple(variable.shape) != array.shape:
-            raise WeightsError(
-                f"{where}: {name} has shape {array.shape}; the model needs {tuple(variable.shape)}: weights, "
-                "vocabulary and config.json are not of one run"
-            )
-        variable.assign(array)
+    arrays = named_arrays(arrays)
+    by_name = dict(zip(stable_names(variable.path for variable in variables), variables, strict=True))
+    advice = "weights, vocabulary and config.json belong to different runs"
+    if missing := [name for name in by_name if name not in arrays]:
+        raise WeightsError(f"{where}: has no array {missing[0]}, which the model needs: {advice}")
+    if extra := [name for name in arrays if name not in by_name]:
+        raise WeightsError(f"{where}: has an array {extra[0]}, which the model does not have: {advice}")
+    for name, variable in by_name.items():
+        if tuple(variable.shape) != arrays[name].shape:
+            shapes = f"{arrays[name].shape}; the model needs {tuple(variable.shape)}"
+            raise WeightsError(f"{where}: {name} has shape {shapes}: {advice}")
+    for name, variable in by_name.items():
+        variable.assign(arrays[name])
+
+
+def named_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Saved arrays by the names that `variables_to_arrays` gives today.
+
+    Version 0.1 put the index of the variable before its path: `0003/seq2seq/decoder/state_kernel`.
+    """
+    return dict(zip(stable_names(re.sub(r"^\d{4,}/", "", name) for name in arrays), arrays.values(), strict=True))
+
+
+def stable_names(paths: Iterable[str]) -> list[str]:
+    """Names of variables that are the same in every process.
+
+    Keras counts the objects that were given no name: the second `Adam` in a process is `adam_1`, and each model's
+    generators of random seeds continue the count. Here the count starts anew with each list of paths.
+
+    Raises:
+        ValueError: two variables have one path.
+    """
+    paths = list(paths)
+    counts: dict[str, list[int]] = {}
+    for stem, count in {_root(path) for path in paths}:
+        counts.setdefault(stem, []).append(count)
+    names = []
+    for path in paths:
+        stem, count = _root(path)
+        rank = sorted(counts[stem]).index(count)
+        _, slash, rest = path.partition("/")
+        names.append(f"{stem}_{rank}{slash}{rest}" if rank else f"{stem}{slash}{rest}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"two variables have one path, among {sorted(names)}")
+    return names
+
+
+def _root(path: str) -> tuple[str, int]:
+    """The first part of a variable's path, as a name and Keras's count: `adam_1/iteration` gives ("adam", 1)."""
+    root = path.partition("/")[0]
+    stem, _, count = root.rpartition("_")
+    return (stem, int(count)) if stem and count.isdecimal() else (root, 0)

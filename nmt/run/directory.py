@@ -1,20 +1,18 @@
-"""The run directory: configuration, vocabularies, weights and checkpoints, written whole or not at all.
+"""The run directory: configuration, vocabularies, weights and checkpoints. Each file is written atomically.
 
 saved_models/NAME/
-    config.json          the configuration, with the precision that was decided
-    shared.model         the vocabulary; source.model and target.model where there are two
-    best.npz             the best weights so far: what translates
-    checkpoints/*.npz    everything training needs to go on, named by its step
-    history.csv          a row a validation
-    shortlist.npz        translations of each piece, once a search with a short list has asked for them
-    corpus/              the training pairs as ids, and their links where attention is guided
+    config.json          the configuration, with the precision in use
+    shared.model         the vocabulary; source.model and target.model if there are two
+    best.npz             the best weights so far, which translate
+    checkpoints/*.npz    all that training needs to continue, named by its step
+    history.csv          one row per validation
+    shortlist.npz        translations of each piece, after the first search with a short list
+    corpus/              the training pairs as ids, and their links if attention is guided
     tensorboard/         scalars and alignment images
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,15 +24,21 @@ import numpy as np
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
 from nmt.files.atomic_writing import write_atomically
-from nmt.run.arrays import load_arrays, save_arrays
+from nmt.network.weights import named_arrays
+from nmt.run.arrays import load_arrays
+from nmt.run.checkpoints import average_checkpoints, list_checkpoints, save_checkpoint
 from nmt.run.errors import RunError
+from nmt.run.history import read_history, write_history
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies
 from nmt.text.tokenizer import Tokenizer
+
+CHECKPOINTS = "checkpoints"
+HISTORY = "history.csv"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run directory that is set up: its configuration and vocabularies."""
+    """An existing run directory: its configuration, its vocabularies, and access to its other files."""
 
     directory: Path
     config: RunConfig
@@ -43,10 +47,10 @@ class Run:
 
     @classmethod
     def open(cls, directory: str | Path) -> Run:
-        """Opens a run for translation or to be resumed.
+        """Opens a run, to translate or to resume training.
 
         Raises:
-            RunError: it is missing, incomplete or damaged.
+            RunError: the directory is missing, incomplete or damaged.
         """
         directory = Path(directory)
         path = directory / "config.json"
@@ -62,98 +66,60 @@ class Run:
 
     @classmethod
     def create(cls, directory: Path, config: RunConfig, source: Tokenizer, target: Tokenizer) -> Run:
-        """Sets a run directory up; the configuration comes last, and makes it a run."""
+        """Writes vocabularies, then config.json: a directory without config.json is not yet a run."""
         save_vocabularies(directory, source, target, config.vocabulary.shared)
         run = cls(directory, config, source, target)
         run.save_config()
         return run
 
     def save_config(self) -> None:
+        """Writes config.json."""
         text = json.dumps({"format": CONFIG_FORMAT, **config_to_dict(self.config)}, indent=2, ensure_ascii=False)
-        # The name of a file may be no UTF-8: JSON's own escape stands for such a byte, and is read back as it was.
+        # A file's name may be invalid UTF-8. Python reads such a byte as a surrogate, and JSON can escape that.
         write_atomically(self.directory / "config.json", text.encode(errors="backslashreplace"))
 
     @property
     def best(self) -> Path:
-        """The weights that translate."""
+        """The file of the best weights so far."""
         return self.directory / "best.npz"
 
     @property
     def short_list(self) -> Path:
-        """The table of `shortlist.ShortList`, where it has been made."""
+        """The file of the short list, which the first search with a short list writes."""
         return self.directory / "shortlist.npz"
 
     def checkpoints(self) -> list[Path]:
-        """Checkpoints, oldest first."""
-        return sorted((self.directory / "checkpoints").glob("[0-9]*.npz"))
+        """Files of the checkpoints, the oldest first."""
+        return list_checkpoints(self.directory / CHECKPOINTS)
 
     def save_checkpoint(self, step: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Saves a checkpoint and deletes those beyond the newest `training.checkpoints.keep`."""
-        save_arrays(self.directory / "checkpoints" / f"{step:09d}.npz", arrays)
-        for path in self.checkpoints()[: -self.config.training.checkpoints.keep]:
-            path.unlink()
+        """Saves a checkpoint and deletes all but the newest `training.checkpoints.keep`."""
+        save_checkpoint(self.directory / CHECKPOINTS, step, arrays, self.config.training.checkpoints.keep)
+
+    def averaged_checkpoints(self, count: int, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """The mean of the weights with these names over the newest `count` checkpoints, see `average_checkpoints`."""
+        return average_checkpoints(self.directory / CHECKPOINTS, count, names)
+
+    def read_history(self) -> list[dict[str, str]]:
+        """Rows of history.csv, see `history.read_history`."""
+        return read_history(self.directory / HISTORY)
+
+    def write_history(self, rows: list[dict[str, Any]]) -> None:
+        """Replaces history.csv by these rows."""
+        write_history(self.directory / HISTORY, rows)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The best weights so far.
+        """The best weights so far, by the names that `network.weights` gives.
 
         Raises:
-            RunError: there are none yet, or they are damaged.
+            RunError: there are no weights yet, or they are damaged.
         """
         if not self.best.exists():
             raise RunError(
-                f"{self.directory} has no {self.best.name} yet, which training saves when it validates: go on with nmt "
-                "train, or translate with its newest checkpoint, --checkpoints 1"
+                f"{self.directory} has no {self.best.name} yet, which training saves when it validates: continue with "
+                "nmt train, or translate with its newest checkpoint, --checkpoints 1"
             )
         try:
-            return load_arrays(self.best)
+            return named_arrays(load_arrays(self.best))
         except RunError as error:
-            raise RunError(f"{error}: take its newest checkpoint instead, --checkpoints 1, or train again") from None
-
-    def averaged_checkpoints(self, count: int, paths: Iterable[str]) -> dict[str, np.ndarray]:
-        """The mean of the weights with these paths in the newest `count` checkpoints.
-
-        Raises:
-            RunError: there are fewer checkpoints, or they are of another model.
-        """
-        wanted = list(paths)
-        newest = self.checkpoints()[-count:]
-        if len(newest) < count:
-            raise RunError(
-                f"{self.directory} keeps {len(newest)} checkpoints, {count} are wanted: "
-                f"train with training.checkpoints.keep {count} or more"
-            )
-        # The number before a variable's path is its place, which in a checkpoint counts other variables too.
-        loaded = [{name.partition("/")[2]: array for name, array in load_arrays(path).items()} for path in newest]
-        if not all(set(wanted) <= set(arrays) for arrays in loaded):
-            raise RunError(f"{self.directory}: the checkpoints are of another model than config.json says")
-        means = {path: np.mean([arrays[path] for arrays in loaded], axis=0) for path in wanted}
-        return {f"{place:04d}/{path}": array for place, (path, array) in enumerate(means.items())}
-
-    def read_history(self) -> list[dict[str, str]]:
-        """Rows of history.csv, a validation each; none where there is no file.
-
-        Raises:
-            RunError: something else has written it anew.
-        """
-        path = self.directory / "history.csv"
-        if not path.exists():
-            return []
-        try:
-            with open(path, newline="", encoding="utf-8") as file:
-                rows = list(csv.DictReader(file))
-            if all((row.get("step") or "").isdecimal() for row in rows):
-                return rows
-        except (UnicodeDecodeError, csv.Error):
-            pass
-        raise RunError(
-            f"{path}: is not as training wrote it, commas between columns one of which is step: save it so, or "
-            "delete it, and training goes on without its rows"
-        )
-
-    def write_history(self, rows: list[dict[str, Any]]) -> None:
-        """Writes history.csv anew."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
-        write_atomically(self.directory / "history.csv", text.getvalue().encode())
+            raise RunError(f"{error}: use its newest checkpoint instead, --checkpoints 1, or train again") from None

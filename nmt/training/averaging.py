@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+from keras.ops import convert_to_numpy
 
 from nmt.network.model import Seq2Seq
-from nmt.network.weights import variables_to_arrays
+from nmt.network.weights import stable_names, variables_to_arrays
 
 
 def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> dict[str, np.ndarray]:
@@ -17,7 +18,5 @@ def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> di
         return variables_to_arrays(model.trainable_variables)
     # Keras offers no public way to read the averages without overwriting the weights.
     averages = inner._model_variables_moving_average
-    return {
-        f"{i:04d}/{v.path}": keras.ops.convert_to_numpy(average.value)
-        for i, (v, average) in enumerate(zip(model.trainable_variables, averages, strict=True))
-    }
+    names = stable_names(variable.path for variable in model.trainable_variables)
+    return {name: convert_to_numpy(average.value) for name, average in zip(names, averages, strict=True)}

@@ -54,7 +54,7 @@ def carry_over(model: Seq2Seq, run: Run, origin: Run) -> Carried:
         model: built model of `run`.
         origin: the run that the weights come from, see `open_origin`.
     """
-    weights = {name.partition("/")[2]: array for name, array in origin.weights().items()}
+    weights = origin.weights()
     rows = {side: _rows(getattr(run, side), getattr(origin, side)) for side in ("source", "target")}
     for variable in model.trainable_variables:
         side = ROWS.get(variable.path.partition("/")[2])  # layers have an output_kernel too, which is none of these

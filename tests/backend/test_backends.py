@@ -46,8 +46,8 @@ KINDS = ("luong", "transformer")
 def drawn(kind: str) -> dict[str, np.ndarray]:
     """Weights of a kind, the same on every backend."""
     random = np.random.default_rng(41)  # of each kind three translations of different lengths come of it
-    shapes = [tuple(v.shape) for v in tiny(kind).trainable_variables]
-    return {f"{i:04d}": random.normal(0, 0.7, shape).astype(np.float32) for i, shape in enumerate(shapes)}
+    variables = tiny(kind).trainable_variables
+    return {v.path: random.normal(0, 0.7, tuple(v.shape)).astype(np.float32) for v in variables}
 
 
 def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

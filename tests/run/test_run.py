@@ -238,7 +238,7 @@ def test_half_written_checkpoint_is_none(run):
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "step;loss\n1;2\n", "step,loss\none,2\n", "step\n\n,1\n", "\xff\n"])
 def test_a_history_that_something_else_wrote_is_refused(text, run):
     (run.directory / "history.csv").write_bytes(text.encode("latin-1"))
-    with pytest.raises(RunError, match=r"history.csv: is not as training wrote it"):
+    with pytest.raises(RunError, match=r"history.csv: expected the format that training writes"):
         run.read_history()
 
 

@@ -46,7 +46,7 @@ def corpus(tmp_path) -> Path:
 def trained(run: Run, scramble: Any) -> dict[str, np.ndarray]:
     """Gives a run weights, as training does."""
     weights = values(built(run, 1, scramble))
-    save_arrays(run.best, {f"{place:04d}/{path}": array for place, (path, array) in enumerate(weights.items())})
+    save_arrays(run.best, weights)
     return weights
 
 

@@ -291,9 +291,8 @@ def test_the_mean_of_the_newest_checkpoints(directory):
     weights = {v.path: np.array(v.value) for v in translator.inference.models[0].trainable_variables}
     assert len(weights) > 10
     for path, value in weights.items():
-        (name,) = [name for name in arrays if name.partition("/")[2] == path]
-        np.testing.assert_array_equal(value, arrays[name])
-    with pytest.raises(RunError, match=r"keeps 1 checkpoints, 2 are wanted: train with training\.checkpoints\.keep 2"):
+        np.testing.assert_array_equal(value, arrays[path])
+    with pytest.raises(RunError, match=r"keeps 1 checkpoints, 2 are needed: train with training\.checkpoints\.keep 2"):
         Translator.load(directory, checkpoints=2)
 
 
@@ -310,7 +309,7 @@ def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
     shutil.copytree(directory, tmp_path / "other")
     config = (tmp_path / "other" / "config.json").read_text()
     (tmp_path / "other" / "config.json").write_text(config.replace('"encoder_layers": 1', '"encoder_layers": 2', 1))
-    with pytest.raises(RunError, match="other: the checkpoints are of another model than config.json says"):
+    with pytest.raises(RunError, match=r"\.npz: has no array .*, so it belongs to another model than config\.json"):
         Translator.load(tmp_path / "other", checkpoints=1)
 
 
