@@ -15,7 +15,7 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.text.pairs import Pair
-from nmt.translation.translator import Translator
+from nmt.translation.translator import Translation, Translator
 
 
 class Validation:
@@ -61,16 +61,34 @@ def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
     Returns:
         `loss` in nats per target token, `bleu` of greedy translations, and `aer` where the pairs have gold links.
     """
-    sources = [pair.source for pair in pairs]
-    forced = list(translator.align(sources, [pair.target for pair in pairs]))
-    tokens = sum(len(ids) + 1 for ids in translator.run.target.encode([pair.target for pair in pairs]))
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    forced = list(translator.align(sources, targets))
     greedy = replace(translator.config.search, method="beam", beam_size=1, short_list=0)
     texts = [translation.text for translation in translator.translate(sources, greedy)]
     measured = {
-        "loss": -sum(pair.log_probability for pair in forced) / tokens,
-        "bleu": bleu(texts, [pair.target for pair in pairs]).value,
+        "loss": mean_loss(forced, translator.run.target.encode(targets)),
+        "bleu": bleu(texts, targets).value,
     }
     if pairs[0].alignment is not None:
         gold = [parse_pharaoh(pair.alignment or "", f"validation pair {i + 1}") for i, pair in enumerate(pairs)]
         measured["aer"] = alignment_score([pair.alignment.links for pair in forced], gold).aer
     return measured
+
+
+def mean_loss(forced: Sequence[Translation], targets: Sequence[Sequence[int]]) -> float:
+    """Cross-entropy of aligned pairs in nats, per target piece that was scored, ends of sentences included.
+
+    `Translator.align` cuts a target that is longer than any translation, and scores an end of sentence at the cut. This
+    end is not part of the target, so it does not count.
+
+    Args:
+        forced: results of `Translator.align`.
+        targets: ids of their whole targets.
+    """
+    total, pieces = 0.0, 0
+    for pair, ids in zip(forced, targets, strict=True):
+        scored = pair.piece_log_probabilities
+        was_cut = 0 < len(scored) <= len(ids)
+        total += pair.log_probability - (scored[-1] if was_cut else 0.0)
+        pieces += len(scored) - was_cut
+    return -total / max(pieces, 1)

@@ -1,0 +1,65 @@
+"""Fixtures of the training tests. Keras is imported inside them, so that tests without a network start quickly."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import copy_task
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from short_runs import CountingStep
+
+    from nmt.training.trainer import Trainer
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("corpus")
+    copy_task.write_corpus(directory, train=200, validation=8)
+    return directory
+
+
+@pytest.fixture
+def counting(monkeypatch) -> CountingStep:
+    """Training without a network: steps count, and validations find 0, 1, 2 and so on."""
+    from short_runs import CountingStep, let_validations_find
+
+    from nmt.training.validation import Validation
+
+    step = CountingStep({})
+    monkeypatch.setattr("nmt.training.trainer.TrainStep", step)
+    monkeypatch.setattr(Validation, "alignment_image", lambda self: np.zeros((2, 2, 3), np.uint8))
+    let_validations_find(monkeypatch, range(1000))
+    return step
+
+
+@pytest.fixture
+def steps(corpus, tmp_path, counting) -> int:
+    """Steps of an epoch."""
+    from short_runs import config
+
+    from nmt.training.trainer import train
+
+    return train(config(corpus, tmp_path, "one epoch", passes=1)).steps
+
+
+@pytest.fixture
+def trainer(corpus, tmp_path) -> Any:
+    """Makes a trainer with the real step, which has set up its run and not begun."""
+    from short_runs import config
+
+    from nmt.backend.compiling import set_determinism
+    from nmt.progress import StatusLine
+    from nmt.training.preparation.prepare import prepare
+    from nmt.training.trainer import Trainer
+
+    def make(name: str = "run", **fields: Any) -> Trainer:
+        settings = config(corpus, tmp_path, name, **fields)
+        set_determinism(settings.training.seed, False)
+        return Trainer(prepare(settings, settings.training.precision, [].append), StatusLine(io.StringIO()))
+
+    return make

@@ -1,0 +1,107 @@
+"""The best validation, patience, and the halvings of the learning rate on a plateau."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from short_runs import config, history, let_validations_find, saved_state, weights_of
+
+from nmt.config import ScheduleConfig, TrainingConfig
+from nmt.training.early_stopping import note_validation
+from nmt.training.state import TrainingState
+from nmt.training.trainer import train
+
+
+def noted(config: TrainingConfig, *values: tuple[float, float]) -> tuple[list[bool], TrainingState]:
+    """For each (BLEU, loss) whether it was the best, and the state after all of them."""
+    state = TrainingState()
+    return [note_validation({"bleu": bleu, "loss": loss}, state, config) for bleu, loss in values], state
+
+
+def test_the_best_value_and_its_loss_are_noted():
+    better, state = noted(TrainingConfig(), (10, 3.0), (20, 4.0), (15, 1.0))
+    assert better == [True, True, False]
+    assert (state.best, state.best_loss, state.stale) == (20, 4.0, 1)
+
+
+def test_a_lower_loss_is_better_where_loss_is_the_metric():
+    better, state = noted(TrainingConfig(metric="loss"), (10, 3.0), (20, 4.0), (15, 1.0))
+    assert better == [True, False, True]
+    assert (state.best, state.best_loss, state.stale) == (1.0, 1.0, 0)
+
+
+def test_bleu_counts_to_the_hundredth():
+    better, _ = noted(TrainingConfig(), (10.001, 3.0), (10.004, 3.5), (10.0, 2.5), (10.01, 9.0))
+    assert better == [True, False, True, True]
+
+
+def test_patience_counts_validations_in_a_row():
+    values = [(10, 1), (9, 1), (11, 1), (10, 1), (10, 1)]
+    assert not noted(TrainingConfig(patience=2), *values[:4])[1].stopped_early
+    assert noted(TrainingConfig(patience=2), *values)[1].stopped_early
+    assert not noted(TrainingConfig(patience=0), *values)[1].stopped_early
+
+
+def test_every_second_stale_validation_of_a_plateau_of_2_halves():
+    config = TrainingConfig(schedule=ScheduleConfig(decay="plateau", plateau=2))
+    falling = [(float(10 - number), 1.0) for number in range(6)]
+    assert [noted(config, *falling[:count])[1].halvings for count in range(1, 7)] == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("metric", "best"), [("bleu", 2), ("loss", 1)])
+def test_the_metric_decides_which_weights_are_the_best(metric, best, corpus, tmp_path, counting, steps, monkeypatch):
+    let_validations_find(monkeypatch, bleu=[10, 30, 20], loss=[1.0, 3.0, 2.0])
+    result = train(config(corpus, tmp_path, metric=metric))
+    assert weights_of(result.directory / "best.npz") == best * steps
+    assert result.best == {"bleu": 30.0, "loss": 1.0}[metric]
+
+
+def test_the_loss_decides_where_bleu_is_equal(corpus, tmp_path, counting, monkeypatch, steps):
+    """The first three validations have BLEU 0.00; the second of them has the lowest loss."""
+    let_validations_find(monkeypatch, bleu=[0.001, 0.0, 0.004], loss=[5.0, 3.0, 4.0])
+    result = train(config(corpus, tmp_path))
+    assert weights_of(result.directory / "best.npz") == 2 * steps
+    let_validations_find(monkeypatch, bleu=[0.02, 0.02], loss=[9.0, 9.0])
+    result = train(config(corpus, tmp_path, passes=5))
+    assert weights_of(result.directory / "best.npz") == 4 * steps
+    assert (saved_state(result)["best"], saved_state(result)["stale"]) == (0.02, 1)
+
+
+def test_a_training_out_of_patience_continues_with_more_patience(
+    corpus, tmp_path, counting, steps, monkeypatch, capsys
+):
+    let_validations_find(monkeypatch, [10, 30, 20, 30, 40, 1, 1, 1, 1, 1])
+    impatient = config(corpus, tmp_path, passes=10, patience=2)
+    result = train(impatient)
+    assert (result.steps, result.best, result.finished) == (4 * steps, 30.0, True)
+    assert "no better bleu in 2 validations" in capsys.readouterr().err
+    assert train(impatient).steps == 4 * steps
+    more = replace(impatient, training=replace(impatient.training, patience=3))
+    assert (train(more).steps, train(more).best) == (8 * steps, 40.0)
+    never = replace(impatient, training=replace(impatient.training, patience=0))
+    assert train(never).steps == 10 * steps
+
+
+def test_patience_0_never_stops_a_training(corpus, tmp_path, counting, steps, monkeypatch):
+    let_validations_find(monkeypatch, [9, 8, 7, 6, 5])
+    assert train(config(corpus, tmp_path, passes=5, patience=0)).steps == 5 * steps
+
+
+def test_a_plateau_halves_the_learning_rate(corpus, tmp_path, counting, steps, monkeypatch):
+    """Two validations in a row are no better after the third epoch and after the sixth."""
+    let_validations_find(monkeypatch, [3, 2, 3, 4, 4, 1, 0])
+    schedule = {"learning_rate": 0.8, "warmup_steps": 4, "decay": "plateau", "plateau": 2}
+    result = train(config(corpus, tmp_path, passes=7, schedule=schedule, patience=0))
+    rows = [float(row["learning_rate"]) for row in history(result)]
+    assert rows == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
+    assert saved_state(result)["halvings"] == 2
+
+
+def test_a_resumed_run_counts_the_validations_of_its_plateau_on(corpus, tmp_path, counting, steps, monkeypatch):
+    let_validations_find(monkeypatch, [3, 2, 2])
+    schedule = {"learning_rate": 0.8, "warmup_steps": 0, "decay": "plateau", "plateau": 2}
+    train(config(corpus, tmp_path, passes=3, schedule=schedule, patience=0))
+    let_validations_find(monkeypatch, [4])
+    result = train(config(corpus, tmp_path, passes=4, schedule=schedule, patience=0))
+    assert float(history(result)[-1]["learning_rate"]) == pytest.approx(0.4)
