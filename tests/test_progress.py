@@ -1,17 +1,34 @@
-"""Progress on a clock and a terminal of the tests' own."""
+"""Progress in logs and on terminals, with a clock that the tests move."""
 
 from __future__ import annotations
 
 import io
+import os
+from threading import Thread
 
 import pytest
 
-from nmt.progress import LineProgress, StatusLine, duration
+from nmt.progress import LineProgress, StatusLine, duration, remove_status_lines, report
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return 2
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    """And no line that an earlier test left on its terminal."""
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((101, 40)))
+    remove_status_lines()
+
+
+def drawn(stream: io.StringIO) -> list[str]:
+    """The lines that a terminal showed one after the other, without trailing spaces; "" where the line was removed."""
+    return [line.rstrip(" ") for line in stream.getvalue().split("\r")]
 
 
 class Clock:
@@ -38,8 +55,49 @@ def test_in_a_log_a_line_every_ten_seconds():
 
 
 def test_on_a_terminal_it_begins_after_two_seconds_and_goes_away():
-    said = reports(Terminal(), total=None, seconds_a_line=1, lines=3)
-    assert said == "\rnmt: 2 lines, 1.0 lines/s\x1b[K\rnmt: 3 lines, 1.0 lines/s\x1b[K\r\x1b[K"
+    stream = Terminal()
+    reports(stream, total=None, seconds_a_line=1, lines=3)
+    assert [line for line in drawn(stream) if line] == ["nmt: 2 lines, 1.0 lines/s", "nmt: 3 lines, 1.0 lines/s"]
+    assert drawn(stream)[-2:] == ["", ""]
+
+
+def test_on_a_terminal_a_known_total_has_a_bar():
+    stream = Terminal()
+    reports(stream, total=10, seconds_a_line=1, lines=5)
+    assert [line for line in drawn(stream) if line] == [
+        "nmt:  20% ████                 2 of 10 lines, 1.0 lines/s, 0:08 left",
+        "nmt:  30% ██████               3 of 10 lines, 1.0 lines/s, 0:07 left",
+        "nmt:  40% ████████             4 of 10 lines, 1.0 lines/s, 0:06 left",
+        "nmt:  50% ██████████           5 of 10 lines, 1.0 lines/s, 0:05 left",
+    ]
+
+
+def test_a_terminal_without_unicode_has_a_plain_bar():
+    class AsciiTerminal(Terminal):
+        encoding = "ascii"
+
+    stream = AsciiTerminal()
+    reports(stream, total=10, seconds_a_line=1, lines=5)
+    assert "nmt:  50% ##########           5 of 10" in stream.getvalue()
+    assert stream.getvalue().isascii()
+
+
+@pytest.mark.parametrize("total", [None, 1000])
+def test_a_line_fits_a_narrow_terminal(monkeypatch, total):
+    """A longer line would wrap, and its first part would stay on the screen."""
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((21, 40)))
+    stream = Terminal()
+    reports(stream, total, seconds_a_line=1, lines=5)
+    assert max(map(len, drawn(stream))) <= 20
+    assert any(line.startswith("nmt: ") for line in drawn(stream))
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "TQDM_DISABLE", "TERM"])
+def test_there_are_no_colours_whatever_the_environment_has(monkeypatch, variable):
+    monkeypatch.setenv(variable, "1")
+    stream = Terminal()
+    reports(stream, total=10, seconds_a_line=1, lines=5)
+    assert "\x1b" not in stream.getvalue()
 
 
 def test_short_task_is_silent():
@@ -98,23 +156,23 @@ def test_items_come_through_as_they_are_and_one_at_a_time():
     assert taken == [("a", 1), ("b", 2), ("c", 3)]
 
 
-def test_ticker_on_a_terminal_twice_a_second_whatever_is_now():
+def test_status_on_a_terminal_twice_a_second_whatever_now_is():
     clock, stream = Clock(), Terminal()
-    ticker = StatusLine(stream, clock)
+    status = StatusLine(stream, clock)
     shown = []
     for tenth in range(40):
         clock.now = 100 + tenth / 10
-        ticker.show(lambda tenth=tenth: shown.append(tenth) or str(tenth), now=True)
+        status.show(lambda tenth=tenth: shown.append(tenth) or str(tenth), now=True)
     assert shown == [20, 25, 30, 35]
-    assert stream.getvalue() == "".join(f"\rnmt: {tenth}\x1b[K" for tenth in shown)
+    assert [line for line in drawn(stream) if line] == [f"nmt: {tenth}" for tenth in shown]
 
 
-def test_ticker_in_a_log_only_when_now():
+def test_status_in_a_log_only_when_now():
     clock, stream = Clock(), io.StringIO()
-    ticker = StatusLine(stream, clock)
+    status = StatusLine(stream, clock)
     for second in range(50):
         clock.now += 1
-        ticker.show(lambda second=second: str(second), now=second % 20 == 0)
+        status.show(lambda second=second: str(second), now=second % 20 == 0)
     assert stream.getvalue() == "nmt: 0\nnmt: 20\nnmt: 40\n"
 
 
@@ -122,17 +180,59 @@ def test_line_is_made_only_when_it_is_shown():
     StatusLine(io.StringIO(), Clock()).show(lambda: pytest.fail("not due"))
 
 
-def test_what_is_said_stays_and_takes_the_renewed_line_away():
-    for stream, before in ((Terminal(), "\r\x1b[K"), (io.StringIO(), "")):
-        StatusLine(stream, Clock()).print("done")
-        assert stream.getvalue() == f"{before}nmt: done\n"
+def test_a_printed_line_stays_and_replaces_the_renewed_line():
+    clock = Clock()
+    for stream in (Terminal(), io.StringIO()):
+        status = StatusLine(stream, clock)
+        clock.now += 20
+        status.show(lambda: "at work")
+        status.print("done")
+        assert drawn(stream)[-1] == "nmt: done\n" if stream.isatty() else "nmt: at work\nnmt: done\n"
+    assert len(drawn(stream)) == 1
+
+
+def test_a_message_from_elsewhere_stands_above_the_renewed_line():
+    clock, stream = Clock(), Terminal()
+    status = StatusLine(stream, clock)
+    clock.now += 20
+    status.show(lambda: "at work")
+    report("a message", stream)
+    assert [line for line in drawn(stream) if line] == ["nmt: at work", "nmt: a message\n", "nmt: at work"]
+
+
+def test_an_error_removes_the_renewed_line(capsys):
+    """The error is then printed on a line of its own."""
+    clock, stream = Clock(), Terminal()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in LineProgress(9, stream, clock).over(range(9)):
+            clock.now += 1
+            if clock.now > 104:
+                raise KeyboardInterrupt
+    assert "4 of 9" in drawn(stream)[-1]
+    remove_status_lines()
+    assert drawn(stream)[-2:] == ["", ""]
+    report("interrupted", stream)
+    assert stream.getvalue().endswith("\rnmt: interrupted\n")
+
+
+def test_threads_may_advance_one_progress():
+    stream, clock = io.StringIO(), Clock()
+    progress = LineProgress(4000, stream, clock, window=4000)
+    threads = [Thread(target=lambda: [progress.advance(1) for _ in range(1000)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    clock.now += 10
+    progress.advance(0)
+    assert stream.getvalue() == "nmt: 4000 of 4000 lines, 400.0 lines/s, 0:00 left\n"
 
 
 def test_seconds_since_the_beginning():
     clock = Clock()
-    ticker = StatusLine(io.StringIO(), clock)
+    status = StatusLine(io.StringIO(), clock)
     clock.now += 2.5
-    assert ticker.seconds == 2.5
+    assert status.seconds == 2.5
 
 
 @pytest.mark.parametrize(

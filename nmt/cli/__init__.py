@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from nmt.errors import NmtError
+from nmt.progress import remove_status_lines
 
 USER_ERROR = 2
 INTERRUPTED = 128 + 2
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))
         finally:
+            remove_status_lines()
             _flush_output()
     except BrokenPipeError:
         _discard_output()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,7 +13,7 @@ from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, report
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translation, Translator
@@ -106,4 +105,4 @@ def say_if_cut(translation: Translation, progress: LineProgress) -> None:
 
 def say(message: str) -> None:
     """A line of `nmt`'s own on standard error."""
-    print(f"nmt: {message}", file=sys.stderr)
+    report(message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from nmt.files.atomic_writing import move_into_place, write_atomically
 from nmt.files.locking import locked
 from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
+from nmt.progress import report
 
 
 def can_be_resumed(paths: Sequence[str]) -> bool:
@@ -58,7 +58,7 @@ class ResumableOutputs:
             return
         self._refuse_single_parts()
         if resume:
-            print(f"nmt: {paths[0]}: no interrupted translation is there: beginning with line 1", file=sys.stderr)
+            report(f"{paths[0]}: no interrupted translation is there: beginning with line 1")
 
     def _lines_done(self) -> int:
         """Input lines in complete blocks of all files."""
@@ -131,11 +131,11 @@ class ResumableOutputs:
     def _keep_or_remove(self, error: BaseException) -> None:
         """Reports the complete blocks after an error, or removes all hidden files if there is none."""
         if left := self._lines_done():
-            print(f"nmt: {left} lines are kept; the same command with --resume goes on there", file=sys.stderr)
+            report(f"{left} lines are kept; the same command with --resume goes on there")
             return
         self._remove()
         if isinstance(error, KeyboardInterrupt):
-            print(f"nmt: nothing is kept: lines are kept {self._block} at a time", file=sys.stderr)
+            report(f"nothing is kept: lines are kept {self._block} at a time")
 
     def _remove(self) -> None:
         for path in (*self._parts, self._identity_file):
