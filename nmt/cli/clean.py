@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import add_model_flags
+from nmt.cli.flags import add_model_flags, with_dashes
 from nmt.cli.loading import lines_of, load_models, say
-from nmt.cli.parser import Parser, add_fields, as_flags, finite, refuse_idle, share
+from nmt.cli.parser import Parser, as_flags, finite, refuse_idle, share
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import is_stream
@@ -73,7 +75,7 @@ def add_flags(parser: Parser) -> None:
         help="with --model: drop the pairs that are unusual or unlikely by more than this",
     )
     rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
-    add_fields(rules, Rules, defaults=True)
+    add_settings(rules, settings_of(Rules), spell=with_dashes)
 
 
 def run(arguments: Namespace) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from nmt.cli.parser import Parser
-from nmt.config.hints import did_you_mean, unknown_flags
 from nmt.errors import NmtError
 from nmt.version import __version__
 
@@ -41,21 +40,15 @@ def run(argv: Sequence[str]) -> int:
     """Runs the command of a command line and returns its exit code.
 
     Raises:
-        NmtError: an argument that is missing, unknown or of the wrong type, or an error of the command.
+        NmtError: a missing, unknown or wrong argument, or an error of the command.
     """
-    command = module(argv[0]) if argv and argv[0] in COMMANDS else None
-    parser, commands = _parsers(argv[0] if argv else "")
-    if argv and command and argv[0] != "train":
-        _require_known_flags(commands[argv[0]], argv[1:])
+    chosen = argv[0] if argv and argv[0] in COMMANDS else ""
+    parser, commands = _parsers(chosen)
     arguments, rest = parser.parse_known_args(argv)
-    assert command
-    if arguments.command == "train":
-        arguments.fields = rest
-    else:
-        _require_names(commands[arguments.command], arguments)
-        if rest:
-            raise NmtError(f"unrecognized arguments: {' '.join(rest)} (see nmt {arguments.command} --help)")
-    return command.run(arguments) or 0
+    if rest:
+        commands[chosen].error(f"unrecognized arguments: {' '.join(rest)}")
+    _require_names(commands[chosen], arguments)
+    return module(chosen).run(arguments) or 0
 
 
 def module(command: str) -> Any:
@@ -64,12 +57,12 @@ def module(command: str) -> Any:
 
 
 def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
-    """The parser of whole command lines, and those of the commands; only the chosen one has its flags."""
-    parser = Parser(prog="nmt", description="Neural machine translation with attention.", allow_abbrev=False)
+    """The parser of whole command lines, and those of the commands. Only the chosen command is imported."""
+    parser = Parser(prog="nmt", description="Neural machine translation with attention.")
     parser.add_argument("--version", action="version", version=f"nmt {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, allow_abbrev=False, add_help=name != "train")
+        command = commands.add_parser(name, help=summary)
         if name == chosen:
             command.description = module(name).DESCRIPTION
             command.set_defaults(parser=command)
@@ -77,17 +70,10 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
     return parser, commands.choices
 
 
-def _require_known_flags(command: Parser, argv: Sequence[str]) -> None:
-    """Refuses a mistyped flag, with the one that may have been meant, before argparse says that this one is missing."""
-    known = command._option_string_actions
-    for flag in unknown_flags(argv, known):
-        raise NmtError(f"unrecognized argument: {flag}{did_you_mean(flag, known)} (see {command.prog} --help)")
-
-
 def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
-    """Refuses the empty name of a file or directory, which a variable of the shell that is not set leaves."""
+    """Refuses an empty name of a file or directory, such as an unset variable of the shell leaves."""
     for action in command._actions:
         value = getattr(arguments, action.dest, None)
         if action.metavar in ("FILE", "DIR") and "" in (value if isinstance(value, list) else [value]):
-            what = {"FILE": "a file", "DIR": "a directory"}[str(action.metavar)]
-            raise NmtError(f"{action.option_strings[0]} is empty: expected the name of {what}")
+            expected = {"FILE": "a file", "DIR": "a directory"}[str(action.metavar)]
+            raise NmtError(f"{action.option_strings[0]} is empty: expected the name of {expected}")

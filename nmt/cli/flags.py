@@ -6,8 +6,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from nmt.cli.loading import SEARCH
-from nmt.cli.parser import Parser, add_fields, count, refuse_idle
+from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.config import Precision, SearchConfig
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
 from nmt.errors import NmtError
 
 
@@ -52,10 +54,16 @@ def add_checkpoints_flag(parser: Parser) -> None:
 
 
 def add_search_flags(parser: Parser) -> None:
-    """A flag for each field of the search; a field without its flag stays as the run has it."""
-    add_fields(
-        parser.add_argument_group("search", "The defaults are those that the model was trained with."), SearchConfig
-    )
+    """A flag for each setting of the search, such as --beam-size, which is also --search.beam_size."""
+    group = parser.add_argument_group("search", "The defaults are the settings that the model was trained with.")
+    add_settings(group, settings_of(SearchConfig), spell=with_dashes, with_defaults=False)
+    for setting in settings_of(SearchConfig):
+        parser.aliases[f"--search.{setting.name}"] = f"--{with_dashes(setting.name)}"
+
+
+def with_dashes(name: str) -> str:
+    """The name of a setting as its flag has it."""
+    return name.replace("_", "-")
 
 
 def refuse_search_flags(arguments: Namespace) -> None:

@@ -7,9 +7,12 @@ from argparse import Namespace
 from collections.abc import Iterable
 
 from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import with_dashes
 from nmt.cli.loading import say
-from nmt.cli.parser import Parser, add_fields, as_flags, count, positive, refuse_idle
+from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
 from nmt.config import PairsConfig
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
@@ -26,7 +29,8 @@ DESCRIPTION = (
 
 
 def add_flags(parser: Parser) -> None:
-    add_fields(parser.add_argument_group("where the pairs come from"), PairsConfig, without=["alignment"])
+    pairs = (setting for setting in settings_of(PairsConfig) if setting.name != "alignment")
+    add_settings(parser.add_argument_group("sentence pairs"), pairs, spell=with_dashes)
     parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="how many pairs are kept aside")
     parser.add_argument(
         "--seed", type=count, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"

@@ -1,49 +1,17 @@
-"""What command lines are declared with: a parser whose errors are ours, flags from dataclasses, types of arguments."""
+"""Parts of command lines: the parser, refusals of useless options, types of arguments."""
 
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
-import itertools
+import dataclasses
 import math
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Literal, NoReturn, cast, get_args, get_origin, get_type_hints
 
+from nmt.config.flags import Parser as Parser
 from nmt.errors import NmtError
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are those of every other room."""
-
-    def error(self, message: str) -> NoReturn:
-        raise NmtError(f"{message} (see {self.prog} --help)")
-
-
-def add_fields(
-    group: argparse._ArgumentGroup, settings: type, defaults: bool = False, without: Collection[str] = ()
-) -> None:
-    """A flag for each field of a dataclass but those `without`; with `defaults` the help says what holds where it is
-    not given."""
-    hints = get_type_hints(settings)
-    for name, text in field_help(settings).items():
-        if name in without:
-            continue
-        flag, kind = "--" + name.replace("_", "-"), hints[name]
-        if defaults:
-            value = getattr(settings, name)
-            text += f" (default: {('no', 'yes')[value] if kind is bool else value})"
-        if kind is bool:
-            group.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
-        elif get_origin(kind) is Literal:
-            group.add_argument(flag, choices=get_args(kind), help=text)
-        elif get_origin(kind) is tuple:
-            group.add_argument(flag, nargs="+", metavar="TEXT", help=text)
-        else:
-            group.add_argument(flag, type=kind, metavar={int: "N", str: "TEXT"}.get(kind, "X"), help=text)
 
 
 def refuse_idle(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
@@ -60,28 +28,15 @@ def refuse_idle(arguments: argparse.Namespace, names: Iterable[str], why: str) -
 
 @contextmanager
 def as_flags(settings: type) -> Iterator[None]:
-    """Errors within that name fields of a dataclass name the flags of `add_fields` instead."""
+    """Errors within the block that name fields of a dataclass name their flags instead."""
     try:
         yield
     except NmtError as error:
-        names = "|".join(field_help(settings))  # one that is a word of English too is meant before "is" alone
+        names = "|".join(field.name for field in dataclasses.fields(settings))
+        # a name that is an English word too means the field only before "is"
         flag = re.compile(rf"\b({names})(?= is )|\b(?=\w+_)({names})\b")
         text = flag.sub(lambda found: "--" + found[0].replace("_", "-"), str(error))
         raise NmtError(text) from None
-
-
-def field_help(kind: type) -> dict[str, str]:
-    """The docstring below each field of a dataclass."""
-    body = cast(ast.ClassDef, ast.parse(inspect.getsource(kind)).body[0]).body
-    return {
-        field.target.id: " ".join(text.value.value.split()).replace("%", "%%")
-        for field, text in itertools.pairwise(body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
 
 
 def positive(text: str) -> int:

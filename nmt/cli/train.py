@@ -2,28 +2,108 @@
 
 from __future__ import annotations
 
+import argparse
 from argparse import Namespace
+from collections.abc import Collection
+from typing import Any
 
 from nmt.cli.loading import say
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
+from nmt.config import RunConfig, recipes
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_groups, nested
 
 INTERRUPTED = 128 + 2
-"""The exit code of a training that was interrupted."""
+"""The exit code of an interrupted training."""
 
-DESCRIPTION = "Trains a model into a run directory."
+DESCRIPTION = (
+    "Trains a model into a run directory, or continues an interrupted run. Settings come from a recipe, a YAML or JSON "
+    "file over the recipe, and flags over both: --model.units 512 means `model: {units: 512}` in the file. Relative "
+    "paths, also those in the file, are relative to the working directory. The settings below are the ones that most "
+    "people change; --help-all shows all of them."
+)
+
+COMMON = [
+    "name",
+    "directory",
+    "corpus.train.source",
+    "corpus.train.target",
+    "corpus.train.tsv",
+    "corpus.train.tfds",
+    "corpus.validation.source",
+    "corpus.validation.target",
+    "corpus.held_out",
+    "corpus.max_pieces",
+    "vocabulary.run",
+    "vocabulary.type",
+    "vocabulary.size",
+    "model.architecture",
+    "model.units",
+    "model.embedding",
+    "model.attention.score",
+    "model.encoder_layers",
+    "model.dropout.embedding",
+    "training.initial",
+    "training.passes",
+    "training.batch_tokens",
+    "training.schedule.learning_rate",
+    "training.patience",
+    "training.precision",
+    "training.seed",
+    "search.beam_size",
+    "search.length_penalty",
+]
+"""The settings that --help shows."""
 
 
-def add_flags(parser: Parser) -> None:
-    parser.add_argument("--config")
-    parser.add_argument("--recipe", default="")
+ALL = frozenset(setting.name for setting in settings_of(RunConfig))
+"""The names of all settings."""
+
+
+def add_flags(parser: Parser, shown: Collection[str] = COMMON) -> None:
+    """Every setting is a flag; the help shows those with the names in `shown`."""
+    parser.usage = "nmt train [--recipe NAME] [--config FILE] [--SETTING VALUE ...]"
+    parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of settings, or the config.json of a run")
+    parser.add_argument(
+        "--recipe",
+        default="",
+        metavar="NAME",
+        help=f"settings that come with nmt: {', '.join(recipes.NAMES)}, named after the number of training pairs that "
+        "they suit; auto: chosen by the number of pairs",
+    )
+    parser.add_argument("--print_config", action="store_true", help="print all settings as YAML and do not train")
+    parser.add_argument("--help-all", action=_HelpAll, help="show the help with all settings and exit")
+    add_groups(parser, RunConfig)
+    for action in parser._actions:
+        if action.dest in ALL.difference(shown):
+            action.help = argparse.SUPPRESS
+
+
+class _HelpAll(argparse.Action):
+    """Prints the help with all settings."""
+
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        everything = Parser(prog=parser.prog, description=DESCRIPTION.partition(" The settings below")[0])
+        add_flags(everything, shown=ALL)
+        everything.print_help()
+        parser.exit()
 
 
 def run(arguments: Namespace) -> int:
-    """Trains, or goes on with a run that was interrupted."""
-    from nmt.training.settings import load_config
+    """Trains, or prints the settings that would train."""
+    from nmt.training.settings import resolve_config
 
-    config = load_config(arguments.config, arguments.fields, arguments.recipe, say)
+    given = {name: value for name, value in vars(arguments).items() if name in ALL and value is not None}
+    config = resolve_config(arguments.config, nested(given), arguments.recipe, say)
+    if arguments.print_config:
+        from nmt.config.yaml_files import as_yaml
+
+        print(as_yaml(config), end="")
+        return 0
     with quiet_start():
         from nmt.training.trainer import train
 

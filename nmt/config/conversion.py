@@ -10,40 +10,29 @@ from nmt.config.run import RunConfig
 
 
 def config_to_dict(config: Any) -> dict[str, Any]:
-    """The configuration as plain nested dictionaries, tuples as lists: what is written to JSON or YAML."""
-    return {
-        f.name: config_to_dict(value)
-        if dataclasses.is_dataclass(value)
-        else list(value)
-        if isinstance(value, tuple)
-        else value
-        for f in dataclasses.fields(config)
-        for value in [getattr(config, f.name)]
-    }
+    """The settings as nested dictionaries of plain values, with lists in place of tuples."""
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return config_to_dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def network_settings(config: RunConfig) -> dict[str, Any]:
-    """The fields that a model's weights depend on: those of the model but dropout."""
+    """The settings that decide which weights a model has: those of the model without dropout."""
     model = config_to_dict(config.model)
     del model["dropout"]
     return model
 
 
-PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
-    int: ((int,), "a whole number"),
-    float: ((float, int), "a number"),
-    bool: ((bool,), "true or false"),
-    str: ((str,), "text"),
-}
-"""Of the plain types that fields are annotated with: what a file may hold for them, and what that is called."""
-
-
 def config_from_dict(kind: type, values: dict[str, Any]) -> Any:
-    """Reads back what `config_to_dict` wrote.
+    """Inverse of `config_to_dict`; settings that are left out have their defaults.
 
     Raises:
-        ConfigError: a field that `kind` does not have, or a value that it refuses; the message begins with the group
-            that it is in, such as `corpus.train`.
+        ConfigError: an unknown field, or a refused value; the message begins with the group of the field, such as
+            `corpus.train`.
     """
     return _from_dict(kind, values, "")
 
@@ -51,28 +40,36 @@ def config_from_dict(kind: type, values: dict[str, Any]) -> Any:
 def _from_dict(kind: type, values: dict[str, Any], group: str) -> Any:
     where = f"{group}: " if group else ""
     require(isinstance(values, dict), f"{where}expected fields and their values")
-    fields, types = {f.name: f for f in dataclasses.fields(kind)}, get_type_hints(kind)
+    fields, types = {field.name: field for field in dataclasses.fields(kind)}, get_type_hints(kind)
     unknown = sorted(map(str, set(values) - set(fields)))
     require(not unknown, f"{where}unknown field {', '.join(unknown)}")
     arguments: dict[str, Any] = {}
     for name, value in values.items():
-        path, nested = f"{group}.{name}" if group else name, fields[name].default_factory
-        if dataclasses.is_dataclass(nested):
-            arguments[name] = _from_dict(nested, value, path)
-            continue
-        if types[name] in PLAIN:
-            kinds, expected = PLAIN[types[name]]
-            value = as_number(value) if types[name] is float else value
-            require(type(value) in kinds, f"{path} is {value!r}: expected {expected}")
-        if get_origin(types[name]) is tuple:
-            texts = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
-            require(texts, f"{path} is {value!r}: expected a list of texts, such as [a, b]")
-        if get_origin(types[name]) is Literal:
-            choices = get_args(types[name])
-            require(value in choices, f"{path} is {value!r}: expected one of {', '.join(map(str, choices))}")
-        arguments[name] = tuple(value) if isinstance(value, list) else value
+        path, inner = f"{group}.{name}" if group else name, fields[name].default_factory
+        nested = dataclasses.is_dataclass(inner)
+        arguments[name] = _from_dict(inner, value, path) if nested else _checked(path, value, types[name])  # type: ignore[arg-type]
     try:
         return kind(**arguments)
     except ConfigError as error:
         about_field = str(error).partition(" ")[0].rstrip(":") in fields
         raise ConfigError(f"{group}.{error}" if group and about_field else f"{where}{error}") from None
+
+
+_EXPECTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def _checked(path: str, value: Any, kind: Any) -> Any:
+    """A value from a file, refused where it is not of its field's type."""
+    if get_origin(kind) is tuple:
+        texts = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+        require(texts, f"{path} is {value!r}: expected a list of texts, such as [a, b]")
+        return tuple(value)
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        require(value in choices, f"{path} is {value!r}: expected one of {', '.join(choices)}")
+        return value
+    if kind is float:
+        value = as_number(value)
+        value = float(value) if type(value) is int and abs(value) < 2**1000 else value
+    require(type(value) is kind, f"{path} is {value!r}: expected {_EXPECTED[kind]}")
+    return value

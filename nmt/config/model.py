@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
 from nmt.config.checks import require, require_positive, require_rate
+from nmt.config.fields import group, setting
 
 
 @dataclass(frozen=True)
 class DropoutConfig:
-    """Share of values set to zero in training, place by place."""
+    """Dropout rates: shares of values that training sets to zero."""
 
-    embedding: float = 0.3
-    """Source and target embeddings."""
-    encoder: float = 0.3
-    """Outputs of every layer of a recurrent encoder, so of the memory too."""
-    state: float = 0.0
-    """Decoder state where the recurrence reads it; one mask a sentence (Gal and Ghahramani 2016)."""
-    context: float = 0.0
-    """Context vector (of a Luong decoder: attentional vector) where the recurrence reads it, not where the read-out
-    does; one mask a sentence. Without input feeding no recurrence reads it."""
-    readout: float = 0.3
-    """Read-out, before the output layer."""
-    residual: float = 0.1
-    """Transformer: what each of its sublayers adds to its input."""
+    embedding: float = setting(0.3, "Dropout of the source and target embeddings.")
+    encoder: float = setting(0.3, "Dropout of the outputs of every recurrent encoder layer, and so of the memory.")
+    state: float = setting(
+        0.0,
+        "Dropout of the decoder state as the recurrence reads it; one mask per sentence (Gal and Ghahramani 2016).",
+    )
+    context: float = setting(
+        0.0,
+        "Dropout of the context vector (Luong decoder: attentional vector) as the recurrence reads it; one mask per "
+        "sentence. The read-out reads it whole. Unused without input feeding.",
+    )
+    readout: float = setting(0.3, "Dropout of the read-out, before the output layer.")
+    residual: float = setting(
+        0.1, "Dropout of the output of each Transformer sublayer, before it is added to its input."
+    )
 
     def __post_init__(self) -> None:
         require_rate(self, "embedding", "encoder", "state", "context", "readout", "residual")
@@ -35,28 +38,32 @@ class DropoutConfig:
 class AttentionConfig:
     """How a recurrent decoder attends to the encoded source."""
 
-    score: Literal["none", "additive", "dot", "scaled_dot", "general", "gaussian", "location"] = "additive"
-    """What a query and a key are compared by: the hidden layer of Bahdanau et al. (2015); the dot, general or location
-    score of Luong et al. (2015); scaled dot products (Vaswani et al. 2017); a Gaussian kernel of learned width; or
-    none, no attention, every step reads the encoder's final state."""
-    window: Literal["global", "local_m", "local_p", "hard"] = "global"
-    """Where it may look: everywhere; around the step's own position or a predicted one (Luong et al. 2015); or at one
-    position alone."""
-    units: int = 256
-    """Width of the additive score's hidden layer, and of the one that predicts a position."""
-    reach: int = 5
-    """Positions that a local window reaches to either side of its centre."""
-    positions: int = 128
-    """Positions that the location score can tell apart; it never looks behind them."""
-    coverage: bool = False
-    """Whether the score knows how much attention each position has had so far (Tu et al. 2016)."""
+    score: Literal["none", "additive", "dot", "scaled_dot", "general", "gaussian", "location"] = setting(
+        "additive",
+        "Score of a query and a key: the hidden layer of Bahdanau et al. (2015); the dot, general or location score of "
+        "Luong et al. (2015); scaled dot products (Vaswani et al. 2017); a Gaussian kernel of learned width; or none: "
+        "no attention, every step reads the encoder's final state.",
+    )
+    window: Literal["global", "local_m", "local_p", "hard"] = setting(
+        "global",
+        "Source positions that attention sees: all; those around the step's own position (local_m) or around a "
+        "predicted one (local_p), both of Luong et al. (2015); or a single one (hard).",
+    )
+    units: int = setting(
+        256, "Width of the additive score's hidden layer, and of the hidden layer that predicts a position."
+    )
+    reach: int = setting(5, "Positions that a local window covers on either side of its centre.")
+    positions: int = setting(128, "Positions that the location score distinguishes; it never attends beyond them.")
+    coverage: bool = setting(
+        False, "The score also reads how much attention each position has received (Tu et al. 2016)."
+    )
 
     def __post_init__(self) -> None:
         require_positive(self, "units", "reach", "positions")
         require(
             not self.coverage or self.score not in ("none", "location"),
-            f"coverage is on, but score {self.score} compares with no key that could know it: choose another score, "
-            "or leave coverage off",
+            f"coverage is on, but score {self.score} reads no keys that could carry it: choose another score, or leave "
+            "coverage off",
         )
         require(
             self.score != "none" or self.window == "global",
@@ -66,23 +73,21 @@ class AttentionConfig:
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Sizes of Transformer layers (Vaswani et al. 2017); their width is that of the embeddings."""
+    """Sizes of Transformer layers (Vaswani et al. 2017); the width of the embeddings is also theirs."""
 
-    encoder_layers: int = 3
-    """Layers of the encoder."""
-    decoder_layers: int = 3
-    """Layers of the decoder."""
-    heads: int = 4
-    """Heads of each attention; they divide the width of the embeddings."""
-    feed_forward: int = 1024
-    """Width of the hidden layer of each position's own network."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How a position is told: by sines and cosines, or by a learned embedding."""
-    longest: int = 512
-    """Positions that have an embedding, where it is learned; those behind share the last one's."""
-    alignment_layer: int = 0
-    """Decoder layer whose attention to the source, its heads averaged, is the alignment, counted from 1; 0: the
-    last."""
+    encoder_layers: int = setting(3, "Layers of the Transformer encoder.")
+    decoder_layers: int = setting(3, "Layers of the Transformer decoder.")
+    heads: int = setting(4, "Heads of each attention; they divide the width of the embeddings.")
+    feed_forward: int = setting(1024, "Width of the hidden layer of each position's feed-forward network.")
+    positions: Literal["sinusoidal", "learned"] = setting(
+        "sinusoidal", "Encoding of positions: sines and cosines, or a learned embedding."
+    )
+    longest: int = setting(512, "Number of learned position embeddings; later positions share the last one.")
+    alignment_layer: int = setting(
+        0,
+        "Decoder layer whose attention to the source, averaged over its heads, is the alignment, counted from 1; 0: "
+        "the last layer.",
+    )
 
     def __post_init__(self) -> None:
         require_positive(self, "encoder_layers", "decoder_layers", "heads", "feed_forward", "longest")
@@ -96,51 +101,54 @@ class TransformerConfig:
 class ModelConfig:
     """The network."""
 
-    architecture: Literal["rnn", "transformer", "mixed"] = "rnn"
-    """BiLSTM encoder and recurrent decoder; Transformer encoder and decoder; or Transformer encoder and recurrent
-    decoder."""
-    decoder: Literal["bahdanau", "luong"] = "bahdanau"
-    """Recurrent decoder: attends with its previous state, the context enters the recurrence (Bahdanau et al. 2015); or
-    attends with its new state, after the recurrence (Luong et al. 2015)."""
-    cell: Literal["gru", "lstm"] = "gru"
-    """Cell of the recurrent decoder."""
-    units: int = 512
-    """Width of the recurrent decoder's state."""
-    memory: int = 0
-    """Width of the BiLSTM's memory, half of it for each direction; 0: as wide as the decoder state."""
-    embedding: int = 256
-    """Width of the embeddings, and of a Transformer."""
-    readout: int = 0
-    """Width of the read-out, which the output layer multiplies; 0: as wide as the embeddings, as it must be where the
-    output layer is tied to them, and in a Transformer."""
-    attention: AttentionConfig = field(default_factory=AttentionConfig)
-    """Attention of the recurrent decoder."""
-    piece_in_query: bool = True
-    """Whether a Bahdanau decoder asks with the previous target piece besides its previous state (without: Bahdanau et
-    al. 2015 to the letter)."""
-    words_in_readout: bool = True
-    """Whether the read-out reads the source pieces that are attended to, besides what is remembered of them: a
-    dictionary that is learned with the model (Nguyen and Chiang 2018). A Transformer's reads those of the layer that
-    aligns."""
-    input_feeding: bool = True
-    """Whether a Luong decoder reads the attentional vector of the step before."""
-    encoder_layers: int = 1
-    """Bidirectional LSTM layers, one on top of the other."""
-    transformer: TransformerConfig = field(default_factory=TransformerConfig)
-    """Transformer layers."""
-    tie: Literal["none", "target", "all"] = "all"
-    """Embeddings that share their weights: none; target and output; or source, target and output."""
-    dropout: DropoutConfig = field(default_factory=DropoutConfig)
-    """Dropout rates."""
+    architecture: Literal["rnn", "transformer", "mixed"] = setting(
+        "rnn",
+        "Encoder and decoder: rnn is a BiLSTM encoder and a recurrent decoder; transformer is a Transformer on both "
+        "sides; mixed is a Transformer encoder and a recurrent decoder.",
+    )
+    decoder: Literal["bahdanau", "luong"] = setting(
+        "bahdanau",
+        "Recurrent decoder: bahdanau attends with its previous state, and the context enters the recurrence (Bahdanau "
+        "et al. 2015); luong attends with its new state, after the recurrence (Luong et al. 2015).",
+    )
+    cell: Literal["gru", "lstm"] = setting("gru", "Cell of the recurrent decoder.")
+    units: int = setting(512, "Width of the recurrent decoder's state.")
+    memory: int = setting(
+        0, "Width of the BiLSTM's memory, half of it for each direction; 0: as wide as the decoder state."
+    )
+    embedding: int = setting(256, "Width of the embeddings, and of a Transformer.")
+    readout: int = setting(
+        0,
+        "Width of the read-out, the input of the output layer; 0: as wide as the embeddings. A Transformer and tied "
+        "output layers need 0.",
+    )
+    attention: AttentionConfig = group(AttentionConfig, "Attention of the recurrent decoder.")
+    piece_in_query: bool = setting(
+        True,
+        "The query of a Bahdanau decoder includes the previous target piece. Without it, the query is exactly the one "
+        "of Bahdanau et al. (2015).",
+    )
+    words_in_readout: bool = setting(
+        True,
+        "The read-out also reads the embeddings of the attended source pieces, a lexicon learned with the model "
+        "(Nguyen and Chiang 2018). A Transformer takes them from its alignment layer.",
+    )
+    input_feeding: bool = setting(True, "A Luong decoder reads the attentional vector of the previous step.")
+    encoder_layers: int = setting(1, "Stacked bidirectional LSTM layers.")
+    transformer: TransformerConfig = group(TransformerConfig, "Transformer layers.")
+    tie: Literal["none", "target", "all"] = setting(
+        "all", "Embeddings that share their weights: none; target and output; or source, target and output."
+    )
+    dropout: DropoutConfig = group(DropoutConfig, "Dropout rates.")
 
     @property
     def attends(self) -> bool:
-        """Whether there is any attention to the source."""
+        """Whether the decoder attends to the source."""
         return self.architecture == "transformer" or self.attention.score != "none"
 
     @property
     def unread(self) -> list[str]:
-        """Fields that are not as they are by default, and that such a network does not read: they change nothing."""
+        """Fields that differ from their defaults although this network does not read them."""
         encoder = ["memory", "encoder_layers", "dropout.encoder"]
         decoder = ["decoder", "cell", "units", "attention", "piece_in_query", "input_feeding"]
         names = {
@@ -150,8 +158,8 @@ class ModelConfig:
         }[self.architecture]
         if self.architecture != "transformer":
             names.append("input_feeding" if self.decoder == "bahdanau" else "piece_in_query")
-        usual = ModelConfig()
-        return [name for name in names if attrgetter(name)(self) != attrgetter(name)(usual)]
+        default = ModelConfig()
+        return [name for name in names if attrgetter(name)(self) != attrgetter(name)(default)]
 
     @property
     def memory_width(self) -> int:
@@ -160,7 +168,7 @@ class ModelConfig:
 
     @property
     def readout_width(self) -> int:
-        """Width of what the output layer multiplies."""
+        """Width of the output layer's input."""
         return self.readout or self.embedding
 
     def __post_init__(self) -> None:

@@ -1,11 +1,12 @@
-"""Everything that one run is made from, and how it is written down."""
+"""All settings of a run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nmt.config.checks import require
 from nmt.config.corpus import CorpusConfig
+from nmt.config.fields import group, setting
 from nmt.config.model import ModelConfig
 from nmt.config.search import SearchConfig
 from nmt.config.training import TrainingConfig
@@ -14,22 +15,15 @@ from nmt.config.vocabulary import VocabularyConfig
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that one run is made from; saved whole beside the weights."""
+    """All settings of a run, saved in the run directory."""
 
-    name: str = "run"
-    """Name of the run; its directory is `directory`/`name`."""
-    directory: str = "saved_models"
-    """Where run directories are."""
-    corpus: CorpusConfig = field(default_factory=CorpusConfig)
-    """Sentence pairs."""
-    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
-    """Pieces."""
-    model: ModelConfig = field(default_factory=ModelConfig)
-    """Network."""
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    """Training."""
-    search: SearchConfig = field(default_factory=SearchConfig)
-    """Search, also of the validation and the default of `nmt translate`."""
+    name: str = setting("run", "Name of the run; its directory is `directory`/`name`.")
+    directory: str = setting("saved_models", "Directory that contains the run directories.")
+    corpus: CorpusConfig = group(CorpusConfig, "Sentence pairs.")
+    vocabulary: VocabularyConfig = group(VocabularyConfig, "Pieces that sentences are cut into.")
+    model: ModelConfig = group(ModelConfig, "Network.")
+    training: TrainingConfig = group(TrainingConfig, "Training.")
+    search: SearchConfig = group(SearchConfig, "Search, in validation and as the default of nmt translate.")
 
     def __post_init__(self) -> None:
         plain = self.name not in ("", ".", "..") and "/" not in self.name and "\0" not in self.name

@@ -8,54 +8,61 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nmt.config.checks import require, require_positive
+from nmt.config.fields import setting
 
 
 @dataclass(frozen=True)
 class SearchConfig:
     """How a translation is searched for."""
 
-    method: Literal["beam", "sample"] = "beam"
-    """Search for the likeliest, or draw from the model's distribution."""
-    beam_size: int = 5
-    """Hypotheses kept at each step of beam search; 1 is greedy search."""
-    length_penalty: float = 1.0
-    """Alpha of the length normalisation; 0: none."""
-    normalization: Literal["wu", "power"] = "wu"
-    """Log-probabilities are divided by ((5 + length) / 6) ** alpha (Wu et al. 2016), or by length ** alpha."""
-    coverage_penalty: float = 0.0
-    """Weight of the penalty on source pieces that got little attention (Wu et al. 2016); 0: none."""
-    min_length_ratio: float = 0.0
-    """Shortest translation in pieces: this many times the source's pieces."""
-    max_length_ratio: float = 2.0
-    """Longest translation in pieces: this many times the source's pieces, plus 10."""
-    no_repeat_ngram: int = 0
-    """No run of this many pieces comes twice in a translation; 0: any may."""
-    suppress: tuple[str, ...] = ()
-    """Pieces that never come, such as <unk>."""
-    diversity: float = 0.0
-    """What the second, third, ... best continuation of one hypothesis pays, once, twice, ..., in the choice, so that
-    n-best lists differ more (Li et al. 2016); 0: none."""
-    prune: float = 0.0
-    """Of beam search without constraints: what falls more than so many nats behind the best hypothesis of its step is
-    given up, and costs nothing from then on; 0: nothing is (Freitag and Al-Onaizan 2017)."""
-    short_list: int = 0
-    """Of beam search: only so many likely translations of each source piece can come, the target's ten times as many
-    most frequent pieces, and with a shared vocabulary the source's own: the output layer then has hundreds of pieces
-    instead of thousands; 0: all pieces can come."""
-    temperature: float = 1.0
-    """Of sampling: log-probabilities are divided by it."""
-    top_k: int = 0
-    """Of sampling: only this many of the likeliest pieces; 0: all."""
-    top_p: float = 1.0
-    """Of sampling: only the likeliest pieces that together have this probability (Holtzman et al. 2020); 1: all."""
-    seed: int = 1
-    """Of sampling: the same seed draws the same translation of the same line."""
-    copy_unknown: bool = False
-    """Write the source word that it is aligned to, or what a dictionary says of that, for an unknown piece."""
-    max_source: int = 400
-    """Longest source sentence in pieces; a longer one is cut there, and said so."""
-    batch_tokens: int = 4000
-    """Largest batch to translate at once: sentences times beam size times the longest source in pieces."""
+    method: Literal["beam", "sample"] = setting(
+        "beam", "Search for the most probable translation, or sample from the model's distribution."
+    )
+    beam_size: int = setting(5, "Hypotheses kept at each step of beam search; 1 is greedy search.")
+    length_penalty: float = setting(1.0, "Exponent alpha of the length normalisation; 0: no normalisation.")
+    normalization: Literal["wu", "power"] = setting(
+        "wu",
+        "Divisor of log-probabilities: wu is ((5 + length) / 6) ** alpha (Wu et al. 2016), power is length ** alpha.",
+    )
+    coverage_penalty: float = setting(
+        0.0, "Weight of the penalty on source pieces that received little attention (Wu et al. 2016); 0: no penalty."
+    )
+    min_length_ratio: float = setting(0.0, "Shortest translation: this many pieces per source piece.")
+    max_length_ratio: float = setting(2.0, "Longest translation: this many pieces per source piece, plus 10.")
+    no_repeat_ngram: int = setting(
+        0, "A sequence of this many pieces occurs at most once per translation; 0: no limit."
+    )
+    suppress: tuple[str, ...] = setting((), "Pieces that never occur in a translation, such as <unk>.")
+    diversity: float = setting(
+        0.0,
+        "Penalty that makes n-best lists differ more (Li et al. 2016). The second-best continuation of a hypothesis "
+        "pays it once, the third-best twice, and so on; 0: no penalty.",
+    )
+    prune: float = setting(
+        0.0,
+        "Beam search without constraints drops hypotheses that are more than this many nats behind the best one of "
+        "the step (Freitag and Al-Onaizan 2017). They cost no time from there on; 0: no pruning.",
+    )
+    short_list: int = setting(
+        0,
+        "Beam search considers only this many probable translations per source piece, and frequent target pieces. "
+        "The output layer then computes hundreds of pieces instead of thousands; 0: all pieces.",
+    )
+    temperature: float = setting(1.0, "Sampling divides the log-probabilities by this temperature.")
+    top_k: int = setting(0, "Sampling draws from this many most probable pieces; 0: all pieces.")
+    top_p: float = setting(
+        1.0,
+        "Sampling draws from the most probable pieces that together have this probability (Holtzman et al. 2020); "
+        "1: all pieces.",
+    )
+    seed: int = setting(1, "Seed of sampling; the same seed and line give the same translation.")
+    copy_unknown: bool = setting(
+        False, "Replace each unknown piece by the source word aligned to it, or by that word's dictionary entry."
+    )
+    max_source: int = setting(400, "Longest source sentence in pieces; longer sentences are cut, with a warning.")
+    batch_tokens: int = setting(
+        4000, "Largest batch: sentences times beam size times pieces of its longest source sentence."
+    )
 
     def __post_init__(self) -> None:
         require_positive(self, "beam_size", "max_length_ratio", "temperature", "max_source", "batch_tokens")
@@ -72,7 +79,7 @@ class SearchConfig:
         require(self.short_list <= 100, f"short_list is {self.short_list}: expected 100 at most")
         require(
             not self.short_list or self.method == "beam",
-            "short_list is for beam search, and method is sample, which draws from all pieces: leave one out",
+            "short_list is for beam search, but method is sample: leave one of the two out",
         )
         require(0 < self.top_p <= 1, f"top_p is {self.top_p}: expected a number above 0, at most 1")
         require(0 <= self.seed < 2**32, f"seed is {self.seed}: expected a number from 0 to {2**32 - 1}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from nmt.config.checks import require, require_positive, require_rate
+from nmt.config.fields import group, setting
 
 Precision = Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"]
 
@@ -14,17 +15,15 @@ Precision = Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"]
 class ScheduleConfig:
     """The learning rate over the steps: linear warm-up, then decay."""
 
-    learning_rate: float = 0.0015
-    """Highest learning rate, reached at the end of the warm-up."""
-    warmup_steps: int = 200
-    """Steps of linear warm-up from zero; a fifth of all steps at most."""
-    decay: Literal["constant", "cosine", "inverse_sqrt", "plateau"] = "cosine"
-    """After the warm-up: stay; fall to `final_share` at the last step along a cosine; fall as 1/sqrt(step); or halve
-    whenever `plateau` validations find nothing better."""
-    final_share: float = 0.05
-    """Share of the highest learning rate that the cosine ends at."""
-    plateau: int = 2
-    """Validations without a better metric after which the learning rate is halved, where it falls so."""
+    learning_rate: float = setting(0.0015, "Highest learning rate, reached at the end of the warm-up.")
+    warmup_steps: int = setting(200, "Steps of linear warm-up from zero; at most a fifth of all steps.")
+    decay: Literal["constant", "cosine", "inverse_sqrt", "plateau"] = setting(
+        "cosine",
+        "Learning rate after the warm-up: constant; a cosine that ends at final_share at the last step; proportional "
+        "to 1/sqrt(step); or halved after `plateau` validations without improvement.",
+    )
+    final_share: float = setting(0.05, "Share of the highest learning rate at which the cosine ends.")
+    plateau: int = setting(2, "Validations without improvement before decay plateau halves the learning rate.")
 
     def __post_init__(self) -> None:
         require_positive(self, "learning_rate", "plateau")
@@ -34,12 +33,10 @@ class ScheduleConfig:
 
 @dataclass(frozen=True)
 class CheckpointConfig:
-    """What is kept on disk while training."""
+    """Which checkpoints training keeps on disk."""
 
-    every: int = 0
-    """Steps between two checkpoints; 0: at each validation."""
-    keep: int = 1
-    """How many of the newest checkpoints are kept (the best weights are kept beside them)."""
+    every: int = setting(0, "Steps between two checkpoints; 0: one checkpoint per validation.")
+    keep: int = setting(1, "Number of newest checkpoints kept; the best weights are kept in addition.")
 
     def __post_init__(self) -> None:
         require(self.every >= 0, "every: expected 0 or more steps")
@@ -48,15 +45,17 @@ class CheckpointConfig:
 
 @dataclass(frozen=True)
 class GuidedConfig:
-    """Guided alignment (Chen et al. 2016): attention learns from word links beside the translation."""
+    """Guided alignment (Chen et al. 2016): attention learns from word links, beside the translation."""
 
-    links: str = ""
-    """Word links of the training pairs in Pharaoh format, a line a pair, as an aligner writes them; they train, and
-    nothing is measured by them. Empty: attention learns from translating alone."""
-    weight: float = 1.0
-    """What the cross-entropy between links and attention counts beside the translation's in the first pass."""
-    decay: float = 1.0
-    """What the weight is multiplied by after each pass."""
+    links: str = setting(
+        "",
+        "Word links of the training pairs in Pharaoh format, one line per pair, from a word aligner. They train "
+        "attention and measure nothing. Empty: attention learns from translation alone.",
+    )
+    weight: float = setting(
+        1.0, "Weight of the cross-entropy between links and attention in the first epoch; the translation's is 1."
+    )
+    decay: float = setting(1.0, "Factor on this weight after each epoch.")
 
     def __post_init__(self) -> None:
         require_positive(self, "weight", "decay")
@@ -67,49 +66,48 @@ class GuidedConfig:
 class TrainingConfig:
     """How the model is trained."""
 
-    initial: str = ""
-    """Run directory whose weights training begins with, to adapt a trained model to other text (fine-tuning); the
-    network is that run's, the vocabulary need not be. Empty: weights are drawn."""
-    passes: int = 18
-    """Passes over the training pairs at most."""
-    batch_tokens: int = 1200
-    """Largest batch: sentences times the length of its longest sentence, in pieces of the longer side."""
-    accumulate: int = 1
-    """Batches whose gradients are averaged for one update: an update on more text than memory holds at once. What
-    counts steps counts batches."""
-    window: int = 20000
-    """Pairs that are sorted by length together before they are cut into batches."""
-    shapes: int = 0
-    """How many shapes batches have at most, for a compiler that makes a program for each; 0: on JAX 24, on TensorFlow,
-    where one program takes any shape, as many as pad least."""
-    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
-    """Learning rate."""
-    clip_norm: float = 1.0
-    """Gradients are scaled down to this global norm; 0: never."""
-    label_smoothing: float = 0.1
-    """Probability mass taken from the right piece and spread evenly over the vocabulary."""
-    guided: GuidedConfig = field(default_factory=GuidedConfig)
-    """Guided alignment."""
-    ema: float = 0.999
-    """Decay of the exponential moving average of the weights, which is what validates and translates; less in the
-    first steps, so that what is averaged is a twentieth of the run old at most; 0: none."""
-    validate_every: int = 0
-    """Steps between two validations; 0: at the end of each pass."""
-    metric: Literal["bleu", "loss"] = "bleu"
-    """What decides which weights are the best and when to stop early."""
-    patience: int = 6
-    """Validations without a better metric after which training ends; 0: never."""
-    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
-    """What is kept on disk."""
-    precision: Precision = "auto"
-    """Type of the matrix products; auto decides from what the hardware reports and a short trial, and the run saves
-    what it was."""
-    seed: int = 1
-    """Seed of everything random: initial weights, order of the pairs, dropout."""
-    deterministic: bool = False
-    """Same seed, same weights to the bit (some operations are slower)."""
-    log_every: int = 50
-    """Steps between two lines of progress where standard error is not a terminal."""
+    initial: str = setting(
+        "",
+        "Run directory whose weights training starts from (fine-tuning). The network settings are taken from that run; "
+        "the vocabulary may differ. Empty: weights are drawn at random.",
+    )
+    passes: int = setting(18, "Largest number of epochs, which are passes over the training pairs.")
+    batch_tokens: int = setting(
+        1200, "Largest batch: sentences times pieces of its longest sentence, source or target."
+    )
+    accumulate: int = setting(
+        1,
+        "Batches whose gradients are averaged for one update, which allows larger updates than memory holds at once. "
+        "Steps count batches.",
+    )
+    window: int = setting(20000, "Pairs that are sorted by length together before they are cut into batches.")
+    shapes: int = setting(
+        0,
+        "Largest number of batch shapes, for compilers that make a program per shape; 0: 24 on JAX, and the shapes "
+        "with the least padding on TensorFlow, where one program takes any shape.",
+    )
+    schedule: ScheduleConfig = group(ScheduleConfig, "Learning rate.")
+    clip_norm: float = setting(1.0, "Gradients are scaled down to this global norm; 0: no clipping.")
+    label_smoothing: float = setting(
+        0.1, "Probability mass taken from the correct piece and spread evenly over the vocabulary."
+    )
+    guided: GuidedConfig = group(GuidedConfig, "Guided alignment.")
+    ema: float = setting(
+        0.999,
+        "Decay of the exponential moving average of the weights, which validates and translates. It is smaller in the "
+        "first steps, so the average spans at most a twentieth of the run; 0: no average.",
+    )
+    validate_every: int = setting(0, "Steps between two validations; 0: one validation at the end of each epoch.")
+    metric: Literal["bleu", "loss"] = setting("bleu", "Metric that selects the best weights and stops training early.")
+    patience: int = setting(6, "Validations without improvement after which training ends; 0: train all epochs.")
+    checkpoints: CheckpointConfig = group(CheckpointConfig, "Checkpoints on disk.")
+    precision: Precision = setting(
+        "auto",
+        "Type of the matrix products; auto: chosen by the hardware's report and a short trial, then saved in the run.",
+    )
+    seed: int = setting(1, "Seed of the initial weights, the order of the pairs and dropout.")
+    deterministic: bool = setting(False, "The same seed gives the same weights to the bit; some operations are slower.")
+    log_every: int = setting(50, "Steps between two lines of progress if standard error is not a terminal.")
 
     def __post_init__(self) -> None:
         require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")

@@ -6,29 +6,31 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nmt.config.checks import require
+from nmt.config.fields import setting
 
 
 @dataclass(frozen=True)
 class VocabularyConfig:
     """How sentences are cut into pieces."""
 
-    run: str = ""
-    """Run directory whose vocabularies are taken; empty: new ones are made from the training pairs, as the other fields
-    here say."""
-    type: Literal["unigram", "bpe", "char", "word"] = "unigram"
-    """Kind of SentencePiece model."""
-    size: int = 8000
-    """Pieces of the source, or of both languages where the vocabulary is shared, special symbols included."""
-    target_size: int = 0
-    """Pieces of the target where the vocabularies are separate; 0: as many as the source."""
-    shared: bool = True
-    """One vocabulary for both languages (needed to tie all embeddings), or one for each."""
-    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
-    """Unicode normalisation; cf folds case."""
-    character_coverage: float = 1.0
-    """Share of the text's characters that get a piece of their own; 0.9995 suits Chinese and Japanese."""
-    symbols: tuple[str, ...] = ()
-    """Strings that are always one piece, such as <de> or a placeholder."""
+    run: str = setting(
+        "", "Run directory whose vocabularies are used; empty: new ones are learned from the training pairs."
+    )
+    type: Literal["unigram", "bpe", "char", "word"] = setting("unigram", "Type of SentencePiece model.")
+    size: int = setting(
+        8000, "Pieces of the source, or of both languages if the vocabulary is shared; special symbols are included."
+    )
+    target_size: int = setting(
+        0, "Pieces of the target if the vocabularies are separate; 0: as many as for the source."
+    )
+    shared: bool = setting(True, "Use one vocabulary for both languages; tying all embeddings needs it.")
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = setting(
+        "nmt_nfkc", "Unicode normalisation; names that end in cf also fold case."
+    )
+    character_coverage: float = setting(
+        1.0, "Share of the text's characters that get their own piece; 0.9995 suits Chinese and Japanese."
+    )
+    symbols: tuple[str, ...] = setting((), "Strings that are always one piece, such as <de> or a placeholder.")
 
     def __post_init__(self) -> None:
         require(self.size >= 8, f"size is {self.size}: a vocabulary needs at least 8 pieces")

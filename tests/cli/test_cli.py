@@ -20,7 +20,7 @@ from nmt.files.outputs import open_output
 from nmt.training.settings import load_config
 
 REPOSITORY = Path(__file__).parents[2]
-HEAVY = {"jax", "jsonargparse", "keras", "matplotlib", "numpy", "sacrebleu", "sentencepiece", "tensorflow"}
+HEAVY = {"jax", "keras", "matplotlib", "numpy", "sacrebleu", "sentencepiece", "tensorflow"}
 
 
 def python(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -144,7 +144,7 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
         ("explain --model m --source setup.cfg --target setup.cfg --output o --beam-size 4", "nothing is searched for"),
         ("explain --model nowhere --source setup.cfg --output o", "nowhere: no such run directory"),
         ("train --config nowhere.yaml", "nowhere.yaml: No such file"),
-        ("train --model.unit 3", "unrecognized arguments: --model.unit 3, did you mean --model.units? (see nmt train"),
+        ("train --model.unit 3", "unrecognized argument: --model.unit, did you mean --model.units? (see nmt train"),
         ("train --model.units 3", "units is 3: expected an even number"),
     ],
 )

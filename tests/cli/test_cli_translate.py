@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import os
@@ -17,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.cli import main, parser, translate
+from nmt.cli import main, translate
 from nmt.config import SearchConfig
+from nmt.config.fields import settings_of
 from nmt.errors import NmtError
 from nmt.files.resumable_outputs import ResumableOutputs
 from nmt.translation.minimum_bayes_risk import expected_utilities
@@ -383,10 +383,12 @@ def test_what_translates_takes_the_fastest_precision_and_what_measures_float32(
     assert fake_translator.Translator.loaded[0][1]["precision"] == expected
 
 
-def test_every_field_of_the_search_is_a_flag_with_its_help(model, write):
-    """And what a flag says arrives."""
-    for field in dataclasses.fields(SearchConfig):
-        assert parser.field_help(SearchConfig)[field.name]
+def test_every_field_of_the_search_is_a_flag_with_its_help(model, write, capsys):
+    """The search has the values of the flags."""
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(setting.help in shown for setting in settings_of(SearchConfig))
     flags = "--method sample --temperature 0.5 --suppress <unk> x --no-repeat-ngram 3 --copy-unknown --top-p 0.9"
     assert main(["translate", "--model", model, "--input", write("in", "a"), *flags.split()]) == 0
     (search,) = fake_translator.Translator.searches

@@ -1,4 +1,4 @@
-"""Recipes: the settings that translated best for a corpus of a certain size, and which of them a corpus needs."""
+"""Recipes: the settings that translated best for corpora of certain sizes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pathlib import Path
 from nmt.config.checks import ConfigError
 
 PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
-"""Recipes, each with the number of pairs that it was made for; "auto" is one of these."""
+"""Recipes that "auto" chooses from, each with the number of training pairs that it was tuned on."""
 
 OTHERS = ("30k-transformer",)
-"""Recipes that are chosen by name alone."""
+"""Recipes that "auto" never chooses."""
 
 BESIDE = {"30k": "30k-transformer translates better, and its attention says less clearly which word comes from which"}
-"""What "auto" tells with a recipe that it chose."""
+"""Advice that "auto" prints with the recipe that it chose."""
 
 NAMES = (*PAIRS, *OTHERS)
-"""All of them."""
+"""The names of all recipes."""
 
 
 def path(name: str) -> Path:
-    """Where the settings of a recipe are.
+    """The YAML file of a recipe.
 
     Raises:
-        ConfigError: there is no recipe of this name.
+        ConfigError: unknown name of a recipe.
     """
     if name not in NAMES:
         raise ConfigError(f"recipe is {name}: expected {', '.join(NAMES)}, or auto")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
+from nmt.config.fields import setting
 from nmt.errors import NmtError
 from nmt.text.cleaning.features import count_characters, digits_of, folded, scripts_of, words_of
 from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decoded
@@ -36,33 +37,35 @@ RULE_NAMES = (
 class Rules:
     """What makes a pair bad. A number of 0 switches its rule off."""
 
-    invalid: bool = True
-    """drop pairs with a side that is not valid UTF-8"""
-    empty: bool = True
-    """drop pairs with an empty side; otherwise they are kept, and no other rule looks at them"""
-    shortest: int = 1
-    """words that each side has at least; 1 drops nothing"""
-    longest: int = 100
-    """words that each side has at most"""
-    ratio: float = 1.5
-    """how many times as long as is usual in this corpus a side may be beside the other, in characters without spaces"""
-    slack: int = 10
-    """characters that are taken off the longer side first, so that short sentences may differ more"""
-    identical: int = 20
-    """drop pairs whose sides are the same, case and spaces aside, and have this many letters or more"""
-    script: float = 0.5
-    """share of a side's letters that may be of another script than most of that side's letters in the corpus"""
-    language: float = 0.5
-    """drop pairs with a side whose words are this much more probable on the other side, in nats a word"""
-    spelling: float = 1.0
-    """nats a character by which a side's spelling may be more surprising than is usual on that side of the corpus; more
-    where its sentences differ more"""
-    numbers: bool = False
-    """drop pairs whose sides do not have the same digits"""
-    duplicates: Literal["off", "pair", "source", "target", "either"] = "pair"
-    """drop all but the first pair with the same two sides, the same source, the same target, or the same one of both"""
-    sample: int = 10_000
-    """most pairs from which is learnt what is usual: spread over the files, or the first of a pipe"""
+    invalid: bool = setting(True, "Drop pairs with a side that is invalid UTF-8.")
+    empty: bool = setting(True, "Drop pairs with an empty side; if off, these pairs are kept without further checks.")
+    shortest: int = setting(1, "Fewest words of each side; 1 drops nothing.")
+    longest: int = setting(100, "Most words of each side.")
+    ratio: float = setting(
+        1.5, "Largest ratio of the sides' lengths, relative to the corpus's usual ratio, in characters without spaces."
+    )
+    slack: int = setting(10, "Characters taken off the longer side first, so that short sentences may differ more.")
+    identical: int = setting(
+        20, "Drop pairs with equal sides of at least this many letters; case and spaces do not count."
+    )
+    script: float = setting(
+        0.5, "Largest share of a side's letters that are not in the script of most letters of that side of the corpus."
+    )
+    language: float = setting(
+        0.5, "Drop pairs with a side whose words are this much more probable on the other side, in nats per word."
+    )
+    spelling: float = setting(
+        1.0,
+        "Largest surprise of a side's spelling above the usual on that side of the corpus, in nats per character. The "
+        "limit is higher where the corpus's sentences vary more.",
+    )
+    numbers: bool = setting(False, "Drop pairs whose sides have different digits.")
+    duplicates: Literal["off", "pair", "source", "target", "either"] = setting(
+        "pair", "Drop all but the first pair with the same two sides (pair), source, target, or any one side (either)."
+    )
+    sample: int = setting(
+        10_000, "Most pairs that the usual values are learned from: spread over the files, or the first ones of a pipe."
+    )
 
     def __post_init__(self) -> None:
         for name in ("shortest", "longest", "ratio", "slack", "identical", "script", "language", "spelling"):

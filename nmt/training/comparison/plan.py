@@ -9,7 +9,8 @@ from typing import Any
 
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.hints import did_you_mean
-from nmt.config.reading import load_fields, merge_fields, read_yaml
+from nmt.config.reading import merge_fields
+from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.config import ConfigError, RunConfig, config_from_dict
 from nmt.config.checks import as_number
-from nmt.config.reading import load_fields, merge_fields, read_yaml
+from nmt.config.reading import merge_fields
+from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
 
 if TYPE_CHECKING:

@@ -1,0 +1,230 @@
+"""Flags of the command line, made from the fields of settings.
+
+Every command line of nmt is read by this one parser. Dashes and underscores are equal in the names of flags.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+from nmt.config.checks import ConfigError
+from nmt.config.fields import Setting, groups_of, settings_of
+from nmt.config.hints import did_you_mean
+from nmt.errors import NmtError
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are an `NmtError` with one line. It takes no abbreviations."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", _HelpFormatter)
+        kwargs["allow_abbrev"] = False
+        self.groups: dict[str, list[str]] = {}
+        """The flags of each group of settings; the group itself is no flag."""
+        self.aliases: dict[str, str] = {}
+        """Other spellings of flags, each with the flag that was declared."""
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        raise NmtError(f"{message} (see {self.prog} --help)")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if not self._subparsers:
+            args = [*self._declared_flags(sys.argv[1:] if args is None else args)]
+        return super().parse_known_args(args, namespace)
+
+    def _declared_flags(self, argv: Sequence[str]) -> Iterator[str]:
+        """The words of a command line with each flag spelled as it was declared.
+
+        Raises:
+            NmtError: a flag that is unknown, which argparse would report after missing ones; or that names a group.
+        """
+        declared = {_plain(flag): flag for flag in self._option_string_actions}
+        declared |= {_plain(alias): flag for alias, flag in self.aliases.items()}
+        words = iter(argv)
+        for word in words:
+            if word == "--":
+                yield word
+                break
+            if not word.startswith("--"):
+                yield word
+                continue
+            name, equals, value = word.partition("=")
+            if _plain(name) not in declared:
+                self._refuse(name)
+            yield f"{declared[_plain(name)]}{equals}{value}"
+        yield from words
+
+    def _refuse(self, flag: str) -> NoReturn:
+        if (name := flag.removeprefix("--")) in self.groups:
+            self.error(f"{name} is a group: set one of {', '.join(self.groups[name])}")
+        self.error(f"unrecognized argument: {flag}{did_you_mean(flag, self._option_string_actions)}")
+
+
+def _plain(flag: str) -> str:
+    return flag.replace("_", "-")
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Shows a flag for a truth value as --[no-]NAME, and explanations at a fixed column."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if isinstance(action, BooleanFlag):
+            return "--[no-]" + action.option_strings[0].removeprefix("--")
+        return super()._format_action_invocation(action)
+
+
+class BooleanFlag(argparse.Action):
+    """--NAME and --no-NAME; --NAME true and --NAME false."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        both = [*option_strings, *(f"--no-{flag.removeprefix('--')}" for flag in option_strings)]
+        super().__init__(both, dest, nargs="?", metavar="true|false", **options)
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        flag = str(option_string)
+        negative = flag not in self.option_strings[: len(self.option_strings) // 2]
+        if negative and values is not None:
+            raise ConfigError(f"{flag} is {values!r}: expected no value behind this flag")
+        setattr(namespace, self.dest, not negative if values is None else _truth(flag, values))
+
+
+def add_settings(
+    parser: argparse._ActionsContainer,
+    settings: Iterable[Setting],
+    spell: Callable[[str], str] = lambda name: name,
+    with_defaults: bool = True,
+) -> None:
+    """Adds a flag for each setting; the parsed value is None where the flag is not given.
+
+    Args:
+        parser: a parser, or a group of its flags.
+        settings: as `settings_of` gives them.
+        spell: the name of the flag that a setting has.
+        with_defaults: whether the help text ends with the default.
+    """
+    for setting in settings:
+        flag, kind = "--" + spell(setting.name), setting.type
+        text = setting.help.replace("%", "%%")
+        if with_defaults and setting.default not in ("", ()):
+            text += f" (default: {_shown(setting.default)})"
+        options: dict[str, Any] = {"dest": setting.name, "help": text}
+        if kind is bool:
+            parser.add_argument(flag, action=BooleanFlag, **options)
+        elif get_origin(kind) is tuple:
+            parser.add_argument(flag, action=_ListFlag, nargs="+", metavar="TEXT", **options)
+        else:
+            parser.add_argument(flag, action=_ValueFlag, kind=kind, metavar=_metavar(kind), **options)
+
+
+def add_groups(parser: Parser, kind: type) -> None:
+    """Adds a flag for every setting within a dataclass, such as --model.attention.score, under a heading for each of
+    its groups."""
+    inner = {name.partition(".")[0] for name, _ in groups_of(kind)}
+    everything = list(settings_of(kind))
+    add_settings(parser, [setting for setting in everything if "." not in setting.name])
+    for name, within in groups_of(kind):
+        parser.groups[name] = [f"--{setting.name}" for setting in settings_of(within, f"{name}.")]
+        if name in inner:
+            chosen = [setting for setting in everything if setting.name.startswith(f"{name}.")]
+            add_settings(parser.add_argument_group(name), chosen)
+
+
+def nested(values: dict[str, Any]) -> dict[str, Any]:
+    """Values by dotted names as nested dictionaries."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        *groups, last = name.split(".")
+        within = found
+        for outer in groups:
+            within = within.setdefault(outer, {})
+        within[last] = value
+    return found
+
+
+def parse_flags(kind: type, flags: Sequence[str], prog: str) -> dict[str, Any]:
+    """The settings that flags such as `["--model.units", "512"]` give, as nested dictionaries.
+
+    Raises:
+        NmtError: an unknown flag, or a value of another type than its setting's.
+    """
+    parser = Parser(prog=prog, add_help=False)
+    add_groups(parser, kind)
+    return nested({name: value for name, value in vars(parser.parse_args(flags)).items() if value is not None})
+
+
+class _ValueFlag(argparse.Action):
+    """--NAME VALUE, with a value of the type `kind`."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, kind: Any, **options: Any) -> None:
+        super().__init__(option_strings, dest, **options)
+        self.kind = kind
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        flag, value = str(option_string), values
+        if get_origin(self.kind) is Literal:
+            value = _choice(flag, values, get_args(self.kind))
+        elif self.kind in (int, float):
+            value = _number(flag, values, self.kind)
+        setattr(namespace, self.dest, value)
+
+
+class _ListFlag(argparse.Action):
+    """Texts, one after the other or as one list of YAML: --NAME a b, or --NAME '[a, b]'."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if len(values) == 1 and values[0].startswith("[") and values[0].endswith("]"):
+            values = _yaml_list(str(option_string), values[0])
+        setattr(namespace, self.dest, list(values))
+
+
+def _yaml_list(flag: str, text: str) -> list[str]:
+    import yaml
+
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError:
+        values = None
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ConfigError(f"{flag} is {text!r}: expected a list of texts, such as '[a, b]'")
+    return values
+
+
+def _choice(flag: str, text: str, choices: Collection[str]) -> str:
+    if text not in choices:
+        raise ConfigError(f"{flag} is {text!r}: expected one of {', '.join(choices)}")
+    return text
+
+
+def _number(flag: str, text: str, kind: type) -> Any:
+    try:
+        value = kind(text)
+        if kind is int or math.isfinite(value):
+            return value
+    except ValueError:
+        pass
+    raise ConfigError(f"{flag} is {text!r}: expected {'a whole number' if kind is int else 'a number'}")
+
+
+def _truth(flag: str, text: str) -> bool:
+    truths = {"true": True, "yes": True, "false": False, "no": False}
+    if text.lower() not in truths:
+        raise ConfigError(f"{flag} is {text!r}: expected true or false")
+    return truths[text.lower()]
+
+
+def _metavar(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "{" + ",".join(get_args(kind)) + "}"
+    return {int: "N", str: "TEXT"}.get(kind, "X")
+
+
+def _shown(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else f"{value}"
