@@ -1,1 +1,1 @@
-"""Text: where sentence pairs come from, vocabularies and pieces, held-out pairs, cleaning."""
+"""Text: lines, formats of sentence pairs, vocabularies and pieces, held-out pairs, cleaning."""

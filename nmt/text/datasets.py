@@ -14,15 +14,19 @@ from nmt.files.digests import digest
 from nmt.text.errors import CorpusError
 
 _PROBE_SECONDS = 5.0
-
-
+"""Time for a server to answer before a download."""
 _PROBED_HOSTS = 3
+"""Servers of a dataset that are asked."""
 
 
 def dataset_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
-    """Two features of a TensorFlow dataset in the library's own order, which is always the same."""
+    """The source and target feature of each example, as bytes, in the library's own order, which is always the same.
+
+    Raises:
+        CorpusError: the dataset is unknown, cannot be prepared or read, or lacks the features.
+    """
     tfds = _tensorflow_datasets()
-    with _told_by(pairs.tfds):
+    with _errors_of(pairs.tfds):
         builder = _prepared(tfds, pairs)
         source, target = _features(builder, pairs)
         streaming = tfds.ReadConfig(try_autocache=False)  # the cache would hold the dataset in memory
@@ -33,11 +37,15 @@ def dataset_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
 
 
 def dataset_digests(pairs: PairsConfig) -> dict[str, str]:
-    """SHA-256 of the files of a TensorFlow dataset, all splits, by name."""
+    """SHA-256 of the files of a TensorFlow dataset by name, all splits, and the library's version.
+
+    Raises:
+        CorpusError: the dataset is unknown, or cannot be prepared or read.
+    """
     tfds = _tensorflow_datasets()
-    with _told_by(pairs.tfds):
+    with _errors_of(pairs.tfds):
         files = sorted(path for path in _prepared(tfds, pairs).data_path.iterdir() if path.is_file())
-        found = {"tensorflow_datasets": tfds.__version__}  # it decides the order of the examples
+        found = {"tensorflow_datasets": tfds.__version__}  # the version decides the order of the examples
         for path in files:
             with path.open("rb") as file:
                 found[path.name] = digest(file)
@@ -47,7 +55,7 @@ def dataset_digests(pairs: PairsConfig) -> dict[str, str]:
 def _tensorflow_datasets() -> Any:
     try:
         import tensorflow_datasets
-    except ImportError as error:  # it also needs importlib_resources, which it does not declare
+    except ImportError as error:  # the package needs importlib_resources without declaring it
         raise CorpusError(
             f"TensorFlow datasets cannot be read ({error}): pip install tensorflow-datasets importlib_resources"
         ) from None
@@ -55,8 +63,8 @@ def _tensorflow_datasets() -> Any:
 
 
 @contextlib.contextmanager
-def _told_by(dataset: str) -> Iterator[None]:
-    """Turns what the library raises, which may be anything and many lines long, into one line."""
+def _errors_of(dataset: str) -> Iterator[None]:
+    """Turns the library's errors, which have many types and many lines, into one line."""
     try:
         yield
     except CorpusError:
@@ -66,13 +74,13 @@ def _told_by(dataset: str) -> Iterator[None]:
 
 
 def _prepared(tfds: Any, pairs: PairsConfig) -> Any:
-    """The dataset's builder, after download and preparation where it is not on disk yet."""
+    """The builder of a dataset, which is downloaded and prepared first if it is not on disk."""
     try:
         builder = tfds.builder(pairs.tfds, data_dir=pairs.tfds_directory or None, try_gcs=False)
     except tfds.core.DatasetNotFoundError:
         raise CorpusError(
-            f"{pairs.tfds}: neither a dataset that tensorflow_datasets {tfds.__version__} knows "
-            f"nor prepared in {pairs.tfds_directory or 'its default directory'}"
+            f"{pairs.tfds}: unknown to tensorflow_datasets {tfds.__version__}, and not prepared in "
+            f"{pairs.tfds_directory or 'its default directory'}: check the name, or set tfds_directory"
         ) from None
     if not (builder.data_path / "dataset_info.json").exists():
         _refuse_unreachable(builder, pairs.tfds)
@@ -82,7 +90,7 @@ def _prepared(tfds: Any, pairs: PairsConfig) -> Any:
 
 
 def _refuse_unreachable(builder: Any, name: str) -> None:
-    """Finds out in seconds that there is no way to the files; the library itself would retry for minutes."""
+    """Refuses within seconds a dataset whose servers do not answer; the library would retry for minutes."""
     downloads = builder.data_dir_root / "downloads"
     if any(downloads.glob(f"{builder.name}/*.INFO")) or any(downloads.glob("manual/*")):
         return
@@ -95,8 +103,8 @@ def _refuse_unreachable(builder: Any, name: str) -> None:
 
 
 def _any_answers(urls: list[str]) -> bool:
-    """Whether any of the servers answers at all; in threads, because resolving a name has no time limit."""
-    import requests  # what tensorflow_datasets downloads with, so proxies and certificates are the same
+    """Whether any of the servers answers. Threads ask them, because resolving a name has no time limit."""
+    import requests  # tensorflow_datasets downloads with it: proxies and certificates are the same
 
     answered = threading.Event()
 
@@ -115,14 +123,14 @@ def _any_answers(urls: list[str]) -> bool:
 
 
 def _features(builder: Any, pairs: PairsConfig) -> tuple[str, str]:
-    """Names of the source and the target feature."""
-    text = sorted(name for name, feature in builder.info.features.items() if _is_text(feature))
+    """The names of the source and the target feature."""
+    names = sorted(name for name, feature in builder.info.features.items() if _is_text(feature))
     source, target = (builder.info.supervised_keys or ("", ""))[:2]
     chosen = pairs.tfds_source or source, pairs.tfds_target or target
     for name in chosen:
-        if name not in text:
+        if name not in names:
             problem = f"no text feature '{name}'" if name else "no supervised keys to say what is translated"
-            raise CorpusError(f"{pairs.tfds}: {problem}: set tfds_source and tfds_target to two of: {', '.join(text)}")
+            raise CorpusError(f"{pairs.tfds}: {problem}: set tfds_source and tfds_target to two of: {', '.join(names)}")
     return chosen
 
 

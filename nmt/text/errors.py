@@ -6,4 +6,4 @@ from nmt.errors import NmtError
 
 
 class CorpusError(NmtError):
-    """Sentence pairs that cannot be read; the message names file and line, and says what to do."""
+    """Text that cannot be read; the message names file and line, and the fix."""

@@ -1,4 +1,4 @@
-"""Sentence pairs as rows of bytes: two files, a TSV file or a TensorFlow dataset."""
+"""The formats of sentence pairs: two line-parallel files, a TSV file, a TensorFlow dataset. Rows are still bytes."""
 
 from __future__ import annotations
 
@@ -13,55 +13,51 @@ from nmt.text.lines import raw_lines, shown_name
 
 
 class RowStream(NamedTuple):
-    """Rows of one or two columns, still as bytes."""
+    """A stream of rows with one or two columns of bytes."""
 
     name: str
+    """The file or dataset."""
     rows: Iterator[tuple[bytes, ...]]
     width: int = 1
+    """Columns of each row."""
     unit: str = "line"
+    """The name of a row in messages."""
 
     def place(self, number: int) -> str:
+        """The place of a row in messages, such as "FILE, line 3"; rows are counted from 1."""
         return f"{shown_name(self.name)}, {self.unit} {number}"
 
 
 def open_pairs(pairs: PairsConfig, links: str) -> list[RowStream]:
+    """The streams of a corpus: the pairs in one stream or two, then alignment and links if their files are named."""
     if pairs.tfds:
         streams = [RowStream(f"{pairs.tfds} {pairs.split}", dataset_rows(pairs), 2, "example")]
     elif pairs.tsv:
-        rows = tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column)
-        streams = [RowStream(pairs.tsv, rows, 2)]
+        streams = [RowStream(pairs.tsv, _tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column), 2)]
     else:
-        streams = [RowStream(path, zip(raw_lines(path))) for path in (pairs.source, pairs.target)]
-    return streams + [RowStream(path, zip(raw_lines(path))) for path in (pairs.alignment, links) if path]
-
-
-def tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, bytes]]:
-    """Two columns, counted from 1; quotes mean nothing, and a blank line is a pair of empty sentences."""
-    needed = max(source, target)
-    for number, line in enumerate(raw_lines(path), 1):
-        cells = line.split(b"\t") if line.strip() else [b""] * needed
-        if len(cells) < needed:
-            raise CorpusError(
-                f"{path}, line {number}: {len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} "
-                "separated by tabs; check which column is the source and which the target"
-            )
-        yield cells[source - 1], cells[target - 1]
+        streams = [_lines(pairs.source), _lines(pairs.target)]
+    return streams + [_lines(path) for path in (pairs.alignment, links) if path]
 
 
 def raw_pairs(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
-    """The lines of two files that belong together, still as bytes, without their ends.
+    """The pairs of two line-parallel files as bytes, without line ends.
 
     Raises:
-        CorpusError: a file cannot be read, or the two differ in lines: told when the shorter one ends.
+        CorpusError: a file cannot be read, or the files have different numbers of lines. The numbers are compared when
+            the shorter file ends.
     """
     if source == target == "-":
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
-    for cells in side_by_side([RowStream(path, zip(raw_lines(path))) for path in (source, target)]):
+    for cells in side_by_side([_lines(source), _lines(target)]):
         yield cells[0], cells[1]
 
 
 def side_by_side(streams: list[RowStream]) -> Iterator[tuple[bytes, ...]]:
-    """The rows of all streams side by side; raises `CorpusError` with all counts unless they end together."""
+    """The rows of all streams joined to one row.
+
+    Raises:
+        CorpusError: the streams have different numbers of rows; the message has all numbers.
+    """
     together = zip_longest(*(stream.rows for stream in streams))
     for number, rows in enumerate(together):
         if None in rows:
@@ -71,3 +67,20 @@ def side_by_side(streams: list[RowStream]) -> Iterator[tuple[bytes, ...]]:
             found = ", ".join(f"{s.name} has {count} {s.unit}s" for s, count in zip(streams, counts, strict=True))
             raise CorpusError(f"{found}: the same number in each was expected, one for each pair")
         yield tuple(cell for row in rows for cell in row)
+
+
+def _lines(path: str) -> RowStream:
+    return RowStream(path, zip(raw_lines(path)))
+
+
+def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, bytes]]:
+    """Two columns of a TSV file, counted from 1. Quotes are ordinary characters; a blank line is an empty pair."""
+    needed = max(source, target)
+    for number, line in enumerate(raw_lines(path), 1):
+        cells = line.split(b"\t") if line.strip() else [b""] * needed
+        if len(cells) < needed:
+            raise CorpusError(
+                f"{path}, line {number}: {len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} "
+                "separated by tabs; check which column is the source and which the target"
+            )
+        yield cells[source - 1], cells[target - 1]

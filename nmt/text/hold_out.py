@@ -1,7 +1,7 @@
-"""Which pairs of a corpus are kept aside, to validate or to test on, and which of the others are then left to train on.
+"""Held-out pairs for validation or tests, and the training pairs that remain.
 
-Corpora of everyday sentences have many that are nearly the same. A model that has seen one of them has seen the others,
-so what is near to a pair kept aside is left out of training, and the score says what it seems to say.
+Corpora of everyday sentences contain many near-duplicates. A model that was trained on one of them knows the others.
+So a training pair that is a near-duplicate of a held-out pair is removed, and the score measures unseen sentences.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from nmt.text.errors import CorpusError
 from nmt.text.pairs import Pair
 
 SHORT = 5
-"""Words from which on one may differ between sentences that are near; of fewer it is too much."""
+"""Words from which on near-duplicates may differ in one word. In a shorter sentence one word is much."""
 
 FEWER = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
-"""What stands between spaces, without the punctuation around it."""
+"""A word between spaces, without the punctuation around it."""
 
 
 def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
-    """Chooses `count` pairs with distinct sources at random, in one pass and with memory for `count` pairs.
+    """Chooses `count` pairs with distinct sources at random, in one reading and with memory for `count` pairs.
 
-    They are those whose sources have the smallest keyed hashes, so the choice depends on the seed and on what the
-    corpus holds, but not on its order, and the first of them are those that a smaller `count` chooses. `WithoutHeldOut`
-    gives the others.
+    The pairs whose sources have the smallest keyed hashes are chosen, smallest first. So the choice depends on the seed
+    and on the set of sources, and not on their order. A smaller `count` chooses the first of these pairs.
+    `WithoutHeldOut` has the remaining pairs.
 
     Raises:
         CorpusError: there are not more than `count` different sources.
     """
     chosen: dict[int, Pair] = {}
-    ranks: list[int] = []  # a heap of negated hashes: its top is the next to go
+    ranks: list[int] = []  # a heap of negated hashes: its top is dropped next
     left_over = False
     for pair in pairs:
         digest = hashlib.blake2b(pair.source.encode(), digest_size=16, key=str(seed).encode()).digest()
@@ -61,18 +61,21 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
 
 
 class WithoutHeldOut:
-    """The pairs of which neither side is near (`traces`) to that side of a held-out pair; each iteration reads `pairs`
-    again.
+    """The pairs without near-duplicates of held-out pairs on either side. Each iteration reads `pairs` again.
+
+    Args:
+        pairs: all pairs, the held-out pairs among them.
+        held_out: the pairs that `hold_out` chose.
 
     Raises:
-        CorpusError: after an iteration in which nothing was left.
+        CorpusError: at the end of an iteration that yielded no pair.
     """
 
     def __init__(self, pairs: Iterable[Pair], held_out: Sequence[Pair]) -> None:
         self.kept = 0
-        """Pairs given by the last complete iteration."""
+        """Pairs that the last complete iteration yielded."""
         self.removed = 0
-        """Pairs that it left out, the held-out ones among them."""
+        """Pairs that the last complete iteration removed, the held-out pairs among them."""
         self._pairs = pairs
         self._sources = frozenset(key for pair in held_out for key in similarity_keys(pair.source))
         self._targets = frozenset(key for pair in held_out for key in similarity_keys(pair.target))
@@ -95,13 +98,13 @@ class WithoutHeldOut:
 
 
 def similarity_keys(text: str) -> list[int]:
-    """Numbers of a sentence; sentences that have one of theirs in common are near to each other.
+    """Keys of a sentence: sentences with a common key are near-duplicates.
 
-    Near are sentences of the same words, in any order, case and punctuation aside. Where the longer one has `SHORT`
-    words or more, also those of which one word less, one more or another makes that. Words are what spaces part, so of
-    text that is written without any, all must be the same. So it must where there is no letter or digit.
+    Near-duplicates have equal words in any order; case and punctuation do not count. If the longer sentence has `SHORT`
+    words or more, one word may be missing, added or replaced. Words are separated by spaces. So sentences in a script
+    without spaces, and sentences without letters and digits, are near-duplicates only if they are equal.
     """
-    words = [_number(word) for word in _WORD.findall(text.casefold().replace("’", "'"))] or [_number(text)]
+    words = [_word_key(word) for word in _WORD.findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
     whole = sum(words)
     if len(words) < SHORT:
         return [whole]
@@ -109,6 +112,6 @@ def similarity_keys(text: str) -> list[int]:
 
 
 @lru_cache(maxsize=1 << 17)
-def _number(word: str) -> int:
-    """64 bits of a hash: sums of a few dozen of them are, as good as never, equal by chance."""
+def _word_key(word: str) -> int:
+    """64 bits of a hash: sums over a few dozen words are practically never equal by chance."""
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")

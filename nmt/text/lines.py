@@ -1,4 +1,8 @@
-"""Lines of text files: plain or .gz, standard input, UTF-8 with or without a byte order mark."""
+"""Lines of text files: plain or .gz, standard input, UTF-8 with or without a byte order mark.
+
+Only "\\n" and "\\r\\n" end a line. Other characters that Unicode calls line ends stay within their sentence, so they
+cannot shift the sides of a corpus against each other.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,30 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from nmt.files.digests import digest
+from nmt.files.digests import digest_file
 from nmt.text.errors import CorpusError
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a text file, of a .gz file or of standard input (-), without their ends; a blank one is "".
+    """The lines of a text file, of a .gz file or of standard input (-), without line ends.
 
     Raises:
         CorpusError: the file cannot be read, or a line is not valid UTF-8.
     """
     for number, line in enumerate(raw_lines(path), 1):
         try:
-            yield decode(line, f"{shown_name(path)}, line {number}")
-        except InvalidText as error:
-            raise CorpusError(f"{error}: convert it to UTF-8") from None
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            place = f"{shown_name(path)}, line {number}"
+            raise CorpusError(f"{invalid_utf8(place, error)}: convert it to UTF-8") from None
 
 
 def raw_lines(path: str) -> Iterator[bytes]:
+    """The lines of `read_lines` as bytes; a byte order mark at the start of the file is removed.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
     number = 0
     try:
         with _opened(path) as file:
@@ -42,7 +52,29 @@ def raw_lines(path: str) -> Iterator[bytes]:
             raise CorpusError(f"{path}: is not compressed, whatever its name says: take .gz off its name") from None
         raise CorpusError(f"{path}: cut off or damaged after line {number} ({error}): fetch it again") from None
     except OSError as error:
-        raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None
+        raise _unreadable(path, error) from None
+
+
+def digest_text(path: str) -> str:
+    """SHA-256 of a text file's bytes, in hexadecimal.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    try:
+        return digest_file(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def invalid_utf8(place: str, error: UnicodeDecodeError) -> str:
+    """The message about invalid UTF-8 at a place, such as "FILE, line 3"; bytes are counted from 1."""
+    return f"{place}: not valid UTF-8 from byte {error.start + 1} of it on"
+
+
+def shown_name(path: str) -> str:
+    """A path in messages."""
+    return "standard input" if path == "-" else path
 
 
 def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
@@ -51,26 +83,5 @@ def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.Gzi
     return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
 
 
-def digest_of_text(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return digest(file)
-    except OSError as error:
-        raise CorpusError(f"{path}: {error.strerror}: expected a text file") from None
-
-
-class InvalidText(Exception):
-    def __init__(self, place: str, byte: int) -> None:
-        super().__init__(f"{place}: not valid UTF-8 from byte {byte} of it on")
-        self.place = place
-
-
-def decode(cell: bytes, place: str) -> str:
-    try:
-        return cell.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidText(place, error.start + 1) from None
-
-
-def shown_name(path: str) -> str:
-    return "standard input" if path == "-" else path
+def _unreadable(path: str, error: OSError) -> CorpusError:
+    return CorpusError(f"{path}: {error.strerror}: expected a text file")

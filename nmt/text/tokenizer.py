@@ -1,7 +1,7 @@
-"""Subword vocabularies: SentencePiece models with fixed special ids, and which word each piece belongs to.
+"""Subword vocabularies: SentencePiece models with fixed special ids, and the word that each piece belongs to.
 
-A word is what `str.split()` gives. Text is brought to single spaces between words before SentencePiece sees it, so
-that every kind of Unicode whitespace parts words for both.
+Words are separated by whitespace as in `str.split()`. SentencePiece sees text with single spaces between words. So
+every kind of Unicode whitespace separates words for both.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.pieces import BOS, EOS, PAD, SPECIAL_PIECES, UNK, UNKNOWN_SURFACE
 
-_SPACE = "▁"  # SentencePiece's visible space: it starts the first piece of a word, or stands alone before it
-_TRAINING_SENTENCES = 2_000_000  # a larger corpus is sampled, so that memory stays bounded
-_TRAINING_THREADS = 16  # fixed, whatever the machine has: the sums of unigram training depend on how they are split
+_SPACE = "▁"
+"""SentencePiece's visible space: it starts the first piece of a word, or is a piece before the word."""
+_TRAINING_SENTENCES = 2_000_000
+"""Sentences of a training at most: a larger corpus is sampled, so memory is bounded."""
+_TRAINING_THREADS = 16
+"""Threads of a training on every machine: the sums of unigram training depend on their number."""
 
 
 class VocabularyError(NmtError):
-    """A vocabulary that cannot be trained or read; the message says why and what to change."""
+    """A vocabulary that cannot be trained or read; the message has the reason and the fix."""
 
 
 class SegmentedSentence(NamedTuple):
     """A sentence as words and as pieces."""
 
     text: str
-    """The sentence."""
     words: list[str]
     """`text.split()`."""
     ids: list[int]
-    """Pieces."""
+    """The piece ids."""
     word_of_piece: list[int]
-    """For each piece the index in `words` of the word that it belongs to; never falls from piece to piece."""
+    """For each piece the index of its word in `words`, in ascending order."""
 
 
 def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
@@ -50,7 +52,7 @@ def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
 
 
 class Tokenizer:
-    """A SentencePiece model; `train` or `load` makes one.
+    """A SentencePiece model, made by `train` or `load`.
 
     Raises:
         VocabularyError: `model` is not a SentencePiece model with special ids PAD 0, UNK 1, BOS 2, EOS 3.
@@ -68,15 +70,15 @@ class Tokenizer:
 
     @classmethod
     def train(cls, sentences: Iterable[str], config: VocabularyConfig, size: int = 0) -> Tokenizer:
-        """Trains a model: the same sentences in the same order give the same bytes on any machine.
+        """Trains a model. Equal sentences in equal order give equal bytes on any machine.
 
-        Of more than two million sentences a random two million are used, the same each time. Characters beyond
-        `config.character_coverage` become UNK. A char or word model has at most `size` pieces, the most frequent.
+        From more than two million sentences a fixed random sample of two million is used. Characters beyond
+        `config.character_coverage` become UNK. A char or word model keeps the most frequent pieces, at most `size`.
 
         Args:
-            sentences: read once, in a stream; what they raise comes through.
+            sentences: a stream that is read once; its errors are raised unchanged.
             config: kind of model, normalisation, symbols.
-            size: pieces, special ones included; 0: `config.size`.
+            size: number of pieces, special pieces included; 0: `config.size`.
 
         Raises:
             VocabularyError: no text, more or fewer pieces than the text allows, or unusable symbols.
@@ -111,7 +113,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Reads what `save` wrote.
+        """Reads a file that `save` wrote.
 
         Raises:
             VocabularyError: the file is missing, damaged or has other special ids.
@@ -127,7 +129,7 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """Number of pieces, special ones included: ids are below it."""
+        """Number of pieces, special pieces included: all ids are below it."""
         return self._processor.get_piece_size()
 
     @property
@@ -142,40 +144,43 @@ class Tokenizer:
         return hash(self._model)
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The pieces of each sentence, without BOS and EOS; what the model does not know is UNK."""
+        """The piece ids of each sentence, without BOS and EOS. Unknown text becomes UNK."""
         return self._processor.encode([_single_spaced(sentence) for sentence in sentences], return_type=int)
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each sequence of pieces, one space between words; PAD, BOS and EOS are left out."""
+        """The text of each sequence of ids, with single spaces between words; PAD, BOS and EOS have no text."""
         texts = self._processor.decode([list(sequence) for sequence in ids], return_type=str) if len(ids) else []
         return [_single_spaced(text) for text in texts]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The pieces as SentencePiece writes them, a space as ▁."""
+        """The pieces as SentencePiece writes them, with ▁ for a space."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
     def index(self, piece: str) -> int | None:
-        """The id of a piece as SentencePiece writes it; None where the vocabulary does not have it."""
+        """The id of a piece as SentencePiece writes it; None if the vocabulary lacks the piece."""
         found = self._processor.piece_to_id(piece)
         return found if self._processor.id_to_piece(found) == piece else None
 
     @property
     def joins(self) -> list[bool]:
-        """Which pieces go on with the word before them: those that begin, without a space, with a letter of a script
-        that has upper and lower case, or with a digit. (Many other scripts write no spaces.)"""
+        """For each id, whether the piece continues the word before it.
+
+        A continuing piece begins without a space, with a digit or with a letter of a script that has upper and lower
+        case. Many scripts without case write no spaces.
+        """
         return [unicodedata.category(piece[0]) in ("Lu", "Ll", "Nd") for piece in self.pieces(range(self.size))]
 
     def segment(self, sentence: str) -> SegmentedSentence:
-        """The pieces of `encode` with the word that each of them comes from.
+        """The pieces of `encode` with the word of each piece.
 
-        A word whose characters all vanish in normalisation has no piece. A piece that covers several words, as
-        unknown neighbours do in a word model, counts as the first.
+        A word whose characters all vanish in normalisation has no piece. A piece that covers several words belongs to
+        the first of them: a word model makes one piece of neighbouring unknown words.
         """
         text = _single_spaced(sentence)
         encoded = self._processor.encode(text, return_type="offset_mapping")
         origins = self._processor.normalize(text, with_offsets=True)[1]
         positions: list[int | None] = []
-        start = 0  # the pieces one after the other are the normalised text, `origins` leads back from there
+        start = 0  # the pieces joined are the normalised text; `origins` maps its positions to the original text
         for piece in encoded["pieces"]:
             lead = len(piece) - len(piece.lstrip(_SPACE))
             positions.append(origins[start + lead] if lead < len(piece) else None)
@@ -183,10 +188,10 @@ class Tokenizer:
         return SegmentedSentence(sentence, text.split(), encoded["ids"], _words_at(positions, text))
 
     def join(self, ids: Sequence[int]) -> SegmentedSentence:
-        """The text of `decode` with the word that each piece goes into.
+        """The text of `decode` with the word of each piece.
 
-        The ids stay one to one: a PAD, BOS or EOS among them has no text and goes with the piece after it. Where
-        there is no text at all the word is 0 for all of them.
+        No id is left out: a PAD, BOS or EOS has no text and belongs to the word of the next piece. If no id has text,
+        all belong to word 0.
         """
         decoded = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
         text = decoded["text"]
@@ -202,7 +207,7 @@ def _single_spaced(sentence: str) -> str:
 
 
 def _words_at(positions: list[int | None], text: str) -> list[int]:
-    """The index of the word at each position of `text`; None: as the next that is known, else as the last."""
+    """The index of the word at each position of `text`. None takes the next known word, or else the last."""
     starts = (not here.isspace() and before.isspace() for before, here in zip(" " + text, text, strict=False))
     word_at = [count - 1 for count in accumulate(starts)]
     words: list[int] = []
@@ -214,7 +219,7 @@ def _words_at(positions: list[int | None], text: str) -> list[int]:
 
 
 def _watched(sentences: Iterable[str], failure: list[BaseException]) -> Iterator[str]:
-    """The sentences for training; SentencePiece hides the type of what they raise, so it is kept in `failure`."""
+    """The sentences for training. SentencePiece hides the type of their errors, so `failure` keeps the error."""
     try:
         for sentence in sentences:
             yield _single_spaced(sentence)
@@ -226,9 +231,9 @@ def _watched(sentences: Iterable[str], failure: list[BaseException]) -> Iterator
 def _check_symbols(symbols: tuple[str, ...]) -> None:
     for position, symbol in enumerate(symbols):
         if not symbol or _SPACE in symbol or any(character.isspace() for character in symbol):
-            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is empty or has a space in it")
+            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is empty or contains a space")
         if symbol in SPECIAL_PIECES or symbol in symbols[:position]:
-            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is there already; leave it out")
+            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is already in the vocabulary; leave it out")
 
 
 def _explained(message: str, size: int) -> VocabularyError:
