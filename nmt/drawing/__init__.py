@@ -1,14 +1,15 @@
-"""Heat maps of attention, and words on two axes, drawn by matplotlib's Agg canvas: no window, no pyplot, no state
-between two figures.
+"""Heat maps of attention and maps of words, drawn by matplotlib's Agg canvas without a window or pyplot.
 
-matplotlib is imported by the functions that need it. It is not thread-safe and is styled through global settings, so
-everything here draws under one lock, with matplotlib's own defaults in place of the user's settings. Text in any script
-is shaped by matplotlib itself (3.11 or newer): right-to-left words in reading order, Arabic letters joined.
+Functions import matplotlib when they need it. matplotlib is not thread-safe and takes its style from global settings.
+So everything here draws under one lock, with matplotlib's defaults in place of the user's settings. matplotlib 3.11
+shapes text in any script: right-to-left words in reading order, Arabic letters joined.
 """
 
 from nmt.drawing.canvas import PlotError
 from nmt.drawing.heatmap_grid import show_heatmaps
-from nmt.drawing.heatmaps import MOST_WORDS, Picture, drawable, heatmap, heatmap_pages
+from nmt.drawing.heatmaps import heatmap
+from nmt.drawing.pdf_pages import heatmap_pages
+from nmt.drawing.picture import MOST_WORDS, Picture, drawable
 from nmt.drawing.picture_files import check_suffix, save_figure, save_heatmap, save_pages
 from nmt.drawing.word_map import Dot, draw_words
 

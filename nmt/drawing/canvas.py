@@ -1,4 +1,4 @@
-"""What every picture is drawn with: one lock, one style, axes in inches, text that is measured before it is placed."""
+"""The drawing surface of every picture: one lock, one style, axes in inches, text measured before it is placed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ Floats = NDArray[np.floating[Any]]
 
 DPI = 200
 FONT = "DejaVu Sans"  # comes with matplotlib
+GENERIC = "sans-serif"
+"""The last font family of every text, for readers of SVG files who have none of the others."""
+
 INK, QUIET, FAINT, GRID = "#222222", "#666666", "#999999", "#d9d9d9"
 WORD, SMALL, TITLE = 9.0, 7.5, 10.5  # font sizes in points
+PAD, GAP, LINE = 0.12, 0.06, 0.2  # inches: around a picture, between labels and cells, per line of text
 LONGEST_LABEL = 64  # characters
-
-GENERIC = "sans-serif"
-"""The last family of every text, for readers of SVG files who have none of the others."""
 
 _SETTINGS: dict[Any, Any] = {
     "font.sans-serif": [FONT],
@@ -39,18 +40,18 @@ LOCK = threading.RLock()
 
 
 class PlotError(NmtError):
-    """Something that cannot be drawn or written; the message says what was expected."""
+    """A picture that cannot be drawn or written; the message says what was expected."""
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """One thread at a time, with matplotlib's own defaults and ours over them; the user's settings come back after."""
+    """Lets one thread draw at a time, with matplotlib's defaults and our style; restores the user's settings after."""
     import matplotlib
 
     with LOCK, matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # `find_fonts` says it once
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # `find_fonts` warns once instead
         yield
 
 
@@ -65,31 +66,31 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def inch_axes(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Axes over a part of a figure, in inches from that part's upper left corner."""
+    """Axes over a part of a figure; their coordinates are inches from the upper left corner of that part."""
     axes = figure.add_axes(inch_box(figure, left, top, width, height), xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
     return axes
 
 
 def inch_box(figure: Figure, left: float, top: float, width: float, height: float) -> tuple[float, float, float, float]:
-    """A part of a figure, in inches from its upper left corner, as matplotlib wants it."""
+    """Converts a box in inches from the upper left corner of a figure to matplotlib's fractions."""
     across, down = figure.get_size_inches()
     return left / across, 1 - (top + height) / down, width / across, height / down
 
 
-def write(axes: Axes, x: float, y: float, text: str, fonts: list[str], size: float = WORD, **style: Any) -> None:
-    """Text at a place in inches; `$` and backslash are letters."""
+def draw_text(axes: Axes, x: float, y: float, text: str, fonts: list[str], size: float = WORD, **style: Any) -> None:
+    """Draws text at a position in inches. `$` and backslash are ordinary characters."""
     families = [*fonts, GENERIC]
     axes.text(x, y, text, fontfamily=families, fontsize=size, parse_math=False, **{"color": INK, **style})
 
 
 def style_bar(bar: Any) -> None:
-    """Makes a colour bar as quiet as the rest."""
+    """Draws a colour bar in muted colours and small type."""
     bar.outline.set_edgecolor(GRID)
     bar.ax.tick_params(labelsize=SMALL, labelcolor=QUIET, color=QUIET, length=2, pad=2)
 
 
-def sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
+def text_sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
     """[texts, 2]: width and height of each text in inches."""
     figure = new_figure(1, 1)
     for text in texts:
@@ -99,30 +100,37 @@ def sizes(texts: Sequence[str], fonts: list[str], size: float = WORD) -> Floats:
     return np.array([(extent.width, extent.height) for extent in extents]) / DPI
 
 
-def label(word: str) -> str:
-    """The word as it can be written: no control characters or noncharacters, which a file in SVG must not hold, no byte
-    order marks, which matplotlib's PDF stumbles over, and the middle of a very long one left out."""
-    visible = "".join("\N{REPLACEMENT CHARACTER}" if _unwritable(c) else c for c in word if c != "\ufeff")
+def printable(word: str) -> str:
+    """The word as a picture can show it.
+
+    Control characters and noncharacters, which an SVG file must not contain, become replacement characters. Byte order
+    marks, which matplotlib's PDF writer fails on, are left out. A very long word loses its middle.
+    """
+    visible = "".join("\N{REPLACEMENT CHARACTER}" if _is_unprintable(c) else c for c in word if c != "\ufeff")
     half = LONGEST_LABEL // 2
     return visible if len(visible) <= LONGEST_LABEL else f"{visible[:half]}…{visible[1 - half :]}"
 
 
-def _unwritable(character: str) -> bool:
+def _is_unprintable(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") or ord(character) & 0xFFFE == 0xFFFE
 
 
-def wrapped(text: str, width: float, fonts: list[str], size: float = TITLE) -> tuple[list[str], float]:
-    """Text cut into lines of at most `width` inches, where its words allow, and the width of the widest."""
-    words = [label(word) for word in text.split()]
+def wrap(text: str, width: float, fonts: list[str], size: float = TITLE) -> tuple[list[str], float]:
+    """Breaks text between words into lines of at most `width` inches.
+
+    Returns:
+        The lines, and the width of the widest: more than `width` where a single word is wider.
+    """
+    words = [printable(word) for word in text.split()]
     if not words:
         return [], 0.0
-    # A space's own width is that of the letters around it taken away.
-    *widths, spaced, close = sizes([*words, "n n", "nn"], fonts, size)[:, 0].tolist()
+    *widths, spaced, close = text_sizes([*words, "n n", "nn"], fonts, size)[:, 0].tolist()
+    space = spaced - close  # a space alone has no measurable width
     lines, filled = [words[0]], [widths[0]]
     for word, needed in zip(words[1:], widths[1:], strict=True):
-        if filled[-1] + (spaced - close) + needed <= width:
+        if filled[-1] + space + needed <= width:
             lines[-1] += f" {word}"
-            filled[-1] += spaced - close + needed
+            filled[-1] += space + needed
         else:
             lines.append(word)
             filled.append(needed)

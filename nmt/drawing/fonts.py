@@ -1,4 +1,8 @@
-"""Installed fonts that have the glyphs of a text, whatever its script."""
+"""Finds installed fonts that have the glyphs of a text, whatever its script.
+
+matplotlib reads the characters of a font, at half the time that fontTools takes for the same set; fontTools names
+scripts and recognises the format of outlines.
+"""
 
 from __future__ import annotations
 
@@ -13,49 +17,49 @@ from numpy.typing import NDArray
 
 from nmt.drawing.canvas import FONT, LOCK
 
-_told: set[str] = set()
-"""Scripts whose lack of a font was said in this process: once is enough."""
+_reported_scripts: set[str] = set()
+"""Scripts without a font for which this process has warned: each is reported once."""
 
 
 def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
     """The font families that the texts need together, matplotlib's own first.
 
     Warns:
-        UserWarning: no installed font has the glyphs of some script; each script is named once in a process.
+        UserWarning: no installed font has the glyphs of some script. A process warns once for each script.
     """
     text = "".join(texts)
     # Control, format and surrogate characters, spaces and variation selectors have no glyph of their own.
     shown = {ord(c) for c in text if unicodedata.category(c)[0] not in "CZ" and not 0xFE00 <= ord(c) <= 0xFE0F}
     missing = np.array(sorted(shown), dtype=int)
     with LOCK:
-        families, missing = _chosen(missing, [FONT], text)
+        families, missing = _covering(missing, [FONT], text)
         if missing.size and _add_new_fonts():
-            families, missing = _chosen(missing, families, text)
-    untold = [code for code in missing if not _told.issuperset(_scripts([code]))]
-    if untold:
-        scripts = _scripts(untold)
-        _told.update(scripts)
+            families, missing = _covering(missing, families, text)
+    unreported = [code for code in missing if not _reported_scripts.issuperset(_script_names([code]))]
+    if unreported:
+        scripts = _script_names(unreported)
+        _reported_scripts.update(scripts)
         warnings.warn(
-            f"no installed font can draw {', '.join(scripts)} (such as U+{untold[0]:04X}): "
+            f"no installed font can draw {', '.join(scripts)} (such as U+{unreported[0]:04X}): "
             "install one, for example of the Noto family",
             stacklevel=stacklevel,
         )
     return families
 
 
-def _chosen(missing: NDArray[np.int_], families: list[str], text: str) -> tuple[list[str], NDArray[np.int_]]:
-    """The families and those that have some of the missing characters, and the characters still missing."""
+def _covering(missing: NDArray[np.int_], families: list[str], text: str) -> tuple[list[str], NDArray[np.int_]]:
+    """Adds families that have some of the missing characters; returns the families and the characters still missing."""
     for family, file in _installed_fonts(text):
         if missing.size == 0:
             break
-        known = np.isin(missing, _characters(file))
-        if known.any() and family not in families:
+        found = np.isin(missing, _characters(file))
+        if found.any() and family not in families:
             families = [*families, family]
-        missing = missing[~known]
+        missing = missing[~found]
     return families, missing
 
 
-def _scripts(codes: Iterable[int]) -> list[str]:
+def _script_names(codes: Iterable[int]) -> list[str]:
     from fontTools.unicodedata import script, script_name  # type: ignore[import-untyped]  # comes with matplotlib
 
     names = {"Common": "symbols or emoji", "Inherited": "combining marks"}
@@ -64,10 +68,10 @@ def _scripts(codes: Iterable[int]) -> list[str]:
 
 
 def _installed_fonts(text: str) -> list[tuple[str, str]]:
-    """Upright fonts of normal weight as (family, file): matplotlib's own, then Noto Sans, then any other."""
+    """Upright fonts of normal weight as (family, file): matplotlib's own, then Noto Sans, then all others."""
     from matplotlib.font_manager import fontManager
 
-    # TeX's fonts do not hold the characters that they claim; Last Resort has a box for every character.
+    # TeX's fonts lack characters that they claim to have; Last Resort has a box for every character.
     fonts = {
         (font.name, font.fname)
         for font in fontManager.ttflist
@@ -78,40 +82,39 @@ def _installed_fonts(text: str) -> list[tuple[str, str]]:
 
 
 def _han_region(text: str) -> str:
-    """Whose form Chinese characters have: Japan's beside kana, Korea's beside hangul, else those of mainland China."""
-    if any("\u3040" <= c <= "\u30ff" for c in text):
-        return "JP"
-    return "KR" if any("\uac00" <= c <= "\ud7a3" for c in text) else "SC"
+    """The region whose forms Chinese characters take: Japan beside kana, Korea beside hangul, else mainland China."""
+    from fontTools.unicodedata import script
+
+    scripts = {script(character) for character in set(text)}
+    return "JP" if scripts & {"Hira", "Kana"} else "KR" if "Hang" in scripts else "SC"
 
 
 def pdf_font_type(families: Iterable[str]) -> int:
-    """How fonts go into a PDF file: as TrueType (42), unless one has PostScript outlines, which only 3 embeds right."""
+    """The font type of a PDF file: TrueType (42), or 3 where a family has PostScript outlines, which only 3 embeds."""
     wanted = set(families)
-    return 3 if any(_is_postscript(file) for family, file in _installed_fonts("") if family in wanted) else 42
+    return 3 if any(_has_postscript_outlines(file) for family, file in _installed_fonts("") if family in wanted) else 42
 
 
 @cache
-def _is_postscript(file: str) -> bool:
-    """Whether an OpenType font, or the first of a collection, has PostScript (CFF) outlines."""
+def _has_postscript_outlines(file: str) -> bool:
+    """Whether a font, or the first font of a collection, has PostScript (CFF) outlines."""
+    from fontTools.ttLib import TTFont, TTLibError  # type: ignore[import-untyped]
+
     try:
-        with open(file, "rb") as font:
-            start = font.read(16)
-            if start.startswith(b"ttcf"):
-                font.seek(int.from_bytes(start[12:16], "big"))
-                start = font.read(4)
-            return start.startswith(b"OTTO")
-    except OSError:
+        with open(file, "rb") as opened, TTFont(opened, fontNumber=0, lazy=True) as font:
+            return bool(font.sfntVersion == "OTTO")
+    except (OSError, TTLibError):  # removed since matplotlib listed it, or broken
         return False
 
 
 @cache
 def _add_new_fonts() -> bool:
-    """Lets matplotlib know the fonts that were installed after it made its list, which it keeps from run to run."""
+    """Adds fonts to matplotlib's list, which it keeps from run to run, that were installed since it was made."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     new = set(findSystemFonts()) - {font.fname for font in fontManager.ttflist}
     for file in sorted(new):
-        # Broken, or made of coloured pictures, which matplotlib cannot draw.
+        # Broken fonts, and fonts of coloured pictures, which matplotlib cannot draw.
         with suppress(OSError, RuntimeError, NotImplementedError):
             fontManager.addfont(file)
     return bool(new)

@@ -1,4 +1,4 @@
-"""Grids of small heat maps of any matrices, such as the attention of several heads."""
+"""A grid of small heat maps of any matrices, such as the attention of several heads."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def show_heatmaps(
 
     Args:
         matrices: [rows, columns, queries, keys], a heat map of queries by keys for each row and column of the grid.
-        x_label: what the keys are.
-        y_label: what the queries are.
-        titles: one for each column.
+        x_label: name of the keys' axis.
+        y_label: name of the queries' axis.
+        titles: one title per column.
         cmap: name of a matplotlib colour map.
 
     Raises:
-        PlotError: another number of dimensions, nothing in them, values that are not finite, a colour map that does
-            not exist, or not a title for each column.
+        PlotError: another number of dimensions, an empty array, a number that is not finite, an unknown colour map, or
+            another number of titles than columns.
     """
     from matplotlib import colormaps
 

@@ -1,4 +1,4 @@
-"""Pictures as files, each written whole or not at all, with the same bytes for the same input."""
+"""Writes pictures to files: each whole or not at all, with the same bytes for the same input."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.canvas import DPI, PlotError, drawing
 from nmt.drawing.fonts import find_fonts, pdf_font_type
-from nmt.drawing.heatmaps import Picture, heatmap, heatmap_pages, written
+from nmt.drawing.heatmaps import heatmap
+from nmt.drawing.pdf_pages import heatmap_pages
+from nmt.drawing.picture import Picture
 from nmt.files.atomic_writing import replacement_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Without dates and versions: the same input gives the same bytes.
+# Dates and versions are left out, so that the same input gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     ".svg": {"Date": None, "Creator": None},
 }
-_MOST_PIXELS = 8000  # of the longer side: longer sentences get fewer pixels a cell
+_MOST_PIXELS = 8000  # of the longer side; larger figures get fewer pixels per inch
 
 
 def save_heatmap(
@@ -39,17 +41,17 @@ def save_heatmap(
     """Draws `heatmap` into a .png, .pdf or .svg file; the same input gives the same bytes.
 
     Raises:
-        PlotError: another suffix, a side without words, or a place that cannot be written.
+        PlotError: another suffix, a side without words, or a path that cannot be written.
     """
     check_suffix(Path(path))
     return save_figure(heatmap(alignment, title, gold, erasure), path)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Writes a figure as .png, .pdf or .svg, whole or not at all; makes the directories above it.
+    """Writes a figure as .png, .pdf or .svg, whole or not at all, and makes missing directories.
 
     Raises:
-        PlotError: another suffix, or a place that cannot be written.
+        PlotError: another suffix, or a path that cannot be written.
     """
     path = Path(path)
     suffix = check_suffix(path)
@@ -67,12 +69,12 @@ def save_pages(
     """Draws many pairs into one .pdf file, as many on a page as fit (see `heatmap_pages`).
 
     Args:
-        pictures: in the order in which they are drawn.
-        path: where to.
-        watched: hands the pictures on as they are drawn, for progress.
+        pictures: drawn in this order.
+        path: the file.
+        watched: wraps the pictures while they are drawn, to show progress.
 
     Raises:
-        PlotError: another suffix, no pictures, a side without words, or a place that cannot be written.
+        PlotError: another suffix, no pictures, a side without words, or a path that cannot be written.
     """
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -81,7 +83,7 @@ def save_pages(
         raise PlotError(f"{path}: expected a name that ends in .pdf, which can have several pages")
     if not pictures:
         raise PlotError(f"{path}: nothing to draw: no sentence pairs")
-    fonts = find_fonts(text for picture in pictures for text in written(picture))
+    fonts = find_fonts(text for picture in pictures for text in picture.user_texts)
     with (
         replacement_for(path, PlotError) as place,
         _drawing_with(fonts),
@@ -94,7 +96,7 @@ def save_pages(
 
 @contextmanager
 def _drawing_with(families: Iterable[str]) -> Iterator[None]:
-    """`drawing`, for a file with text in these font families."""
+    """`drawing` for a file with text in these font families."""
     import matplotlib
 
     with drawing():
@@ -109,10 +111,10 @@ def _families(figure: Figure) -> set[str]:
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix of a file for one picture.
+    """The suffix of a file for one picture, in lower case.
 
     Raises:
-        PlotError: it is not one of those that can be written.
+        PlotError: pictures cannot be written in that format.
     """
     suffix = path.suffix.lower()
     if suffix not in _METADATA:

@@ -1,4 +1,9 @@
-"""Words as dots on two axes, each with its name where there is room for it."""
+"""A map of words: dots on two axes, each with its name where there is room.
+
+Names are placed one after the other, each at the first free position beside its dot. adjustText was tried in place of
+this: on a map of the demo's 60 most frequent words its names lay on dots, and a reproducible result took 7 seconds
+instead of 0.1. It also draws every name, so the names of 60 random points still overlapped.
+"""
 
 from __future__ import annotations
 
@@ -8,116 +13,121 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nmt.drawing.canvas import (
+    GAP,
     GRID,
+    LINE,
+    PAD,
     QUIET,
     SMALL,
     TITLE,
     Floats,
     PlotError,
+    draw_text,
     drawing,
     inch_axes,
-    label,
     new_figure,
-    sizes,
-    wrapped,
-    write,
+    printable,
+    text_sizes,
+    wrap,
 )
 from nmt.drawing.fonts import find_fonts
-from nmt.drawing.heatmap_layout import GAP, LINE, PAD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _HEIGHT, _LEAST_HEIGHT = 7.0, 6.0, 2.0  # of the field of dots, in inches
+# Inches.
+_WIDTH, _HEIGHT, _LEAST_HEIGHT = 7.0, 6.0, 2.0  # of the field of dots
 _DOT = 0.035  # radius
-_COLOUR = "#0072b2"  # blue, with hollow dots as the other kind: to be told apart without colours
-_NUDGES = (0.05, 0.1)  # from a dot to its name; farther away one would not see whose name it is
+_DISTANCES = (0.05, 0.1)  # from a dot to its name; farther away, a reader could not tell whose name it is
+
+_COLOUR = "#0072b2"  # blue; rare words are hollow dots, so the map reads without colours too
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)])
 
 
 class Dot(NamedTuple):
-    """A word to be drawn."""
+    """A word to draw."""
 
     word: str
     x: float
     y: float
-    faint: bool = False
-    """Whether it is drawn hollow."""
+    hollow: bool = False
+    """Whether it is drawn as a circle."""
 
 
 def draw_words(
-    dots: Sequence[Dot], title: str = "", axes: tuple[str, str] = ("", ""), faint: str = ""
+    dots: Sequence[Dot], title: str = "", axes: tuple[str, str] = ("", ""), hollow: str = ""
 ) -> tuple[Figure, int]:
-    """Draws words as dots, one unit as long on both axes, and names those whose name covers no other name or dot.
+    """Draws words as dots, to the same scale on both axes, with each name that covers no other name or dot.
 
     Args:
-        dots: the most important first, which have the first choice of room.
-        title: written above.
-        axes: what the two axes are.
-        faint: what the hollow dots are.
+        dots: the most important first; their names are placed first.
+        title: printed above.
+        axes: descriptions of the two axes.
+        hollow: the meaning of hollow dots, for the legend.
 
     Returns:
-        The figure, and how many dots have no name.
+        The figure, and the number of dots without a name.
 
     Raises:
-        PlotError: no dots, or places that are not finite.
+        PlotError: no dots, or positions that are not finite.
     """
-    places = np.array([(dot.x, dot.y) for dot in dots], float).reshape(-1, 2)
-    if not len(dots) or not np.isfinite(places).all():
-        raise PlotError("expected one word or more to draw, at finite places")
-    names = [label(dot.word) for dot in dots]
-    fonts = find_fonts([title, *axes, faint, *names])
+    positions = np.array([(dot.x, dot.y) for dot in dots], float).reshape(-1, 2)
+    if not len(dots) or not np.isfinite(positions).all():
+        raise PlotError("expected one word or more to draw, at finite positions")
+    names = [printable(dot.word) for dot in dots]
+    fonts = find_fonts([title, *axes, hollow, *names])
     with drawing():
-        extents = sizes(names, fonts, SMALL)
-        points, width, height = _to_inches(places, float(extents[:, 0].max()))
-        boxes = place_labels(points, extents, (width, height))
-        left_out = int(np.isnan(boxes[:, 0]).sum())
-        lines, widest = wrapped(title, width, fonts)
-        notes = _notes(axes, faint if any(dot.faint for dot in dots) else "", left_out, len(dots))
+        extents = text_sizes(names, fonts, SMALL)
+        points, field = _to_inches(positions, float(extents[:, 0].max()))
+        boxes = place_labels(points, extents, field)
+        unnamed = int(np.isnan(boxes[:, 0]).sum())
+        lines, widest = wrap(title, field[0], fonts)
+        notes = _notes(axes, hollow if any(dot.hollow for dot in dots) else "", unnamed, len(dots))
         top = PAD + LINE * len(lines) + (GAP if lines else 0)
-        size = max(width, widest) + 2 * PAD, top + height + GAP + LINE * len(notes) + PAD
+        below = top + field[1] + GAP
+        size = max(field[0], widest) + 2 * PAD, below + LINE * len(notes) + PAD
         figure = new_figure(*size)
         canvas = inch_axes(figure, 0, 0, *size)
         for line, text in enumerate(lines):
-            write(canvas, PAD, PAD + line * LINE, text, fonts, TITLE, va="top")
+            draw_text(canvas, PAD, PAD + line * LINE, text, fonts, TITLE, va="top")
         for line, text in enumerate(notes):
-            write(canvas, PAD, top + height + GAP + line * LINE, text, fonts, SMALL, color=QUIET, va="top")
-        _draw_dots(inch_axes(figure, PAD, top, width, height), points, dots, (width, height))
+            draw_text(canvas, PAD, below + line * LINE, text, fonts, SMALL, color=QUIET, va="top")
+        _draw_dots(inch_axes(figure, PAD, top, *field), points, dots, field)
         for name, box in zip(names, boxes, strict=True):
             if not np.isnan(box[0]):
                 x, y = PAD + box[:2].mean(), top + box[2:].mean()
-                write(canvas, x, y, name, fonts, SMALL, ha="center", va="center", zorder=3)
-        return figure, left_out
+                draw_text(canvas, x, y, name, fonts, SMALL, ha="center", va="center", zorder=3)
+        return figure, unnamed
 
 
-def place_labels(points: Floats, extents: Floats, room: tuple[float, float]) -> Floats:
-    """Greedy: in their order, each label takes the first place beside its point that is free, or none.
+def place_labels(points: Floats, extents: Floats, field: tuple[float, float]) -> Floats:
+    """Places labels greedily: in their order, each takes the first free position beside its point.
 
     Args:
-        points: [labels, 2] from the upper left corner, in the unit of the rest.
+        points: [labels, 2] from the upper left corner; all arguments have the same unit.
         extents: [labels, (width, height)].
-        room: width and height, which no label leaves.
+        field: width and height; labels stay inside.
 
     Returns:
-        [labels, (left, right, top, bottom)], NaN where there was no place.
+        [labels, (left, right, top, bottom)], NaN for a label without a free position.
     """
     dots = np.stack([points[:, 0] - _DOT, points[:, 0] + _DOT, points[:, 1] - _DOT, points[:, 1] + _DOT], axis=1)
     boxes = np.full((len(points), 4), np.nan)
     for index, (point, size) in enumerate(zip(points, extents, strict=True)):
-        others = np.concatenate([np.delete(dots, index, axis=0), boxes[:index][~np.isnan(boxes[:index, 0])]])
-        for nudge in _NUDGES:
-            centres = point + _DIRECTIONS * (nudge + size / 2)
-            corners = np.stack([centres - size / 2, centres + size / 2], axis=2).reshape(-1, 4)
-            free = [box for box in corners if _inside(box, room) and not _overlaps(box, others)]
+        obstacles = np.concatenate([np.delete(dots, index, axis=0), boxes[:index][~np.isnan(boxes[:index, 0])]])
+        for distance in _DISTANCES:
+            centres = point + _DIRECTIONS * (distance + size / 2)
+            candidates = np.stack([centres - size / 2, centres + size / 2], axis=2).reshape(-1, 4)
+            free = [box for box in candidates if _is_inside(box, field) and not _overlaps(box, obstacles)]
             if free:
                 boxes[index] = free[0]
                 break
     return boxes
 
 
-def _inside(box: Floats, room: tuple[float, float]) -> bool:
-    return bool(box[0] >= 0 and box[1] <= room[0] and box[2] >= 0 and box[3] <= room[1])
+def _is_inside(box: Floats, field: tuple[float, float]) -> bool:
+    return bool(box[0] >= 0 and box[1] <= field[0] and box[2] >= 0 and box[3] <= field[1])
 
 
 def _overlaps(box: Floats, others: Floats) -> bool:
@@ -125,33 +135,37 @@ def _overlaps(box: Floats, others: Floats) -> bool:
     return bool((across & (box[2] < others[:, 3]) & (others[:, 2] < box[3])).any())
 
 
-def _to_inches(places: Floats, margin: float) -> tuple[Floats, float, float]:
-    """Points from the upper left corner, with room for a label at each edge; width and height of the field."""
-    low, high = places.min(axis=0), places.max(axis=0)
-    margin = min(margin, _WIDTH / 4) + _NUDGES[-1]
+def _to_inches(positions: Floats, widest: float) -> tuple[Floats, tuple[float, float]]:
+    """Scales positions to inches from the upper left corner of a field, with room for a label at each edge.
+
+    Returns:
+        The points [words, 2], and the width and height of the field.
+    """
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    margin = min(widest, _WIDTH / 4) + _DISTANCES[-1]
     spread = high - low
-    rooms = np.array([_WIDTH - 2 * margin, _HEIGHT - 2 * PAD - 2 * LINE])
-    scale = min((room / extent for room, extent in zip(rooms, spread, strict=True) if extent > 0), default=1.0)
+    available = np.array([_WIDTH - 2 * margin, _HEIGHT - 2 * PAD - 2 * LINE])
+    scale = min((room / extent for room, extent in zip(available, spread, strict=True) if extent > 0), default=1.0)
     height = max(spread[1] * scale + 2 * PAD + 2 * LINE, _LEAST_HEIGHT)
     centre = (low + high) / 2
-    points = (places - centre) * scale * [1, -1] + [_WIDTH / 2, height / 2]
-    return points, _WIDTH, float(height)
+    points = (positions - centre) * scale * [1, -1] + [_WIDTH / 2, height / 2]
+    return points, (_WIDTH, float(height))
 
 
-def _notes(axes: tuple[str, str], faint: str, left_out: int, total: int) -> list[str]:
+def _notes(axes: tuple[str, str], hollow: str, unnamed: int, total: int) -> list[str]:
     notes = ["     ".join(f"{arrow} {text}" for arrow, text in zip("→↑", axes, strict=True) if text)]
-    if faint:
-        notes.append(f"○ {faint}")
-    if left_out:
-        notes.append(f"dots without room for their names: {left_out} of {total}")
+    if hollow:
+        notes.append(f"○ {hollow}")
+    if unnamed:
+        notes.append(f"{unnamed} of {total} dots have no room for their names")
     return [note for note in notes if note]
 
 
-def _draw_dots(axes: Axes, points: Floats, dots: Sequence[Dot], room: tuple[float, float]) -> None:
+def _draw_dots(axes: Axes, points: Floats, dots: Sequence[Dot], field: tuple[float, float]) -> None:
     from matplotlib.patches import Rectangle
 
-    axes.add_patch(Rectangle((0, 0), *room, fill=False, edgecolor=GRID, linewidth=1.2))
+    axes.add_patch(Rectangle((0, 0), *field, fill=False, edgecolor=GRID, linewidth=1.2))
     for (x, y), dot in zip(points, dots, strict=True):
-        size = (2 * _DOT * 72) ** 2  # of a marker: the square of its diameter in points
-        face = "white" if dot.faint else _COLOUR
+        size = (2 * _DOT * 72) ** 2  # matplotlib wants the square of a marker's diameter in points
+        face = "white" if dot.hollow else _COLOUR
         axes.scatter(x, y, s=size, facecolor=face, edgecolor=_COLOUR, linewidth=0.8, zorder=2)

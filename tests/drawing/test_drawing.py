@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
+from fontTools.ttLib import TTCollection, TTFont
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib import font_manager
@@ -38,8 +39,8 @@ from nmt.drawing import (
     save_pages,
     show_heatmaps,
 )
-from nmt.drawing.canvas import sizes
-from nmt.drawing.heatmaps import MARGIN, PAGE, _place
+from nmt.drawing.canvas import text_sizes
+from nmt.drawing.pdf_pages import MARGIN, PAGE, place_on_pages
 
 
 def made(source: Any, target: Any, weights: Any, end_of_sentence: Any) -> WordAlignment:
@@ -302,7 +303,7 @@ def test_every_word_can_be_drawn_in_every_format(tmp_path: Path) -> None:
 
 
 def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:
-    monkeypatch.setattr(fonts, "_told", set())
+    monkeypatch.setattr(fonts, "_reported_scripts", set())
     monkeypatch.setattr(fonts, "_add_new_fonts", lambda: False)
     bundled = str(Path(matplotlib.get_data_path()))
     listed = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(bundled)]
@@ -447,14 +448,16 @@ inches = st.floats(0.5, 25.0)
 @given(st.lists(st.tuples(inches, inches), min_size=1, max_size=30))
 def test_pages_have_every_map_once_in_order_and_apart(sizes: list[tuple[float, float]]) -> None:
     maps: list[Any] = [SimpleNamespace(layout=SimpleNamespace(width=width, height=height)) for width, height in sizes]
-    placed = list(_place(maps))
-    assert [where.what for where in placed] == maps
-    assert placed[0].first
+    placed = list(place_on_pages(maps))
+    assert [where.heat_map for where in placed] == maps
+    assert placed[0].begins_page
     pages: list[list[Bbox]] = []
     for where in placed:
-        if where.first:
+        if where.begins_page:
             pages.append([])
-        pages[-1].append(Bbox.from_bounds(where.left, where.top, where.what.layout.width, where.what.layout.height))
+        pages[-1].append(
+            Bbox.from_bounds(where.left, where.top, where.heat_map.layout.width, where.heat_map.layout.height)
+        )
     for page in pages:
         assert not any(one.overlaps(other) for one, other in itertools.combinations(page, 2))
         assert all(box.x0 >= MARGIN and box.y0 >= MARGIN for box in page)
@@ -492,11 +495,17 @@ def test_pages_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 
 def test_fonts_with_postscript_outlines_are_embedded_as_drawings(tmp_path: Path) -> None:
-    (tmp_path / "a.otf").write_bytes(b"OTTO" + bytes(20))
-    (tmp_path / "b.ttc").write_bytes(b"ttcf" + bytes(8) + (16).to_bytes(4, "big") + b"OTTO")
-    (tmp_path / "c.ttc").write_bytes(b"ttcf" + bytes(8) + (16).to_bytes(4, "big") + b"\0\1\0\0")
-    found = [fonts._is_postscript(str(tmp_path / name)) for name in ("a.otf", "b.ttc", "c.ttc", "none.ttf")]
-    assert found == [True, True, False, False]
+    postscript, truetype = (TTFont(sfntVersion=version) for version in ("OTTO", "\0\1\0\0"))
+    for name, font in (("a.otf", postscript), ("b.ttf", truetype)):
+        font.save(tmp_path / name)
+    for name, font in (("c.ttc", postscript), ("d.ttc", truetype)):
+        collection = TTCollection()
+        collection.fonts = [font, truetype]
+        collection.save(tmp_path / name)
+    (tmp_path / "broken.ttf").write_bytes(b"no font")
+    names = ("a.otf", "b.ttf", "c.ttc", "d.ttc", "broken.ttf", "none.ttf")
+    found = {name for name in names if fonts._has_postscript_outlines(str(tmp_path / name))}
+    assert found == {"a.otf", "c.ttc"}
     assert fonts.pdf_font_type(["DejaVu Sans"]) == 42
 
 
@@ -521,7 +530,7 @@ def test_chinese_characters_have_the_form_of_their_language() -> None:
 
 def test_arabic_letters_are_joined_and_run_from_right_to_left() -> None:
     def width(word: str) -> float:
-        return float(sizes([word], ["DejaVu Sans"])[0, 0])
+        return float(text_sizes([word], ["DejaVu Sans"])[0, 0])
 
     joined, apart = width("ببب"), width("ب\u200cب\u200cب")  # the same letters kept apart by joiners that forbid it
     assert joined < 0.8 * apart

@@ -319,7 +319,7 @@ def test_no_name_covers_another_or_leaves_the_picture(seed):
     boxes = [text.get_window_extent(renderer) for text in texts]
     assert 0 < left_out < 150
     assert sum(text.get_text().startswith("word") for text in texts) == 150 - left_out
-    assert f"dots without room for their names: {left_out} of 150" in [text.get_text() for text in texts]
+    assert f"{left_out} of 150 dots have no room for their names" in [text.get_text() for text in texts]
     assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
     page = figure.bbox
     assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.x1 and box.y1 <= page.y1 for box in boxes)
@@ -334,7 +334,7 @@ def test_the_first_has_the_first_choice_and_a_name_makes_way_for_a_dot():
 
 
 def test_distances_are_drawn_to_one_scale_and_rare_words_hollow():
-    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0), Dot("c", 0, 1, faint=True)], faint="rare")
+    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0), Dot("c", 0, 1, hollow=True)], hollow="rare")
     dots = figure.axes[1].collections
     places = np.array([dot.get_offsets()[0] for dot in dots])
     across, up = places[1] - places[0], places[2] - places[0]
@@ -349,7 +349,7 @@ def test_distances_are_drawn_to_one_scale_and_rare_words_hollow():
 
 @pytest.mark.parametrize("dots", [[], [Dot("a", math.nan, 0)]])
 def test_nothing_to_draw_is_refused(dots):
-    with pytest.raises(PlotError, match="at finite places"):
+    with pytest.raises(PlotError, match="at finite positions"):
         draw_words(dots)
 
 
