@@ -24,6 +24,11 @@ class ScheduleConfig:
     )
     final_share: float = setting(0.05, "Share of the highest learning rate at which the cosine ends.")
     plateau: int = setting(2, "Validations without improvement before decay plateau halves the learning rate.")
+    more_passes: Literal["stretch", "final_rate"] = setting(
+        "stretch",
+        "Schedule of a run resumed with more passes than planned. stretch: it spans all passes, so the rate can rise; "
+        "final_rate: it stays as planned, and a cosine stays at its last rate.",
+    )
 
     def __post_init__(self) -> None:
         require_positive(self, "learning_rate", "plateau")

@@ -15,7 +15,7 @@ TEXT_FINGERPRINTS = "corpus/text.json"
 
 
 MAY_CHANGE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
-    f"training.{name}" for name in ("validate_every", "patience", "precision")
+    f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")
 }
 """Settings that may differ from those of the run that is resumed. (Precision is kept as it was decided.)"""
 

@@ -46,6 +46,20 @@ def memory_lines(slices: int, batch_tokens: int, pieces: int, recomputed: int) -
         )
 
 
+def raised_rate_line(state: TrainingState, before: float, now: float, planned: int) -> str:
+    """More epochs than planned raise the learning rate.
+
+    Args:
+        before: rate of the next step under the schedule over `planned` epochs.
+        now: rate of the next step under the schedule over `state.schedule_passes` epochs.
+    """
+    return (
+        f"the learning rate rises from {before:.3g} to {now:.3g} at step {state.step}, because its schedule spans "
+        f"{state.schedule_passes} epochs and not {planned}: --training.schedule.more_passes final_rate keeps the "
+        f"schedule over {planned} and continues at its last rate"
+    )
+
+
 def farewell(state: TrainingState, config: TrainingConfig) -> str:
     """Why the training ended, after how many steps, and the best value."""
     epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"

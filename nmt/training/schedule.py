@@ -1,4 +1,4 @@
-"""The learning rate, update by update."""
+"""The learning rate after each step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from nmt.config import ScheduleConfig
 
 
 def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.schedules.LearningRateSchedule | float:
-    """Linear warm-up, over a fifth of the steps at most, then the decay that the configuration names; a number where
-    the rate does not follow from the step alone."""
+    """The schedule for Keras: linear warm-up, then the configured decay.
+
+    For decay `plateau` this is the highest rate alone, because validations decide the rest: see `plateau_rate`.
+
+    Args:
+        total_steps: steps that the schedule spans.
+    """
     peak, warmup = config.learning_rate, warmup_steps(config, total_steps)
     if config.decay == "cosine":
         return keras.optimizers.schedules.CosineDecay(
@@ -25,14 +30,32 @@ def learning_rate(config: ScheduleConfig, total_steps: int) -> keras.optimizers.
 
 
 def warmup_steps(config: ScheduleConfig, total_steps: int) -> int:
-    """Steps of the warm-up: as configured, a fifth of all at most."""
+    """Steps of the warm-up: the configured number, but at most a fifth of all steps."""
     return min(config.warmup_steps, total_steps // 5)
 
 
 def plateau_rate(config: ScheduleConfig, total_steps: int, step: int, halvings: int) -> float:
-    """The rate of decay `plateau` after `step` steps: linear warm-up, then halved as often as validations decided."""
+    """The rate of decay `plateau` after `step` steps: linear warm-up, then halved `halvings` times."""
     warmup = warmup_steps(config, total_steps)
     return config.learning_rate * min((step + 1) / max(warmup, 1), 1.0) * 0.5**halvings
+
+
+def rate_at(config: ScheduleConfig, total_steps: int, step: int, halvings: int = 0) -> float:
+    """The rate of any decay after `step` steps; `halvings` as in `plateau_rate`."""
+    if config.decay == "plateau":
+        return plateau_rate(config, total_steps, step, halvings)
+    schedule: Any = learning_rate(config, total_steps)
+    return float(schedule(step))
+
+
+def schedule_passes(config: ScheduleConfig, passes: int, planned: int) -> int:
+    """Epochs that the schedule of a run spans.
+
+    Args:
+        passes: `training.passes`.
+        planned: epochs that the schedule spanned before the run was resumed; 0 for a new run.
+    """
+    return planned if config.more_passes == "final_rate" and 0 < planned < passes else passes
 
 
 @keras.saving.register_keras_serializable("nmt")

@@ -36,6 +36,9 @@ class TrainingState:
     stopped_early: bool = False
     """Whether `training.patience` has ended the training."""
 
+    schedule_passes: int = 0
+    """Epochs that the learning rate's schedule spans; 0 in checkpoints of version 0.1."""
+
     def add_losses(self, loss: float, attention: float = 0.0) -> None:
         """Adds the losses of one batch to the sums since the last validation."""
         self.losses, self.guided, self.batches = self.losses + loss, self.guided + attention, self.batches + 1

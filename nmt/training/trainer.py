@@ -23,7 +23,7 @@ from nmt.run.arrays import save_arrays
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
-from nmt.training.console import farewell, memory_lines, progress_line, validation_line
+from nmt.training.console import farewell, memory_lines, progress_line, raised_rate_line, validation_line
 from nmt.training.divergence import require_finite
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
@@ -31,7 +31,7 @@ from nmt.training.history import History
 from nmt.training.interruption import interruption
 from nmt.training.optimizer import Adam
 from nmt.training.preparation.prepare import Prepared, claimed, prepare
-from nmt.training.schedule import learning_rate, plateau_rate
+from nmt.training.schedule import learning_rate, plateau_rate, rate_at, schedule_passes
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
 from nmt.training.step import TrainStep
@@ -87,20 +87,19 @@ class Trainer:
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_pass = list(self.plan.batches(0))
         self.steps_per_pass, self.padding = len(first_pass), self.plan.padding_share(first_pass)
-        self.total_steps = self.config.passes * self.steps_per_pass
         checkpoint = newest_checkpoint(run)
         if not checkpoint:
             self._require_updates()
+        self.state = checkpoint.state if checkpoint else TrainingState()
+        self._plan_schedule(resumed=checkpoint is not None)
         self.model = self._build(self.config.precision)
         self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_pass))
-        self.optimizer = build_optimizer(self.model, self.config, self.total_steps)
+        self.optimizer = build_optimizer(self.model, self.config, self.schedule_steps)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         self.validation = Validation(run, self._build("float32"), prepared.validation)
         self.speed = Speed(self.config, self.steps_per_pass)
-        self.state = TrainingState()
         if checkpoint:
-            self.state = checkpoint.state
             checkpoint.restore(self._variables)
             # With more patience than before, the run continues.
             self.state.stopped_early &= out_of_patience(self.state, self.config.patience)
@@ -109,12 +108,20 @@ class Trainer:
         self.history = History(run, self.state.step, self.guided)
 
     def _require_updates(self) -> None:
-        if self.config.accumulate > self.total_steps:
+        batches = self.config.passes * self.steps_per_pass
+        if self.config.accumulate > batches:
             raise TrainingError(
                 f"training.accumulate is {self.config.accumulate}, but all epochs together have about "
-                f"{self.total_steps} batches, so the weights would never be updated: choose a smaller "
+                f"{batches} batches, so the weights would never be updated: choose a smaller "
                 "training.accumulate under another name, or more training.passes"
             )
+
+    def _plan_schedule(self, resumed: bool) -> None:
+        """Decides how many epochs the learning rate's schedule spans; `training.passes` may have changed."""
+        state = self.state
+        self._planned = (state.schedule_passes or self.prepared.saved_passes) if resumed else 0
+        state.schedule_passes = schedule_passes(self.config.schedule, self.config.passes, self._planned)
+        self.schedule_steps = state.schedule_passes * self.steps_per_pass
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
@@ -173,8 +180,21 @@ class Trainer:
             f"{resumes}about {self.steps_per_pass} batches per epoch, {100 * self.padding:.1f} % padding; "
             f"run directory {run.directory}"
         )
+        if line := self._raised_rate():
+            say(line)
         for line in memory_lines(self.slices, self.config.batch_tokens, run.target.size, self.recomputed):
             say(line)
+
+    def _raised_rate(self) -> str | None:
+        """A line on a learning rate that rises because the run has more epochs than before."""
+        state, schedule = self.state, self.config.schedule
+        if not 0 < self._planned < state.schedule_passes:
+            return None
+        before, now = (
+            rate_at(schedule, passes * self.steps_per_pass, state.step, state.halvings)
+            for passes in (self._planned, state.schedule_passes)
+        )
+        return raised_rate_line(state, before, now, self._planned) if now > before else None
 
     def _train_pass(self, interrupted: threading.Event) -> None:
         """Trains the rest of the current epoch, or until an interruption or early stopping."""
@@ -203,7 +223,7 @@ class Trainer:
         """Updates the weights once."""
         state, config = self.state, self.config
         if config.schedule.decay == "plateau":
-            rate = plateau_rate(config.schedule, self.total_steps, state.step, state.halvings)
+            rate = plateau_rate(config.schedule, self.schedule_steps, state.step, state.halvings)
             self.optimizer.learning_rate.assign(rate)
         attention = 0.0
         if isinstance(batch, GuidedBatch):

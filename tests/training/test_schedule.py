@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt.config import ScheduleConfig
-from nmt.training.schedule import WarmUp, learning_rate, plateau_rate
+from nmt.training.schedule import WarmUp, learning_rate, plateau_rate, rate_at, schedule_passes
 
 
 def rates(total: int, *steps: int, **fields: Any) -> list[float]:
@@ -49,3 +49,21 @@ def test_the_rate_of_a_plateau_warms_up_and_halves():
     config = ScheduleConfig(learning_rate=0.8, warmup_steps=4, decay="plateau")
     assert [plateau_rate(config, 30, step, 0) for step in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
     assert plateau_rate(config, 30, 5, 2) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("more_passes", "planned", "expected"),
+    [("stretch", 18, 36), ("final_rate", 18, 18), ("final_rate", 40, 36), ("final_rate", 0, 36)],
+)
+def test_a_schedule_spans_all_passes_unless_the_run_keeps_its_plan(more_passes, planned, expected):
+    assert schedule_passes(ScheduleConfig(more_passes=more_passes), 36, planned) == expected
+
+
+def test_the_rate_of_each_decay_after_some_steps():
+    def rate(decay: Any, step: int) -> float:
+        return rate_at(ScheduleConfig(learning_rate=2.0, warmup_steps=4, decay=decay), 100, step, halvings=1)
+
+    assert rate("cosine", 100) == rate("cosine", 130) == pytest.approx(0.1)
+    assert rate("plateau", 50) == 1.0
+    assert rate("constant", 50) == 2.0
+    assert rate("inverse_sqrt", 15) == pytest.approx(1.0)

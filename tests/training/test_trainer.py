@@ -6,9 +6,11 @@ Most tests replace the training step with one that only counts.
 from __future__ import annotations
 
 import csv
+import json
 import math
 import signal
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,10 @@ from short_runs import config, history, saved_state, weights_of
 
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch
-from nmt.config import SearchConfig
+from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import duration
-from nmt.run.arrays import load_arrays
+from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.directory import Run
 from nmt.training.errors import TrainingError
 from nmt.training.trainer import Trainer, TrainingResult, train
@@ -73,6 +75,55 @@ def test_more_passes_continue_with_the_next_batch(corpus, tmp_path, counting, st
     counting.batches.clear()
     train(config(corpus, tmp_path, "at once", passes=3))
     assert longer == counting.batches
+
+
+def rates(result: TrainingResult) -> list[float]:
+    return [float(row["learning_rate"]) for row in history(result)]
+
+
+def more_passes_config(corpus: Path, directory: Path, passes: int, more_passes: str) -> RunConfig:
+    """A run whose cosine ends at a rate of 0.001."""
+    schedule = {"learning_rate": 0.1, "warmup_steps": 0, "final_share": 0.01, "more_passes": more_passes}
+    return config(corpus, directory, passes=passes, schedule=schedule)
+
+
+def test_more_passes_that_raise_the_learning_rate_are_reported_once(corpus, tmp_path, counting, capsys):
+    train(more_passes_config(corpus, tmp_path, 2, "stretch"))
+    assert "learning rate rises" not in capsys.readouterr().err
+    counting.signals[23] = [signal.SIGINT]
+    train(more_passes_config(corpus, tmp_path, 4, "stretch"))
+    assert (
+        "nmt: the learning rate rises from 0.001 to 0.0505 at step 20, because its schedule spans 4 epochs and not 2: "
+        "--training.schedule.more_passes final_rate keeps the schedule over 2 and continues at its last rate\n"
+    ) in capsys.readouterr().err
+    result = train(more_passes_config(corpus, tmp_path, 4, "stretch"))
+    assert "learning rate rises" not in capsys.readouterr().err
+    assert rates(result)[1] < rates(result)[2] < 0.0505
+    assert rates(result)[3] == 0.001
+
+
+def test_a_run_continues_at_its_final_rate(corpus, tmp_path, counting, capsys):
+    """The plan of a run is kept, however often it is resumed."""
+    train(more_passes_config(corpus, tmp_path, 2, "stretch"))
+    for passes in (3, 4):
+        result = train(more_passes_config(corpus, tmp_path, passes, "final_rate"))
+        assert rates(result)[1:] == [0.001] * (passes - 1)
+    assert "learning rate rises" not in capsys.readouterr().err
+    result = train(more_passes_config(corpus, tmp_path, 8, "stretch"))
+    assert "rises from 0.001 to 0.0505 at step 40, because its schedule spans 8" in capsys.readouterr().err
+
+
+def test_checkpoints_without_a_planned_schedule_have_the_passes_of_their_run(corpus, tmp_path, counting, capsys):
+    """Version 0.1 saved none."""
+    result = train(more_passes_config(corpus, tmp_path, 2, "stretch"))
+    run = Run.open(result.directory)
+    arrays = load_arrays(run.checkpoints()[-1])
+    state = saved_state(result)
+    assert state.pop("schedule_passes") == 2
+    save_arrays(run.checkpoints()[-1], {**arrays, "place": np.array(json.dumps(state))})
+    result = train(more_passes_config(corpus, tmp_path, 3, "final_rate"))
+    assert rates(result)[1:] == [0.001] * 2
+    assert saved_state(result)["schedule_passes"] == 2
 
 
 def test_a_run_resumed_with_fewer_passes_ends_with_a_validation(corpus, tmp_path, counting, steps):

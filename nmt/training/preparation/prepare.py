@@ -55,6 +55,8 @@ class Prepared:
     run: Run
     train: EncodedCorpus
     validation: list[Pair]
+    saved_passes: int = 0
+    """`training.passes` of the run before it was opened; 0 for a new run."""
 
 
 def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
@@ -134,7 +136,7 @@ def _reopen(directory: Path, config: RunConfig, say: Say) -> Prepared:
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     opened = _prepared(replace(run, config=config))
     opened.run.save_config()
-    return opened
+    return replace(opened, saved_passes=run.config.training.passes)
 
 
 def _prepared(run: Run) -> Prepared:
