@@ -7,3 +7,7 @@ from nmt.errors import NmtError
 
 class CorpusError(NmtError):
     """Text that cannot be read; the message names file and line, and the fix."""
+
+
+class VocabularyError(NmtError):
+    """A vocabulary that cannot be trained or read; the message has the reason and the fix."""

@@ -1,4 +1,4 @@
-"""The special pieces that every vocabulary has, with fixed ids."""
+"""The special pieces of every vocabulary, with fixed ids, and the visible space."""
 
 from __future__ import annotations
 
@@ -8,3 +8,5 @@ SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 """The text of the special pieces, by id."""
 UNKNOWN_SURFACE = "⁇"
 """The decoded text of an unknown piece. SentencePiece's own has spaces around it, which would split the word."""
+SPACE = "▁"
+"""SentencePiece's visible space: it starts the first piece of a word, or is a piece before the word."""

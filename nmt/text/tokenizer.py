@@ -7,10 +7,8 @@ every kind of Unicode whitespace separates words for both.
 from __future__ import annotations
 
 import hashlib
-import io
-import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -18,20 +16,10 @@ from typing import NamedTuple
 import sentencepiece
 
 from nmt.config import VocabularyConfig
-from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
-from nmt.text.pieces import BOS, EOS, PAD, SPECIAL_PIECES, UNK, UNKNOWN_SURFACE
-
-_SPACE = "▁"
-"""SentencePiece's visible space: it starts the first piece of a word, or is a piece before the word."""
-_TRAINING_SENTENCES = 2_000_000
-"""Sentences of a training at most: a larger corpus is sampled, so memory is bounded."""
-_TRAINING_THREADS = 16
-"""Threads of a training on every machine: the sums of unigram training depend on their number."""
-
-
-class VocabularyError(NmtError):
-    """A vocabulary that cannot be trained or read; the message has the reason and the fix."""
+from nmt.text.errors import VocabularyError
+from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
+from nmt.text.sentencepiece_training import train_model
 
 
 class SegmentedSentence(NamedTuple):
@@ -83,33 +71,7 @@ class Tokenizer:
         Raises:
             VocabularyError: no text, more or fewer pieces than the text allows, or unusable symbols.
         """
-        _check_symbols(config.symbols)
-        size = size or config.size
-        failure: list[BaseException] = []
-        model = io.BytesIO()
-        try:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=_watched(sentences, failure),
-                model_writer=model,
-                model_type=config.type,
-                vocab_size=size,
-                hard_vocab_limit=config.type in ("unigram", "bpe"),
-                character_coverage=config.character_coverage,
-                normalization_rule_name=config.normalization,
-                user_defined_symbols=list(config.symbols),
-                pad_id=PAD,
-                unk_id=UNK,
-                bos_id=BOS,
-                eos_id=EOS,
-                unk_surface=UNKNOWN_SURFACE,
-                input_sentence_size=_TRAINING_SENTENCES,
-                shuffle_input_sentence=True,
-                num_threads=_TRAINING_THREADS,
-                minloglevel=2,
-            )
-        except RuntimeError as error:
-            raise (failure[0] if failure else _explained(str(error), size)) from None
-        return cls(model.getvalue())
+        return cls(train_model(map(_single_spaced, sentences), config, size or config.size))
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -182,7 +144,7 @@ class Tokenizer:
         positions: list[int | None] = []
         start = 0  # the pieces joined are the normalised text; `origins` maps its positions to the original text
         for piece in encoded["pieces"]:
-            lead = len(piece) - len(piece.lstrip(_SPACE))
+            lead = len(piece) - len(piece.lstrip(SPACE))
             positions.append(origins[start + lead] if lead < len(piece) else None)
             start += len(piece)
         return SegmentedSentence(sentence, text.split(), encoded["ids"], _words_at(positions, text))
@@ -216,36 +178,3 @@ def _words_at(positions: list[int | None], text: str) -> list[int]:
         following = following if position is None else word_at[position]
         words.append(following)
     return words[::-1]
-
-
-def _watched(sentences: Iterable[str], failure: list[BaseException]) -> Iterator[str]:
-    """The sentences for training. SentencePiece hides the type of their errors, so `failure` keeps the error."""
-    try:
-        for sentence in sentences:
-            yield _single_spaced(sentence)
-    except BaseException as error:
-        failure.append(error)
-        raise
-
-
-def _check_symbols(symbols: tuple[str, ...]) -> None:
-    for position, symbol in enumerate(symbols):
-        if not symbol or _SPACE in symbol or any(character.isspace() for character in symbol):
-            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is empty or contains a space")
-        if symbol in SPECIAL_PIECES or symbol in symbols[:position]:
-            raise VocabularyError(f"vocabulary.symbols: {symbol!r} is already in the vocabulary; leave it out")
-
-
-def _explained(message: str, size: int) -> VocabularyError:
-    """SentencePiece's error in the user's terms."""
-    fields = "vocabulary.size (target_size where it is for the target)"
-    if found := re.search(r"Vocabulary size too high .* value <= (\d+)", message):
-        return VocabularyError(f"{size} pieces are more than this text allows: set {fields} to at most {found[1]}")
-    if found := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
-        return VocabularyError(
-            f"{size} pieces are too few for the characters of this text: "
-            f"set {fields} to at least {found[1]}, or lower vocabulary.character_coverage"
-        )
-    if "sentences_.empty()" in message or "all_chars_count" in message:
-        return VocabularyError("no text to train a vocabulary on: all sentences are empty or over 4192 bytes long")
-    return VocabularyError(f"SentencePiece cannot train this vocabulary: {' '.join(message.split())}")

@@ -49,7 +49,7 @@ def hit(source: str, target: str, usual: CorpusStatistics = PLAIN, **rules) -> F
 # Rules
 
 
-def test_an_empty_side_is_named_and_no_other_rule_looks_at_it():
+def test_an_empty_side_is_named_and_no_other_rule_applies():
     assert [hit(*pair, empty=True) for pair in (("a", " "), ("", "b"), (" ", ""), ("a", "b"))] == [
         Fault("empty", "target"),
         Fault("empty", "source"),
@@ -67,15 +67,15 @@ def test_words_are_counted_on_both_sides():
 
 
 @pytest.mark.parametrize("source, target", [(20, 40), (40, 20)])
-def test_a_side_is_too_long_beside_the_other_behind_ratio_and_slack(source, target):
-    """40 characters for 20: twice as many, and 1.5 times as many after ten are taken off."""
+def test_a_side_is_too_long_beyond_ratio_and_slack(source, target):
+    """40 characters for 20: the ratio is 2, and 1.5 without ten characters of slack."""
     pair = "x" * source, "y" * target
     assert hit(*pair, ratio=1.5, slack=10) is None
     assert hit(*pair, ratio=1.5, slack=9).rule == hit(*pair, ratio=1.4, slack=10).rule == "ratio"
     assert hit(*pair, ratio=0, slack=0) is None
 
 
-def test_a_ratio_is_told_as_target_for_source_and_held_against_what_is_usual():
+def test_a_ratio_is_target_by_source_relative_to_the_corpus():
     long = hit("x" * 20, "y" * 60, ratio=1.5, slack=10)
     assert (long.value, long.threshold) == (3.0, 2.0)  # 1.5 + 10 / 20
     short = hit("x" * 60, "y" * 20, ratio=1.5, slack=10)
@@ -91,7 +91,7 @@ def test_short_sentences_may_differ_more():
     assert hit("Go .", "Allez-vous-en", ratio=1.5, slack=0).rule == "ratio"
 
 
-def test_identical_sides_go_if_they_have_letters_enough():
+def test_identical_sides_are_dropped_if_they_have_enough_letters():
     assert hit("Not translated", "not  TRANSLATED ", identical=13) == Fault("identical", 13, 13)
     assert hit("Not translated", "not translated", identical=14) is None
     assert hit("Not translated", "not translated .", identical=5) is None
@@ -118,21 +118,21 @@ def test_scripts_are_those_of_unicode():
     assert (nothing.source_script, nothing.target_script, nothing.length) == ("", "", 1.0)
 
 
-def test_words_lean_to_the_side_that_they_are_seen_on():
-    """Four source words and four target words, so the sides are alike in size: ln (target + 1) / (source + 1)."""
+def test_words_lean_towards_the_side_that_has_them():
+    """Four source words and four target words: the leaning is ln (target + 1) / (source + 1)."""
     usual = CorpusStatistics.of([("the cat Paris", "le chat Paris"), ("the", "le")])
     assert usual.leaning == pytest.approx(
         {"the": -math.log(3), "cat": -math.log(2), "paris": 0.0, "le": math.log(3), "chat": math.log(2)}
     )
-    lean = (math.log(3) + math.log(2)) / (3 + 2)  # two more words that lean nowhere
+    lean = (math.log(3) + math.log(2)) / (3 + 2)  # two words of leaning 0 are added
     for pair in (("le chat Paris", "x"), ("x", "The cat, Paris!"), ("le chat Paris", "the cat Paris")):
         assert hit(*pair, usual, language=0.99 * lean) == Fault("language", pytest.approx(lean), 0.99 * lean)
         assert hit(*pair, usual, language=1.01 * lean) is None
     assert hit("the cat Paris", "le chat Paris", usual, language=0.01) is None
 
 
-def test_spelling_by_hand():
-    """Of "ab" and "ab" the trigrams are "  a", " ab" and "ab ", twice each, and there are six characters."""
+def test_spelling_equals_the_formula():
+    """The texts "ab" and "ab" have the trigrams "  a", " ab" and "ab ", twice each, and six characters."""
     spelling = SpellingModel(["ab", "AB", " "])
     seen = math.log((2 + 2 * (2 + 1) / (6 + 4)) / (2 + 2))  # n = 2 in a context seen twice, prior 2, p(c) = 3 / 10
     elsewhere = math.log((1 + 2 * (2 + 1) / (6 + 4)) / (1 + 2))  # by the other sentence alone
@@ -144,8 +144,8 @@ def test_spelling_by_hand():
     assert spelling.spread == 0 and spelling.limit(0.5) == 0.5
 
 
-def test_where_there_are_thousands_of_characters_what_was_not_learnt_from_is_kept():
-    """Most trigrams of a new sentence are new there: what is usual has to be asked of sentences that are new too."""
+def test_a_script_of_thousands_of_characters_keeps_unseen_sentences():
+    """Most trigrams of an unseen sentence are new there, so the usual surprise must come from unseen sentences too."""
     draw = random.Random(1)
     characters = [chr(0x4E00 + place) for place in range(2000)]
     shares = [1 / (place + 10) for place in range(2000)]
@@ -156,7 +156,7 @@ def test_where_there_are_thousands_of_characters_what_was_not_learnt_from_is_kep
         assert sum(spelling.excess(text) > limit for text in some) < 0.005 * len(some)
 
 
-def test_where_sentences_differ_more_they_may_surprise_more():
+def test_a_corpus_of_varied_sentences_has_a_higher_limit():
     texts = ["aaaaaaaaaa", *("abcdefghij"[place:] * 2 for place in range(10))]
     spelling = SpellingModel(texts)
     assert spelling.spread > 0
@@ -164,7 +164,7 @@ def test_where_sentences_differ_more_they_may_surprise_more():
     assert spelling.limit(4 * spelling.spread) == 4 * spelling.spread
 
 
-def test_a_side_in_a_third_language_is_spelt_surprisingly():
+def test_a_side_in_a_third_language_has_a_surprising_spelling():
     english, french = ["the cat sees the dog"] * 3, ["le chat voit le chien"] * 3
     usual = CorpusStatistics.of(zip(english, french, strict=True))
     assert hit(english[0], french[0], usual, spelling=0.001) is None
@@ -176,8 +176,8 @@ def test_a_side_in_a_third_language_is_spelt_surprisingly():
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
-def test_a_third_language_is_found_where_there_is_much_of_it(share):
-    """English among French: learnt from all of it alike, a tenth of it is enough to make English unsurprising."""
+def test_a_frequent_third_language_is_found(share):
+    """English in a French corpus: a model of the whole corpus would find a tenth of English usual."""
     french, english = ((DEMO / f"validation.{side}").read_text().splitlines() for side in ("fr", "en"))
     strangers = set(range(0, len(french), round(1 / share)))
     mixed = [english[i] if i in strangers else text for i, text in enumerate(french)]
@@ -187,7 +187,7 @@ def test_a_third_language_is_found_where_there_is_much_of_it(share):
     assert len(found - strangers) <= 1
 
 
-def test_digits_must_have_partners():
+def test_digits_without_a_partner_are_a_fault():
     assert hit("at 12,500 in 2 days", "à 12 500 en 2 jours", numbers=True) is None
     assert hit("on 5/12", "le 12/5", numbers=True) is None
     assert hit("২", "2", numbers=True) is None
@@ -200,13 +200,13 @@ def test_digits_must_have_partners():
     "of, dropped",
     [("off", []), ("pair", [3]), ("source", [1, 3]), ("target", [2, 3]), ("either", [1, 2, 3])],
 )
-def test_all_but_the_first_of_equals_are_duplicates(of, dropped):
+def test_all_equal_pairs_but_the_first_are_duplicates(of, dropped):
     copies = Duplicates(of)
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), (" a", "x "), ("A", "X"), ("x", "a")]
     assert [i for i, pair in enumerate(pairs) if copies.find(*pair)] == dropped
 
 
-def test_invalid_text_is_told_by_its_byte():
+def test_invalid_text_is_reported_with_its_byte():
     assert invalid((b"a", "é".encode())) is None
     assert invalid((b"a", b"ab\xff")) == Fault("invalid", "target, byte 3")
     assert invalid((b"\xe9", b"\xff")) == Fault("invalid", "source, byte 1")
@@ -214,7 +214,7 @@ def test_invalid_text_is_told_by_its_byte():
     assert [fault for _, fault in judge(pairs, replace(OFF, duplicates="pair"))] == [None, None]
 
 
-def test_the_worst_share_lies_above_its_limit():
+def test_the_worst_share_exceeds_its_limit():
     scores = [3.0, 1.0, math.nan, 5.0, 2.0]
     limit = score_limit(scores, 0.5)
     assert [model_fault("unusual", score, limit) for score in scores] == [
@@ -232,7 +232,7 @@ def test_the_worst_share_lies_above_its_limit():
 @pytest.mark.parametrize(
     "wrong", [{"ratio": 0.5}, {"slack": -1}, {"script": 1.5}, {"sample": 0}, {"language": math.nan}]
 )
-def test_rules_that_cannot_be_meant_are_refused(wrong):
+def test_impossible_settings_are_refused(wrong):
     with pytest.raises(NmtError, match=f"{next(iter(wrong))} is"):
         Rules(**wrong)
 
@@ -248,7 +248,7 @@ TEXTS = st.one_of(
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS)), st.integers(1, 5), st.sampled_from(["off", "pair", "either"]))
-def test_every_pair_comes_out_once_untouched_and_in_order(pairs, sample, duplicates):
+def test_every_pair_comes_out_once_unchanged_and_in_order(pairs, sample, duplicates):
     rules = Rules(sample=sample, duplicates=duplicates, numbers=True)
     judged = list(judge(iter(pairs), rules))
     assert [pair for pair, _ in judged] == pairs
@@ -265,7 +265,7 @@ def test_without_rules_nothing_is_dropped(pairs):
     assert all(fault is None for _, fault in judge(pairs, OFF))
 
 
-def test_it_streams():
+def test_pairs_are_streamed():
     read = []
 
     def pairs():
@@ -283,7 +283,7 @@ def unpacked(path: str) -> bytes:
     return gzip.decompress(Path(path).read_bytes())
 
 
-def test_what_is_usual_is_learnt_from_all_over_a_corpus():
+def test_statistics_are_learned_from_the_whole_corpus():
     pairs = [(f"s{n}".encode(), f"t{n}".encode()) for n in range(100)]
     for count, places in ((100, range(100)), (50, range(0, 100, 2)), (30, range(0, 100, 4)), (1, [0])):
         usual = learn_statistics(iter(pairs), count)
@@ -307,19 +307,19 @@ def lines(path: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", ["validation", "test", "combinations"])
-def test_a_clean_corpus_loses_next_to_nothing(name):
+def test_a_clean_corpus_loses_almost_nothing(name):
     pairs = zip(lines(DEMO / f"{name}.en"), lines(DEMO / f"{name}.fr"), strict=True)
     faults = [fault.rule for _, fault in judge(pairs, Rules()) if fault]
-    assert faults == (["spelling"] if name == "test" else [])  # a short one with two names that come once
+    assert faults == (["spelling"] if name == "test" else [])  # a short sentence with two unique names
 
 
-def test_sides_that_are_exchanged_or_not_translated_are_found_in_the_demo():
+def test_exchanged_and_untranslated_sides_are_found_in_the_demo():
     pairs = list(zip(lines(DEMO / "validation.en"), lines(DEMO / "validation.fr"), strict=True))
     pairs[10:20] = [(target, source) for source, target in pairs[10:20]]
     pairs[30:40] = [(source, source) for source, _ in pairs[30:40]]
     found = {i: fault.rule for i, (_, fault) in enumerate(judge(pairs, Rules(identical=0))) if fault}
     assert set(found) == {*range(10, 20), *range(30, 40)}
-    assert list(found.values()).count("language") >= 18  # 480 good pairs do not have all words
+    assert list(found.values()).count("language") >= 18  # 480 good pairs lack some words
 
 
 # The command
@@ -338,7 +338,7 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("full", ["--output-source", "--output-target", "--report"])
-def test_where_one_file_cannot_be_written_the_others_stay_as_they_were(files, capsys, full):
+def test_after_a_write_error_all_files_keep_their_content(files, capsys, full):
     Path("r.tsv").write_text("old")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     assert main([*files, "--report", "r.tsv", full, "/dev/full"]) == 2
@@ -346,7 +346,7 @@ def test_where_one_file_cannot_be_written_the_others_stay_as_they_were(files, ca
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
-def test_the_command_writes_what_is_good_and_reports_what_is_not(files, capsys):
+def test_the_command_writes_good_pairs_and_reports_bad_ones(files, capsys):
     assert main([*files, "--report", "r.tsv"]) == 0
     assert unpacked("o.gz") == b"A first  sentence .\nFine .\n"
     assert Path("o.txt").read_bytes() == b"Une phrase .\nBien .\n"
@@ -375,7 +375,7 @@ def test_every_rule_can_be_switched_off(files):
 
 
 class Model:
-    """A translator to whom line n is the less likely the larger n is: n nats for each piece."""
+    """A translator that finds line n less probable for larger n: n nats per piece."""
 
     def align(self, sources, targets):
         for pair in fake_translator.Translator().align(sources, targets):
@@ -395,7 +395,7 @@ def modelled(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("flags, kept", [([], 93), (["--worst", "0.5"], 49), (["--worst", "0"], 98)])
-def test_a_model_drops_the_most_unusual_of_what_the_rules_keep(modelled, flags, kept):
+def test_a_model_drops_the_most_unusual_pairs_that_the_rules_keep(modelled, flags, kept):
     assert main([*modelled, *flags]) == 0
     assert Path("o.t").read_text().splitlines() == [f"y{n}" for n in range(3, 3 + kept)]
     rows = [row.split("\t") for row in Path("r").read_text().splitlines()[1:]]
@@ -404,8 +404,8 @@ def test_a_model_drops_the_most_unusual_of_what_the_rules_keep(modelled, flags, 
     ]
 
 
-def test_the_score_of_a_model_is_that_of_explain(modelled):
-    """Lines 3 to 100: the median is 51.5 nats a piece, half of the lines are 24.5 or less away from it."""
+def test_the_score_equals_that_of_explain(modelled):
+    """Lines 3 to 100: the median is 51.5 nats per piece, and half of the lines are within 24.5 of it."""
     limit = 0.6745 * (80 - 51.5) / 24.5
     assert main([*modelled, "--threshold", str(limit + 0.001)]) == 0
     rows = [row.split("\t") for row in Path("r").read_text().splitlines()[3:]]
@@ -419,7 +419,7 @@ def test_a_model_can_judge_by_likelihood_alone(modelled):
     assert rows == [[str(n), "unlikely", str(n), "80"] for n in range(81, 101)]
 
 
-def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(modelled):
+def test_a_model_ignores_pairs_with_an_empty_side(modelled):
     assert main([*modelled, "--no-empty", "--worst", "0.5", "--duplicates", "target"]) == 0
     assert Path("o.t").read_text().splitlines() == ["", "", *(f"y{n}" for n in range(3, 52))]
 
@@ -442,7 +442,7 @@ def test_pairs_with_an_empty_side_that_are_to_be_kept_are_not_the_models_matter(
         (["--ratio", "0.5"], "ratio is 0.5"),
     ],
 )
-def test_what_the_user_can_mend_is_one_line_and_nothing_is_written(files, flags, message, capsys):
+def test_user_errors_are_one_line_and_nothing_is_written(files, flags, message, capsys):
     Path("short").write_text("one\n")
     Path("linked").symlink_to("s.txt")
     before = {path: path.read_bytes() for path in Path().iterdir()}

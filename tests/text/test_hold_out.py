@@ -1,4 +1,4 @@
-"""Pairs kept aside: which, what is near to them, and `nmt hold-out`."""
+"""Held-out pairs: the choice, near-duplicates, and `nmt hold-out`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def numbered(count: int) -> list[Pair]:
     return [Pair(f"s{i}", f"t{i}") for i in range(count)]
 
 
-class TestNear:
+class TestNearDuplicates:
     @pytest.mark.parametrize(
         ("one", "other"),
         [
@@ -43,7 +43,7 @@ class TestNear:
             ("...", "..."),
         ],
     )
-    def test_the_same_words_but_one(self, one, other):
+    def test_one_different_word(self, one, other):
         assert near(one, other)
 
     @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ class TestNear:
             ("...", "!"),
         ],
     )
-    def test_other_words(self, one, other):
+    def test_different_words(self, one, other):
         assert not near(one, other)
 
     @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
-    def test_by_counting_words(self, one, other):
-        """Bags of words are near when what each has alone is nothing, or one word at most of a long enough sentence."""
+    def test_near_duplicates_equal_a_count_of_words(self, one, other):
+        """Bags of words are near if they are equal, or differ in one word and the longer sentence is long enough."""
         left, right = Counter(one), Counter(other)
         apart = max((left - right).total(), (right - left).total())
         long_enough = max(len(one), len(other)) >= 5
@@ -71,7 +71,7 @@ class TestNear:
 
 
 class TestHoldOut:
-    def test_same_seed_same_pairs_other_seed_others(self):
+    def test_the_seed_decides_the_pairs(self):
         pairs = numbered(500)
         chosen = hold_out(iter(pairs), 20, seed=1)
         assert chosen == hold_out(pairs, 20, seed=1) == hold_out(pairs[::-1], 20, seed=1)
@@ -79,7 +79,7 @@ class TestHoldOut:
         assert len(set(chosen)) == 20 and set(chosen) <= set(pairs)
         assert set(chosen) != set(hold_out(pairs, 20, seed=2))
 
-    def test_every_pair_is_as_likely(self):
+    def test_every_pair_is_equally_probable(self):
         counts = Counter(pair for seed in range(600) for pair in hold_out(numbered(12), 3, seed))
         assert len(counts) == 12
         assert all(100 < count < 200 for count in counts.values())  # 150 expected, deviation 10.6
@@ -104,7 +104,7 @@ class TestHoldOut:
         assert list(left) == rest == list(left)
         assert (left.kept, left.removed) == (len(rest), len(pairs) - len(rest))
 
-    def test_what_is_near_by_either_side_is_left_out(self):
+    def test_near_duplicates_on_either_side_are_removed(self):
         held = [Pair("We saw a very big dog.", "Nous avons vu un chien.")]
         near_source, near_target = Pair("We saw a very big cat", "?"), Pair("!", "nous avons vu un grand chien")
         far = Pair("We saw dogs.", "Nous voyons")
@@ -132,7 +132,7 @@ class TestCommand:
         return main(["hold-out", *flags, *files])
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_parts_the_pairs(self, tmp_path, capsys, seed):
+    def test_every_pair_is_held_out_kept_or_removed(self, tmp_path, capsys, seed):
         lines = [f"{'a' * i}\t{'b' * i}" for i in range(1, 41)]
         (tmp_path / "all.tsv").write_text("\n".join([*lines, *map(str.upper, lines), "\tempty"]) + "\n")
         assert self.run(tmp_path, "--tsv", str(tmp_path / "all.tsv"), "--pairs", "30", "--seed", str(seed)) == 0
@@ -163,7 +163,7 @@ class TestCommand:
             (("--pairs", "2", "--tsv", "-"), "standard input and pipes can be read only once"),
         ],
     )
-    def test_what_cannot_be_parted_leaves_nothing(self, tmp_path, monkeypatch, capsys, flags, message):
+    def test_refused_commands_leave_no_files(self, tmp_path, monkeypatch, capsys, flags, message):
 
         text = "a\tb\nc\td\ne\tf\n"
         (tmp_path / "t").write_text(text)
@@ -174,20 +174,20 @@ class TestCommand:
         assert re.search(message, line)
         assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
-    def test_what_nobody_wants_may_all_go_to_a_device(self, tmp_path):
+    def test_several_outputs_may_be_one_device(self, tmp_path):
         (tmp_path / "t").write_text("a\tb\nc\td\n")
         outputs = f"--output-source {tmp_path}/s --output-target {tmp_path}/t2 --rest-source /dev/null"
         command = f"hold-out --pairs 1 --tsv {tmp_path}/t {outputs} --rest-target /dev/null"
         assert main(command.split()) == 0
         assert (tmp_path / "s").read_text() in {"a\n", "c\n"}
 
-    def test_a_directory_that_cannot_be_written_into_is_named_as_it_was_given(self, capsys, tmp_path, monkeypatch):
+    def test_a_directory_without_permission_is_named_as_given(self, capsys, tmp_path, monkeypatch):
         (tmp_path / "t").write_text("a\tb\nc\td\n")
         monkeypatch.setattr("nmt.files.outputs.open_bytes", _refused)
         assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 2
         assert f"error: {tmp_path}/test.en: Permission denied: choose" in capsys.readouterr().err
 
-    def test_a_signal_that_comes_as_soon_as_a_file_is_there_leaves_nothing(self, tmp_path, monkeypatch):
+    def test_a_signal_right_after_opening_leaves_no_file(self, tmp_path, monkeypatch):
         (tmp_path / "t").write_text("a\tb\nc\td\n")
 
         def interrupted(path: Path, *_: object) -> None:
@@ -198,7 +198,7 @@ class TestCommand:
         assert self.run(tmp_path, "--pairs", "1", "--tsv", str(tmp_path / "t")) == 130
         assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
-    def test_a_termination_signal_leaves_nothing_half_written(self, tmp_path):
+    def test_a_termination_signal_leaves_no_files(self, tmp_path):
         (tmp_path / "t").write_text("".join(f"{i}\t{i}\n" for i in range(300_000)))
         flags = [f"--{part}-{side}={part}" for part in ("output", "rest") for side in ("source", "target")]
         flags = [f"{flag}.{number}" for number, flag in enumerate(flags)]

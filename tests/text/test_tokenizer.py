@@ -1,4 +1,4 @@
-"""Vocabularies: training, special ids, any Unicode in, and which word each piece belongs to."""
+"""Vocabularies: training, special ids, Unicode text, and the word of each piece."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config import VocabularyConfig
+from nmt.text.errors import VocabularyError
 from nmt.text.pieces import BOS, EOS, PAD, UNK
-from nmt.text.tokenizer import SegmentedSentence, Tokenizer, VocabularyError
+from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 
 SYLLABLES = ("ba", "du", "ki", "lo", "me", "nu", "po", "ra", "si", "to")
 LINES = [f"{a}{b}{c} {c}{a} {b}{b}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:4]]
@@ -72,7 +73,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def tokenizers(tokenizer) -> list[Tokenizer]:
-    """One of each kind and normalisation."""
+    """A tokenizer of each kind and normalisation."""
     kinds = [Tokenizer.train(LINES, config(type=kind, size=500)) for kind in ("bpe", "char", "word")]
     return [tokenizer, *kinds, *(Tokenizer.train(LINES, config(normalization=n)) for n in ("identity", "nfkc_cf"))]
 
@@ -83,15 +84,15 @@ class TestTrain:
         assert tokenizer.size == 120
 
     @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-    def test_same_sentences_same_bytes(self, kind):
+    def test_equal_sentences_give_equal_bytes(self, kind):
         first, second = (Tokenizer.train(iter(LINES), config(type=kind)) for _ in range(2))
         assert first == second and first.fingerprint == second.fingerprint
         assert first != Tokenizer.train(LINES[:-10], config(type=kind))
 
-    def test_large_corpora_are_sampled_throughout_and_always_alike(self, monkeypatch):
+    def test_large_corpora_are_sampled_evenly_with_a_fixed_seed(self, monkeypatch):
         import sentencepiece
 
-        monkeypatch.setattr("nmt.text.tokenizer._TRAINING_SENTENCES", 200)
+        monkeypatch.setattr("nmt.text.sentencepiece_training._TRAINING_SENTENCES", 200)
         lines = [f"word{i}" for i in range(1000)]
         tokenizers = []
         for seed in (1, 2):
@@ -126,7 +127,7 @@ class TestTrain:
         assert Tokenizer.train(LINES, config(size=minimum)).size == minimum
 
     @pytest.mark.parametrize("kind", ["char", "word"])
-    def test_char_and_word_have_as_many_as_there_are(self, kind):
+    def test_char_and_word_models_may_have_fewer_pieces(self, kind):
         text = ["ab ba ab"]
         units = {"char": {"▁", "a", "b"}, "word": {"▁ab", "▁ba"}}[kind]
         tokenizer = Tokenizer.train(text, VocabularyConfig(type=kind, size=1000))
@@ -138,7 +139,7 @@ class TestTrain:
         with pytest.raises(VocabularyError, match="no text"):
             Tokenizer.train(text, VocabularyConfig(type=kind))
 
-    def test_what_the_sentences_raise_comes_through(self):
+    def test_errors_of_the_sentences_are_raised_unchanged(self):
         def broken():
             yield "a sentence"
             raise FileNotFoundError("train.de")
@@ -247,13 +248,13 @@ class TestEncodeAndDecode:
         assert tokenizer.decode(ids) == [tokenizer.join(ids[0]).text] == ["the man"]
 
     @given(text=ANY_TEXT)
-    def test_whitespace_of_any_kind_is_a_space(self, tokenizers, text):
+    def test_any_whitespace_is_a_space(self, tokenizers, text):
         for tokenizer in tokenizers:
             assert tokenizer.encode([text]) == tokenizer.encode([" ".join(text.split())])
 
 
 def owners(segmented: SegmentedSentence, pieces: list[str]) -> dict[int, str]:
-    """The normalised text that each word has in its pieces."""
+    """The normalised text of each word, from its pieces."""
     text: dict[int, str] = {}
     for piece, word in zip(pieces, segmented.word_of_piece, strict=True):
         text[word] = text.get(word, "") + piece
@@ -261,7 +262,7 @@ def owners(segmented: SegmentedSentence, pieces: list[str]) -> dict[int, str]:
 
 
 class TestSegment:
-    def test_by_hand(self, tokenizers):
+    def test_example(self, tokenizers):
         char = tokenizers[2]
         got = char.segment(" the  caf\u00e9\u3000\u200b to ")
         assert got.words == ["the", "café", "\u200b", "to"]
@@ -277,14 +278,14 @@ class TestSegment:
             if piece == "▁":
                 assert word == following
 
-    def test_normalisation_that_puts_spaces_into_a_word(self, tokenizer):
+    def test_normalisation_may_add_spaces_inside_a_word(self, tokenizer):
         got = tokenizer.segment("a ﷺ man")  # one character that becomes four words
         assert got.words == ["a", "ﷺ", "man"]
         assert sorted(set(got.word_of_piece)) == [0, 1, 2]
         assert got.word_of_piece.count(1) == 8  # four spaces and four unknown runs
 
     @pytest.mark.parametrize("text", ["", " ", "\u200b", "\u2028\xa0", "▁▁"])
-    def test_nothing_to_cut(self, tokenizer, text):
+    def test_text_without_words_has_no_pieces(self, tokenizer, text):
         assert tokenizer.segment(text) == SegmentedSentence(text, text.split(), [], [])
 
     @settings(max_examples=300)
@@ -301,7 +302,7 @@ class TestSegment:
 
     @settings(max_examples=300)
     @given(words=st.lists(st.one_of(st.text(min_size=1, max_size=6), ODD), max_size=8))
-    def test_each_word_has_the_pieces_that_it_would_have_alone(self, tokenizers, words):
+    def test_each_word_has_its_pieces_as_if_alone(self, tokenizers, words):
         words = " ".join(words).split()
         identity, char = tokenizers[4], tokenizers[2]
         for tokenizer in (identity, char):
@@ -316,7 +317,7 @@ class TestSegment:
 
 
 class TestJoin:
-    def test_by_hand(self, tokenizers):
+    def test_example(self, tokenizers):
         char = tokenizers[2]
         of = {piece: i for i, piece in enumerate(char.pieces(range(char.size)))}
         ids = [BOS, of["▁"], of["t"], of["o"], of["▁"], of["▁"], UNK, of["a"], EOS, of["▁"], PAD]
@@ -338,14 +339,14 @@ class TestJoin:
             visible = {w for i, w in zip(ids, got.word_of_piece, strict=True) if tokenizer.decode([[i]]) != [""]}
             assert visible == set(range(len(got.words)))
 
-    def test_the_words_of_a_known_sentence_are_the_same_both_ways(self, tokenizers):
+    def test_segment_and_join_agree_on_a_known_sentence(self, tokenizers):
         for tokenizer in tokenizers:
             for line in LINES[::7]:
                 there = tokenizer.segment(line)
                 assert tokenizer.join(there.ids) == there._replace(text=line)
 
     @given(text=ANY_TEXT)
-    def test_each_word_reads_as_its_pieces(self, tokenizer, text):
+    def test_each_word_is_spelled_by_its_pieces(self, tokenizer, text):
         ids = tokenizer.encode([text])[0]
         got = tokenizer.join(ids)
         surfaces = owners(

@@ -1,7 +1,7 @@
-"""Which pairs of a parallel corpus are better left out, and by which rule.
+"""Rules that find the bad pairs of a parallel corpus.
 
-What is usual is learnt from the corpus's own pairs: how long one side is beside the other, which script each is
-written in, which words are whose. So no rule knows a language, and a corpus that is mostly bad cannot be cleaned.
+The rules compare each pair with statistics of the corpus itself: the ratio of the lengths, and the script, words and
+spelling of each side. So no rule knows a language, and a corpus of mostly bad pairs cannot be cleaned.
 
     for pair, fault in judge(pairs, Rules()):
         print(fault or "kept")

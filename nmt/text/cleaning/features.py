@@ -1,4 +1,4 @@
-"""What rules and statistics count in a sentence: words, letters and their scripts, digits."""
+"""Features of a sentence that rules and statistics count: words, letters and their scripts, digits."""
 
 from __future__ import annotations
 
@@ -12,30 +12,36 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def count_characters(text: str) -> int:
+    """Characters without whitespace."""
     return len("".join(text.split()))
 
 
 def folded(text: str) -> str:
+    """The text without case and with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def words_of(text: str) -> list[str]:
+    """The words, case folded, without punctuation."""
     return _WORD.findall(text.casefold())
 
 
 def trigrams_of(text: str) -> list[str]:
-    """One for each character and one for the end, each with the two characters before it; what is no letter of a word
-    is a space, or dates and numbers would be what surprises most."""
+    """The trigrams of a text's letters: one for each character and one for the end, with the two characters before it.
+
+    Everything but letters counts as a space. Otherwise dates and numbers would surprise most.
+    """
     text = f"  {' '.join(_LETTERS.findall(text.casefold()))} "
     return [text[place - 2 : place + 1] for place in range(2, len(text))]
 
 
 def digits_of(text: str) -> Counter[int]:
+    """How often each digit occurs, in any script."""
     return Counter(unicodedata.digit(character) for character in text if character.isdigit())
 
 
 def scripts_of(text: str) -> Counter[str]:
-    """How many letters of each script a text has."""
+    """The number of letters of each script."""
     letters: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if script := _script_of(character):
@@ -45,11 +51,11 @@ def scripts_of(text: str) -> Counter[str]:
 
 @cache  # no more entries than Unicode has characters
 def _script_of(character: str) -> str:
-    """The script of a letter, which is the first word of its name in Unicode; "" where it is none.
+    """The script of a letter, by the first word of its Unicode name; "" for other characters.
 
-    Japanese is written in three scripts at once, one of them that of Chinese: they are taken for one.
+    Japanese mixes three scripts, one of them shared with Chinese: the three count as one.
     """
-    character = unicodedata.normalize("NFKC", character)[0]  # the full-width and the ordinal A are an A
+    character = unicodedata.normalize("NFKC", character)[0]  # full-width and ordinal letters become plain letters
     if unicodedata.category(character) not in ("Lu", "Ll", "Lt", "Lo"):
         return ""
     script = re.split("[ -]", unicodedata.name(character, "UNKNOWN"), maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""The rules: what makes a pair bad."""
+"""The rules that find bad pairs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RULE_NAMES = (
     "unusual",
     "unlikely",
 )
-"""Of the rules, in the order in which they are asked; the last two are a model's."""
+"""The rules in the order in which they are applied. The last two need a model."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What makes a pair bad. A number of 0 switches its rule off."""
+    """The settings of the rules. A number of 0 switches its rule off."""
 
     invalid: bool = setting(True, "Drop pairs with a side that is invalid UTF-8.")
     empty: bool = setting(True, "Drop pairs with an empty side; if off, these pairs are kept without further checks.")
@@ -82,52 +82,52 @@ class Rules:
 
 
 class Fault(NamedTuple):
-    """Why a pair is dropped."""
+    """The reason for dropping a pair."""
 
     rule: str
     """One of `RULE_NAMES`."""
     value: str | float
-    """What was found: a measure, or which side."""
+    """The measured value, or the side."""
     threshold: float | None = None
-    """What the measure was held against."""
+    """The limit of the measured value; None for a side."""
 
 
 def judge(
-    pairs: Iterable[RawPair], rules: Rules, usual: CorpusStatistics | None = None
+    pairs: Iterable[RawPair], rules: Rules, statistics: CorpusStatistics | None = None
 ) -> Iterator[tuple[RawPair, Fault | None]]:
-    """Each pair, in order and untouched, with what is wrong with it: the first rule that hits, None where it is good.
+    """Each pair, in order and unchanged, with the fault that the first matching rule finds; None for a good pair.
 
-    It streams: what is kept is a hash of each pair that is good so far and, without `usual`, a sample at the beginning.
+    The pairs are streamed. Memory holds a hash of each good pair and, without `statistics`, the sample at the start.
 
     Args:
         pairs: the corpus.
-        rules: which pairs are bad.
-        usual: what is usual in the corpus; None: in its first `rules.sample` pairs.
+        rules: the settings of the rules.
+        statistics: the corpus's statistics; None: those of its first `rules.sample` pairs.
     """
     rest, copies = iter(pairs), Duplicates(rules.duplicates)
-    sample = list(islice(rest, rules.sample)) if usual is None else []
-    usual = usual or CorpusStatistics.of(map(decoded, sample))
+    sample = list(islice(rest, rules.sample)) if statistics is None else []
+    statistics = statistics or CorpusStatistics.of(map(decoded, sample))
     for pair in chain(sample, rest):
         fault = invalid(pair) if rules.invalid else None
         if fault is None:
             source, target = decoded(pair)
-            fault = find_fault(source, target, rules, usual) or copies.find(source, target)
+            fault = find_fault(source, target, rules, statistics) or copies.find(source, target)
         yield pair, fault
 
 
-def find_fault(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
-    """What is wrong with a pair by itself: the first rule that hits; None where none does."""
+def find_fault(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """The fault that the first matching rule finds in a pair by itself; None for a good pair."""
     if not source.strip() or not target.strip():
         return _empty(source, target) if rules.empty else None
     faults = (
-        rule(source, target, rules, usual)
+        rule(source, target, rules, statistics)
         for rule in (_short, _long, _ratio, _identical, _script, _language, _spelling)
     )
     return next((fault for fault in faults if fault), None) or (_numbers(source, target) if rules.numbers else None)
 
 
 def invalid(pair: RawPair) -> Fault | None:
-    """The fault of a pair that is not valid UTF-8: which side, from which byte on, counted from 1."""
+    """The fault of a pair with invalid UTF-8: the side and the first invalid byte, counted from 1."""
     for side, text in zip(("source", "target"), pair, strict=True):
         try:
             text.decode("utf-8")
@@ -140,25 +140,26 @@ def _empty(source: str, target: str) -> Fault:
     return Fault("empty", "target" if source.strip() else "source" if target.strip() else "both")
 
 
-def _short(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
+def _short(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
     words = min(len(source.split()), len(target.split()))
     return Fault("short", words, rules.shortest) if words < rules.shortest else None
 
 
-def _long(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
+def _long(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
     words = max(len(source.split()), len(target.split()))
     return Fault("long", words, rules.longest) if words > rules.longest > 0 else None
 
 
-def _ratio(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
-    """Characters, not words: they are many, so their ratio varies less (Gale and Church 1993, "A Program for Aligning
-    Sentences in Bilingual Corpora"), and they are there where nothing is written between words.
+def _ratio(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """Compares the lengths of the sides in characters.
 
-    Both sides are measured in target characters: the source's are multiplied by how many of these it usually becomes.
+    There are more characters than words, so their ratio varies less (Gale and Church 1993, "A Program for Aligning
+    Sentences in Bilingual Corpora"). Scripts without spaces have characters too. The source's length is multiplied by
+    the corpus's usual number of target characters for each source character.
     """
     if not rules.ratio:
         return None
-    expected, found = usual.length * count_characters(source), float(count_characters(target))
+    expected, found = statistics.length * count_characters(source), float(count_characters(target))
     shorter, longer = min(expected, found), max(expected, found)
     limit = rules.ratio + rules.slack / shorter  # longer - slack > ratio * shorter, divided by shorter
     return (
@@ -166,56 +167,57 @@ def _ratio(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> F
     )
 
 
-def _identical(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
-    """Letters are counted, and not too few asked for: numbers and names are right as they are."""
+def _identical(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """Finds copies. Pairs with few letters pass: numbers and names are often equal in both languages."""
     if not rules.identical or folded(source) != folded(target):
         return None
     letters = sum(map(str.isalpha, source))
     return Fault("identical", letters, rules.identical) if letters >= rules.identical else None
 
 
-def _script(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
+def _script(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """Finds sides in another script than most of the corpus."""
     if not rules.script:
         return None
-    worst = max(_other(source, usual.source_script), _other(target, usual.target_script))
+    worst = max(_other(source, statistics.source_script), _other(target, statistics.target_script))
     return Fault("script", worst, rules.script) if worst > rules.script else None
 
 
 def _other(text: str, script: str) -> float:
-    """Share of a text's letters that are not of this script; 0 without letters."""
+    """The share of a text's letters in other scripts; 0 without letters."""
     letters = scripts_of(text)
     return 1 - letters[script] / letters.total() if letters else 0.0
 
 
-def _language(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
-    """Finds sides that are exchanged or not translated, by which words stand on which side of the corpus."""
+def _language(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """Finds exchanged and untranslated sides by the words that the other side of the corpus has."""
     if not rules.language:
         return None
-    lean = max(_mean_leaning(source, usual), -_mean_leaning(target, usual))
+    lean = max(_mean_leaning(source, statistics), -_mean_leaning(target, statistics))
     return Fault("language", lean, rules.language) if lean > rules.language else None
 
 
-def _mean_leaning(text: str, usual: CorpusStatistics) -> float:
-    """Of its words, towards the target side; a word that was not seen leans nowhere.
+def _mean_leaning(text: str, statistics: CorpusStatistics) -> float:
+    """The mean leaning of a text's words towards the target side; an unseen word counts as 0.
 
-    Two words that lean nowhere are added, or a single one that both languages have would decide.
+    Two words of leaning 0 are added. Otherwise a single word that both languages share could decide.
     """
     words = words_of(text)
-    return sum(usual.leaning.get(word, 0.0) for word in words) / (len(words) + 2)
+    return sum(statistics.leaning.get(word, 0.0) for word in words) / (len(words) + 2)
 
 
 def _numbers(source: str, target: str) -> Fault | None:
-    """The digits are compared, not the numbers: languages group and order these differently."""
+    """Compares single digits, because languages group and order the digits of numbers differently."""
     one, other = digits_of(source), digits_of(target)
     alone = ((one - other) + (other - one)).total()
     return Fault("numbers", alone, 0) if alone else None
 
 
-def _spelling(source: str, target: str, rules: Rules, usual: CorpusStatistics) -> Fault | None:
-    """Finds sides in a third language, and text that was broken in conversion."""
+def _spelling(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
+    """Finds sides in a third language, and text that a conversion broke."""
     if not rules.spelling:
         return None
-    for text, spelling in ((source, usual.source_spelling), (target, usual.target_spelling)):
+    for text, spelling in ((source, statistics.source_spelling), (target, statistics.target_spelling)):
         excess, limit = spelling.excess(text), spelling.limit(rules.spelling)
         if excess > limit:
             return Fault("spelling", excess, limit)
@@ -223,10 +225,10 @@ def _spelling(source: str, target: str, rules: Rules, usual: CorpusStatistics) -
 
 
 class Duplicates:
-    """Remembers sentences by 64 bits of their hashes: a billion different ones meet by chance 0.03 times.
+    """Finds repeated pairs by 64 bits of a hash. A billion different sentences collide 0.03 times on average.
 
     Args:
-        of: what must be the same, see `Rules.duplicates`.
+        of: the sides that must be equal, see `Rules.duplicates`.
     """
 
     def __init__(self, of: str) -> None:
@@ -234,8 +236,10 @@ class Duplicates:
         self._seen: set[int] = set()
 
     def find(self, source: str, target: str) -> Fault | None:
-        """The fault of a pair that was there before; remembers it otherwise. Outer spaces do not matter; a pair with a
-        blank side is not looked at."""
+        """The fault of a pair that was found before; other pairs are remembered.
+
+        Outer spaces do not count. A pair with a blank side has no duplicates.
+        """
         source, target = source.strip(), target.strip()
         if not source or not target:
             return None
@@ -257,9 +261,9 @@ def _hashed(kind: str, text: str) -> int:
 
 
 def score_limit(scores: Sequence[float], share: float) -> float:
-    """The score above which the highest `share` of the scores lie; NaN, which is no score, is left out of account.
+    """The limit that the highest `share` of the scores exceeds. NaN is not counted as a score.
 
-    Equal scores stay together: where the limit falls among equals, fewer than `share` lie above it.
+    Equal scores are kept or dropped together, so fewer than `share` of the scores may exceed the limit.
     """
     known = sorted((score for score in scores if not math.isnan(score)), reverse=True)
     place = round(share * len(known))
@@ -267,6 +271,11 @@ def score_limit(scores: Sequence[float], share: float) -> float:
 
 
 def model_fault(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
-    """The fault of a pair whose score by a model is above the limit: that of `the ranking of unusual pairs`, or how
-    unlikely the target is, in nats a piece."""
+    """The fault of a pair whose score by a model exceeds the limit.
+
+    Args:
+        rule: the kind of score: `unusual` as in `nmt explain`, `unlikely` in nats per target piece.
+        score: NaN for a pair without a score, which has no fault.
+        limit: the highest score of a good pair.
+    """
     return Fault(rule, score, limit) if score > limit else None

@@ -1,4 +1,4 @@
-"""What is usual in a corpus, learnt from its own pairs: lengths, scripts, words, spelling."""
+"""Statistics of a corpus that its pairs are compared with: lengths, scripts, words, spelling."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from dataclasses import dataclass
 from nmt.text.cleaning.features import count_characters, scripts_of, trigrams_of, words_of
 
 RawPair = tuple[bytes, bytes]
-"""Source and target as they stand in their files, without the ends of the lines."""
+"""Source and target as bytes, without line ends."""
 
 
 class SpellingModel:
-    """How the words of a side are spelt: a trigram model of its letters and spaces, case folded.
+    """The spelling of one side of a corpus: a trigram model of its letters and spaces, case folded.
 
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
-    What is usual is asked of what the other sentences teach, as one is judged that was not learnt from: each trigram of
-    a sentence counts once less (not as often as it is there: nearly the same, and quicker). And a few hundred sentences
-    of a third language are enough for its trigrams to be no surprise. So the model is learnt from all sentences first,
-    and then, `ROUNDS` times, from those that were not the most surprising `TRIMMED` (least trimmed squares, Rousseeuw
-    and Van Driessen 2006, go on in such steps).
+    A sentence of the corpus is measured by a model of the other sentences, so that it compares with a sentence that the
+    model never saw. For that, each of its trigrams counts once less. (Subtracting every occurrence is slower and
+    changes little.)
+
+    A few hundred sentences of a third language would make its trigrams usual. So the model is learned from all
+    sentences first. It is then learned again, `ROUNDS` times, without the most surprising share `TRIMMED`: the
+    concentration steps of least trimmed squares (Rousseeuw and Van Driessen 2006).
 
     Args:
-        texts: sentences of that side; blank ones say nothing.
+        texts: the sentences of that side; blank sentences are ignored.
     """
 
     PRIOR = 2.0
     DOUBT = 10
-    """Characters of the usual surprise that are added to each sentence: a short one may be a name or a cry."""
+    """Characters of usual surprise added to each sentence: a short sentence may be a name or an exclamation."""
     ROUNDS = 2
     TRIMMED = 0.2
 
@@ -42,10 +44,10 @@ class SpellingModel:
             limit = _quantile(excesses, 1 - self.TRIMMED)
             excesses = self._learn(kept, [excess <= limit for excess in excesses])
         self.spread = -_quantile(excesses, 0.1)
-        """Nats a character by which the least surprising tenth of the sentences lies under what is usual."""
+        """Nats per character by which the least surprising tenth of the sentences falls below `usual`."""
 
     def _learn(self, texts: Sequence[str], inside: Sequence[bool]) -> list[float]:
-        """Counts the trigrams of the texts that are inside; returns the excess of each by what the others teach."""
+        """Learns from the texts that are `inside`; returns each text's excess by a model of the other texts."""
         trigrams: Counter[str] = Counter()
         for text, counts in zip(texts, inside, strict=True):
             if counts:
@@ -58,23 +60,27 @@ class SpellingModel:
         self._total = self._characters.total() + len(self._characters) + 1
         self._seen = {trigram: self._log_probability(trigram, count) for trigram, count in trigrams.items()}
         elsewhere = {trigram: self._log_probability(trigram, count, 1) for trigram, count in trigrams.items()}
-        told = []
+        means = []
         for text, counts in zip(texts, inside, strict=True):
             found = trigrams_of(text)
-            told.append((self._mean(found, elsewhere if counts else self._seen), len(found)))
-        self.usual = _median([mean for mean, _ in told], 0.0)
-        """Nats a character: the median over the sentences."""
-        return [self._excess(mean, length) for mean, length in told]
+            means.append((self._mean(found, elsewhere if counts else self._seen), len(found)))
+        self.usual = _median([mean for mean, _ in means], 0.0)
+        """The median over the sentences, in nats per character."""
+        return [self._excess(mean, length) for mean, length in means]
 
     def excess(self, text: str) -> float:
-        """Nats a character more than usual, over the sentence and `DOUBT` characters as usual; less of what was learnt
-        from."""
+        """Nats per character above `usual`, over the sentence and `DOUBT` usual characters.
+
+        A sentence that the model was learned from has a lower excess than an unseen sentence.
+        """
         trigrams = trigrams_of(text)
         return self._excess(self._mean(trigrams, self._seen), len(trigrams))
 
     def limit(self, nats: float) -> float:
-        """The excess from which a sentence is out of the ordinary: so many nats a character, or more where sentences
-        differ more, as they do where there are thousands of characters."""
+        """The highest excess of an ordinary sentence: `nats` per character, or more in a corpus with a large spread.
+
+        Scripts with thousands of characters have a large spread.
+        """
         return max(nats, 3 * self.spread)
 
     def _excess(self, mean: float, length: int) -> float:
@@ -90,28 +96,28 @@ class SpellingModel:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """What is usual in a corpus."""
+    """The usual properties of a corpus's pairs."""
 
     source_script: str
-    """Of most of the source's letters; "" where there are none."""
+    """The script of most letters of the source side; "" without letters."""
     target_script: str
     length: float
-    """Target characters for each source character: the median over the pairs."""
+    """Target characters for each source character, the median over the pairs."""
     leaning: dict[str, float]
-    """ln p(word | target side) / p(word | source side) of each word that was seen."""
+    """ln p(word | target side) / p(word | source side) for each word of the corpus."""
     source_spelling: SpellingModel
     target_spelling: SpellingModel
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> CorpusStatistics:
-        """Learns it from pairs, a blank side of which says nothing; a few bad ones do not matter."""
+        """The statistics of these pairs. Blank sides are ignored; a few bad pairs change little."""
         scripts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         lengths, texts = [], list(pairs)
         for pair in texts:
-            for text, letters, said in zip(pair, scripts, words, strict=True):
+            for text, letters, counted in zip(pair, scripts, words, strict=True):
                 letters.update(scripts_of(text))
-                said.update(words_of(text))
+                counted.update(words_of(text))
             source, target = map(count_characters, pair)
             if source and target:
                 lengths.append(target / source)
@@ -120,7 +126,7 @@ class CorpusStatistics:
 
 
 def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
-    """What is usual in a corpus, from at most `count` of its pairs and at least half as many, spread evenly over it."""
+    """The statistics of a sample of pairs spread evenly over a corpus: at most `count`, and at least half as many."""
     kept: list[RawPair] = []
     step = 1
     for place, pair in enumerate(pairs):
@@ -135,6 +141,7 @@ def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
 
 
 def decoded(pair: RawPair) -> tuple[str, str]:
+    """The pair as text; invalid bytes become surrogates."""
     source, target = (text.decode("utf-8", errors="surrogateescape") for text in pair)
     return source, target
 
@@ -144,7 +151,7 @@ def _median(values: Sequence[float], otherwise: float) -> float:
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
-    """Of the values this share is less; 0 of none."""
+    """The value that `share` of the values are below; 0 without values."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else 0.0
 
 
@@ -153,7 +160,7 @@ def _most(counts: Counter[str]) -> str:
 
 
 def _leaning(source: Counter[str], target: Counter[str]) -> dict[str, float]:
-    """Add-one estimates, so that a word seen once leans by ln 2 only."""
+    """The leaning of each word by add-one estimates: a word seen once leans by ln 2 only."""
     words = source.keys() | target.keys()
     sizes = math.log((source.total() + len(words)) / (target.total() + len(words))) if words else 0.0
     return {word: math.log((target[word] + 1) / (source[word] + 1)) + sizes for word in words}
