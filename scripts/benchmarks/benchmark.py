@@ -1,13 +1,13 @@
-"""Training speed on this machine: ours over sizes, precisions and batches, peers beside it, the machine's ceilings.
+"""Training speed on this machine: nmt over sizes, precisions and batches, peers beside it, the machine's ceilings.
 
     python scripts/benchmarks/benchmark.py                                    # default sizes on the demo corpus
     python scripts/benchmarks/benchmark.py --startup 10000 100000 1000000     # from the command to the first step
     python scripts/benchmarks/benchmark.py --source train.en --target train.de --sizes joeynmt marian \\
         --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python
-    python scripts/benchmarks/benchmark.py --before ../nmt-of-yesterday        # what a change has brought
+    python scripts/benchmarks/benchmark.py --before ../nmt-of-yesterday       # the effect of a change
 
-Every repeat trains every case anew in a process of its own, one after the other and in turns, so that what else goes on
-on the machine falls on all alike. Speed is in target tokens that are not padding, end of sentence included.
+Each repeat trains every case anew, each in a process of its own. The cases alternate, so that other work on the machine
+slows all of them alike. Speed counts target tokens without padding; the end of a sentence is a token.
 """
 
 from __future__ import annotations
@@ -17,80 +17,58 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.benchmarking import machine, peers, report, startup, sweep
+from benchmarks.benchmarking import cost_model, machine, peers, report, startup
 from benchmarks.benchmarking.cases import SIZES, Case
 from common.running import ended
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 DEMO = Path("data/demo")
+MEASURE = Path(__file__).resolve().parent / "benchmarking" / "measure.py"
 OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "ResourceExhaustedError")
-"""What JAX and TensorFlow say where a GPU's memory ends."""
+"""The words of JAX and TensorFlow for a GPU that is out of memory."""
+
+Measure = Callable[[int], dict[str, Any]]
+"""Measures a system once; takes the number of the repeat."""
 
 
 def main() -> None:
     """Measures, prints a table, writes JSON and a plot."""
     arguments = parse()
-    if arguments.measure:
-        print(json.dumps(measure_here(json.loads(arguments.measure))))
-        return
     output = arguments.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     if arguments.sweep:
-        run_sweep(arguments, output)
-        return
-    if arguments.startup is not None:
+        run_cost_model(arguments, output)
+    elif arguments.startup is not None:
         run_startup(arguments, output)
-        return
-    corpus = encode(arguments, output)
-    runs = systems(arguments, output, corpus)
-    about = machine.describe() | measured({"machine": arguments.repeats})
-    print(report.headline(about), flush=True)
-    results = in_turns(runs, arguments.repeats)
-    (output / "benchmark.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
-    table = report.table(about, results)
-    (output / "benchmark.md").write_text(table + "\n")
-    report.plot(results, output / "benchmark.png")
-    print(table)
-    print(f"numbers: {output}/benchmark.json, table: benchmark.md, plot: benchmark.png", file=sys.stderr)
-
-
-def in_turns(runs: dict[str, Any], repeats: int) -> dict[str, list[dict[str, Any]]]:
-    """What each of them measures, over and over. One that needs more memory than there is measures nothing: it gets no
-    results, and the others go on."""
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
-    for repeat in range(repeats):
-        for name in [name for name in runs if len(results[name]) == repeat]:
-            try:
-                results[name].append(runs[name](repeat))
-                said = f"{results[name][-1]['tokens_per_s']:,.0f} tokens/s"
-            except MemoryError as error:
-                results[name], said = [], str(error)
-            print(f"repeat {repeat + 1}/{repeats}  {name}: {said}", file=sys.stderr, flush=True)
-    return results
+    else:
+        run_training(arguments, output)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, default=DEMO / "train.en", help="source sentences, a line each")
+    parser.add_argument("--source", type=Path, default=DEMO / "train.en", help="source sentences, one per line")
     parser.add_argument("--target", type=Path, default=DEMO / "train.fr", help="target sentences, line by line")
     parser.add_argument("--vocabulary", type=int, default=2000, help="pieces, joint (default: %(default)s)")
     parser.add_argument("--sizes", nargs="+", choices=[*SIZES], default=["default"])
     parser.add_argument("--precision", nargs="+", default=["float32", "mixed_bfloat16"])
     parser.add_argument("--sentences", nargs="*", type=int, default=[64], help="batches of so many sentences")
     parser.add_argument("--tokens", nargs="*", type=int, default=[], help="batches of at most so many tokens")
-    parser.add_argument("--shapes", type=int, default=0, help="batch shapes at most; 0: 24 on JAX, any on TensorFlow")
+    parser.add_argument(
+        "--shapes", type=int, default=0, help="largest number of batch shapes; 0: 24 on JAX, any number on TensorFlow"
+    )
     parser.add_argument("--updates", nargs=2, type=int, default=(40, 200), help="first and last update that is timed")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument(
-        "--loop", action="store_true", help="on a GPU, measure the encoder's recurrence as a loop beside cuDNN's kernel"
+        "--loop", action="store_true", help="on a GPU, also measure the encoder's recurrence as a loop without cuDNN"
     )
-    parser.add_argument("--split", action="store_true", help="take the update apart, and compare input with no input")
+    parser.add_argument("--split", action="store_true", help="time the parts of an update, and the input")
     parser.add_argument(
         "--sweep", action="store_true", help="instead: lengths and vocabularies, for the first size and precision"
     )
@@ -102,32 +80,43 @@ def parse() -> argparse.Namespace:
         help="instead: from the command to the first step, on the demo corpus and on so many generated pairs",
     )
     parser.add_argument(
-        "--before",
-        type=Path,
-        metavar="DIR",
-        help="another checkout of nmt, measured in turns with this one",
+        "--before", type=Path, metavar="DIR", help="another checkout of nmt, measured alternating with this one"
     )
-    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
-    parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
+    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment with JoeyNMT 2.3.0")
+    parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment with pymarian")
     parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def run_sweep(arguments: argparse.Namespace, output: Path) -> None:
-    """Updates over sentence lengths and vocabularies, with the first size and precision."""
+def run_training(arguments: argparse.Namespace, output: Path) -> None:
+    """Training speed of all systems."""
+    corpus = encode(arguments, output)
+    runs = systems(arguments, output, corpus)
+    about = machine.describe() | measure_in_process({"machine": arguments.repeats})
+    print(report.headline(about), flush=True)
+    results = alternate(runs, arguments.repeats)
+    (output / "benchmark.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
+    table = report.table(about, results)
+    (output / "benchmark.md").write_text(table + "\n")
+    report.plot(results, output / "benchmark.png")
+    print(table)
+    print(f"numbers: {output}/benchmark.json, table: benchmark.md, plot: benchmark.png", file=sys.stderr)
+
+
+def run_cost_model(arguments: argparse.Namespace, output: Path) -> None:
+    """The time of an update over sentence lengths and vocabularies, with the first size and precision."""
     size, precision = arguments.sizes[0], arguments.precision[0]
-    about = machine.describe() | measured({"machine": arguments.repeats})
+    about = machine.describe() | measure_in_process({"machine": arguments.repeats})
     found = {}
-    for point in sweep.points():
+    for point in cost_model.points():
         try:
-            found[point] = measured({"point": point, "case": [size, precision, arguments.repeats]})
+            found[point] = measure_in_process({"point": point, "case": [size, precision, arguments.repeats]})
             print(f"{point}: {found[point]['seconds']:.3f} s", file=sys.stderr)
         except MemoryError as error:
             print(f"{point}: {error}", file=sys.stderr)
-    table = f"{report.headline(about)}\nnmt, {size} sizes, {precision}\n\n{sweep.table(found)}"
+    table = f"{report.headline(about)}\nnmt, {size} sizes, {precision}\n\n{cost_model.table(found)}"
     (output / "sweep.md").write_text(table + "\n")
-    sweep.plot(found, output / "sweep.png")
+    cost_model.plot(found, output / "sweep.png")
     print(table)
     print(f"table: {output}/sweep.md, plot: sweep.png", file=sys.stderr)
 
@@ -148,8 +137,8 @@ def run_startup(arguments: argparse.Namespace, output: Path) -> None:
 
 
 def encode(arguments: argparse.Namespace, output: Path) -> Path:
-    """Encodes the pairs with our own vocabulary; returns the directory of the encoded corpus."""
-    from nmt.cli.quiet import quiet_start  # not above: another checkout, which is measured too, may have none
+    """Encodes the pairs with a vocabulary of nmt; returns the directory of the encoded corpus."""
+    from nmt.cli.quiet import quiet_start  # imported here, because an older checkout may not have it
 
     with quiet_start():
         import nmt
@@ -167,22 +156,15 @@ def encode(arguments: argparse.Namespace, output: Path) -> Path:
     return output / config.name / "corpus"
 
 
-def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[str, Any]:
-    """What is measured, by name: functions of the repeat's number."""
+def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[str, Measure]:
+    """The systems to measure, by name."""
     updates = tuple(arguments.updates)
-    batches = [{"sentences": n} for n in arguments.sentences] + [{"tokens": n} for n in arguments.tokens]
-    runs: dict[str, Any] = {}
-    for size in arguments.sizes:
-        for precision in arguments.precision:
-            for batch in batches:
-                recurrent = SIZES[size].architecture != "transformer"
-                for loop in (False, True)[: 1 + (arguments.loop and recurrent)]:
-                    more = {"vocabulary": arguments.vocabulary, "loop": loop, "shapes": arguments.shapes}
-                    case = Case(size, precision, **more, **batch)
-                    job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
-                    runs[case.name] = lambda repeat, job=job: measured(job)
-                    if arguments.before and not loop:
-                        runs[f"{case.name}, before"] = lambda repeat, job=job: measured(job, arguments.before)
+    runs: dict[str, Measure] = {}
+    for case in cases(arguments):
+        job = {"case": case.to_dict(), "corpus": str(corpus), "updates": updates, "split": arguments.split}
+        runs[case.name] = lambda _, job=job: measure_in_process(job)
+        if arguments.before and not case.loop:
+            runs[f"{case.name}, before"] = lambda _, job=job: measure_in_process(job, arguments.before)
     text = output / "peers"
     if arguments.joeynmt or arguments.marian:
         peers.write_text(text, arguments.source, arguments.target, corpus.parent / "shared.model")
@@ -198,16 +180,52 @@ def systems(arguments: argparse.Namespace, output: Path, corpus: Path) -> dict[s
     return runs
 
 
-def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any]:
-    """`measure_here` in a process of its own: nothing of one case is left when the next one is measured.
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """Every size with every precision and every batch; with --loop the recurrent sizes twice."""
+    batches = [{"sentences": n} for n in arguments.sentences] + [{"tokens": n} for n in arguments.tokens]
+    for size in arguments.sizes:
+        loops = (False, True) if arguments.loop and SIZES[size].architecture != "transformer" else (False,)
+        for precision in arguments.precision:
+            for batch in batches:
+                for loop in loops:
+                    yield Case(
+                        size,
+                        precision,
+                        vocabulary=arguments.vocabulary,
+                        loop=loop,
+                        shapes=arguments.shapes,
+                        **batch,
+                    )
+
+
+def alternate(runs: dict[str, Measure], repeats: int) -> dict[str, list[dict[str, Any]]]:
+    """The results of all systems, repeat after repeat.
+
+    A system that runs out of memory gets no results and is left out of the later repeats; the others continue.
+    """
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
+    for repeat in range(repeats):
+        for name in [name for name in runs if len(results[name]) == repeat]:
+            try:
+                results[name].append(runs[name](repeat))
+                message = f"{results[name][-1]['tokens_per_s']:,.0f} tokens/s"
+            except MemoryError as error:
+                results[name], message = [], str(error)
+            print(f"repeat {repeat + 1}/{repeats}  {name}: {message}", file=sys.stderr, flush=True)
+    return results
+
+
+def measure_in_process(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any]:
+    """One job, measured in a process of its own, so that no case affects the next one.
 
     Args:
-        checkout: whose nmt is measured; None: this one's.
+        job: see `benchmarking/measure.py`.
+        checkout: the nmt that is measured; None: this one.
 
     Raises:
-        MemoryError: it does not fit into the GPU's memory.
+        MemoryError: the case does not fit into the GPU's memory.
     """
-    command = [sys.executable, __file__, "--measure", json.dumps(job)]
+    command = [sys.executable, str(MEASURE), json.dumps(job)]
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())} if checkout else None
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if result.returncode and any(name in result.stderr for name in OUT_OF_MEMORY):
@@ -215,17 +233,6 @@ def measured(job: dict[str, Any], checkout: Path | None = None) -> dict[str, Any
     if result.returncode:
         raise SystemExit(f"benchmark.py: error: {job} ended with {result.returncode}:\n{result.stderr}")
     return json.loads(result.stdout.splitlines()[-1])
-
-
-def measure_here(job: dict[str, Any]) -> dict[str, Any]:
-    """What the machine can do at best, or one case."""
-    if "machine" in job:
-        return machine.ceilings(job["machine"])
-    if "point" in job:
-        return sweep.measure(sweep.Point(*job["point"]), *job["case"])
-    from benchmarks.benchmarking import training
-
-    return training.measure(Case(**job["case"]), Path(job["corpus"]), tuple(job["updates"]), job["split"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,17 @@ import pytest
 import yaml
 
 from benchmarks import benchmark, benchmark_translation
-from benchmarks.benchmarking import cases, peers, profile, report, startup, sweep, translating, translation_report
+from benchmarks.benchmarking import (
+    cases,
+    cost_model,
+    layouts,
+    peers,
+    profile,
+    report,
+    startup,
+    translating,
+    translation_report,
+)
 from nmt import AttentionConfig, ModelConfig, RunConfig, TransformerConfig, VocabularyConfig
 from nmt.config import config_from_dict
 from nmt.run.arrays import save_arrays
@@ -81,20 +93,21 @@ def test_ratios_compare_equal_sizes_and_batches() -> None:
 
 
 def test_the_cost_model_fits_what_follows_it() -> None:
-    points = sweep.points()
+    points = cost_model.points()
     seconds = {
-        point: sum(c * t for c, t in zip((3, 1, 0.1, 0.01, 0.2), sweep.terms(point), strict=True)) for point in points
+        point: sum(c * t for c, t in zip((3, 1, 0.1, 0.01, 0.2), cost_model.terms(point), strict=True))
+        for point in points
     }
-    for point, value in sweep.fit(seconds).items():
+    for point, value in cost_model.fit(seconds).items():
         assert value == pytest.approx(seconds[point], rel=1e-6)
-    table = sweep.table({point: {"seconds": value, "peak_memory_mib": 7} for point, value in seconds.items()})
+    table = cost_model.table({point: {"seconds": value, "peak_memory_mib": 7} for point, value in seconds.items()})
     assert table.count("| 1.00 | 7 MiB |") == len(points)
 
 
 def test_in_the_cost_model_more_never_costs_less() -> None:
     """Of times with errors, free coefficients would weigh one term against another and follow the errors."""
-    expected = sweep.fit({point: point.vocabulary / point.length for point in sweep.points()})
-    by_length = sorted(point for point in expected if point.vocabulary == sweep.PLAIN_VOCABULARY)
+    expected = cost_model.fit({point: point.vocabulary / point.length for point in cost_model.points()})
+    by_length = sorted(point for point in expected if point.vocabulary == cost_model.PLAIN_VOCABULARY)
     a_token = [expected[point] / (point.rows * point.length) for point in by_length]
     assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(a_token))
 
@@ -114,7 +127,7 @@ def test_what_needs_too_much_memory_stops_nothing_else(tmp_path: Path, capsys: p
         raise MemoryError("needs more memory than there is")
 
     large, small = "nmt, default sizes, float32, 9000 tokens", "nmt, default sizes, float32, 64 sentences"
-    results = benchmark.in_turns({large: too_much, small: lambda repeat: CASE}, 2)
+    results = benchmark.alternate({large: too_much, small: lambda repeat: CASE}, 2)
     assert results == {large: [], small: [CASE, CASE]}
     assert capsys.readouterr().err.count("needs more memory than there is") == 1  # it is tried once
     assert f"| {large} | needs more memory than there is |" in report.table(MACHINE, results)
@@ -127,7 +140,7 @@ def test_the_end_of_a_gpus_memory_is_known_by_what_backends_say(tmp_path: Path, 
     (tmp_path / "nmt").mkdir()
     (tmp_path / "nmt" / "__init__.py").write_text(f"raise ValueError('{said}: out of memory')")
     with pytest.raises(MemoryError):
-        benchmark.measured({"machine": 1}, tmp_path)
+        benchmark.measure_in_process({"machine": 1}, tmp_path)
 
 
 def test_tables_tell_what_a_gpu_used() -> None:
@@ -149,7 +162,7 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
         source = target = Sequences.of([[4] * length for length in (1, 1, 2, 3, 5, 8, 8, 9)])
 
     def shapes(case: cases.Case) -> set[tuple[int, int]]:
-        plan = training.plan_of(case, Pairs())
+        plan = training.make_plan(case, Pairs())
         return {(len(indices), plan.width(indices)) for indices in plan.batches(0)}
 
     of_two, of_twenty = (cases.Case("default", "float32", **batch) for batch in ({"sentences": 2}, {"tokens": 20}))
@@ -377,8 +390,52 @@ def test_a_warm_start_is_measured_beside_a_cold_one(monkeypatch):
     assert "| demo | warm |" in startup.table([cold, warm])
 
 
-def test_another_checkout_is_what_is_measured(tmp_path):
+def test_another_checkout_is_measured(tmp_path):
     (tmp_path / "nmt").mkdir()
     (tmp_path / "nmt" / "__init__.py").write_text("raise ImportError('the nmt of yesterday')")
     with pytest.raises(SystemExit, match="the nmt of yesterday"):
-        benchmark.measured({"machine": 1}, tmp_path)
+        benchmark.measure_in_process({"machine": 1}, tmp_path)
+
+
+@pytest.mark.parametrize("name", layouts.PLACES)
+def test_a_name_is_at_its_first_place_today(name):
+    assert layouts.find(name) is pkgutil.resolve_name(layouts.PLACES[name][0])
+
+
+@pytest.mark.parametrize("name", layouts.METHODS)
+def test_a_method_has_its_first_name_today(name):
+    kind, older = layouts.METHODS[name]
+    assert callable(getattr(layouts.find(kind), name)) and not hasattr(layouts.find(kind), older)
+
+
+def test_the_names_of_a_flat_checkout_are_found(tmp_path):
+    """A package tree with the older names only; each object is its own dotted name."""
+    modules = {"__init__": "", "encoder": ""}
+    for _, *older in layouts.PLACES.values():
+        _, module, *name = older[-1].split(".")
+        modules[module] = modules.get(module, "") + "".join(f"{n} = '{older[-1]}'\n" for n in name)
+    (tmp_path / "nmt").mkdir()
+    for module, text in modules.items():
+        (tmp_path / "nmt" / f"{module}.py").write_text(text)
+    program = "import json; from benchmarks.benchmarking import layouts\n"
+    program += "found = {name: layouts.find(name) for name in layouts.PLACES}\n"
+    program += "print(json.dumps({name: getattr(one, '__name__', one) for name, one in found.items()}))"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY / "scripts")])}
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {name: places[-1] for name, places in layouts.PLACES.items()}
+
+
+def test_a_name_that_a_checkout_lacks_is_an_error(monkeypatch):
+    monkeypatch.setitem(layouts.PLACES, "Seq2Seq", ("nmt.nowhere.Seq2Seq", "nmt.errors.Seq2Seq"))
+    with pytest.raises(ImportError, match="nmt has no Seq2Seq: expected nmt.nowhere.Seq2Seq or"):
+        layouts.find("Seq2Seq")
+
+
+def test_a_method_of_an_older_checkout_is_found():
+    class OldPlan:
+        def waste(self, batches):
+            return 0.25
+
+    assert layouts.find_method(OldPlan(), "padding_share")([]) == 0.25

@@ -1,51 +1,54 @@
-"""What is measured: sizes, precisions, batches."""
+"""The cases of the training benchmark: sizes, precisions, batches; and the operations of a batch."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.benchmarking.layouts import find
 from nmt import AttentionConfig, DropoutConfig, ModelConfig
-from nmt.training.settings import load_config
 
 DROPOUT = DropoutConfig(embedding=0.3, encoder=0.3, state=0.0, context=0.0, readout=0.3)
 
 PEERS: dict[str, Any] = {"tie": "none", "piece_in_query": False, "dropout": DROPOUT}
-"""What both peers' networks have."""
+"""Settings that the networks of both peers share."""
 
-if hasattr(ModelConfig, "words_in_readout"):  # an older checkout, which `--before` measures, has no such option
+if hasattr(ModelConfig, "words_in_readout"):  # an older checkout has no such option
     PEERS["words_in_readout"] = False
 
 SIZES = {
     "default": ModelConfig(dropout=DROPOUT),
     "demo": ModelConfig(units=256, embedding=128, attention=AttentionConfig(units=256), dropout=DROPOUT),
-    # JoeyNMT's: the state is fed with embedding and context, output layer 512 x vocabulary, nothing tied.
+    # JoeyNMT: the state reads embedding and context, the output layer is 512 x vocabulary, no weights are tied.
     "joeynmt": ModelConfig(units=512, attention=AttentionConfig(units=512), readout=512, **PEERS),
-    # Marian's: encoder 512 a direction, output layer 256 wide. Its decoder cell is applied twice a step, ours once.
+    # Marian: 512 units per encoder direction, an output layer of width 256. It applies its decoder cell twice per step.
     "marian": ModelConfig(units=512, memory=1024, attention=AttentionConfig(units=512), **PEERS),
-    "transformer": load_config(recipe="30k-transformer").model,
+    "transformer": find("load_config")(recipe="30k-transformer").model,
 }
-"""Named sizes of our model; those of the peers have their layers' widths, `transformer` is recipe 30k-transformer's."""
+"""Sizes of our model by name. `joeynmt` and `marian` have the widths of the peer's layers, `transformer` has those of
+recipe 30k-transformer."""
 
 
 @dataclass(frozen=True)
 class Case:
     """One configuration of training.
 
-    Exactly one of `sentences` and `tokens` is not 0.
+    Exactly one of `sentences` and `tokens` differs from 0.
     """
 
     size: str
+    """A key of `SIZES`."""
     precision: str
     sentences: int = 0
-    """Sentences of a batch."""
+    """Sentences per batch."""
     tokens: int = 0
-    """Token budget of a batch, as `training.batch_tokens`."""
+    """Token budget of a batch, like `training.batch_tokens`."""
     vocabulary: int = 8000
+    """Pieces."""
     loop: bool = False
-    """Whether the encoder's recurrence is our loop also where cuDNN's kernel could run."""
+    """Whether the encoder's recurrence is a loop even where cuDNN's kernel could run."""
     shapes: int = 0
-    """Batch shapes at most, as `training.shapes`."""
+    """Largest number of batch shapes, like `training.shapes`."""
 
     @property
     def name(self) -> str:
@@ -54,16 +57,17 @@ class Case:
         return f"nmt, {self.size} sizes, {self.precision}{more}, {batch}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields, for JSON."""
         return asdict(self)
 
 
 def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: int, steps: int) -> float:
-    """Floating-point operations of the matrix products of one update: forward, and twice that backward.
+    """Floating-point operations of the matrix products of one update: the forward pass, and twice that backward.
 
     Args:
+        config: the model.
         vocabulary: pieces of the output layer.
-        rows, positions, steps: sentences of the batch, its source and target lengths, padding included.
+        rows, positions, steps: sentences of the batch, its source and target lengths; padding counts.
     """
     if config.architecture == "transformer":
         return 3 * 2 * rows * _transformer_products(config, vocabulary, positions, steps)
@@ -72,23 +76,23 @@ def flops_per_batch(config: ModelConfig, vocabulary: int, rows: int, positions: 
     direction = memory // 2
     first = 2 * 4 * direction * (embedding + direction)
     further = (config.encoder_layers - 1) * 2 * 4 * direction * (memory + direction)
-    source = first + further + memory * attention  # a position: LSTMs, keys
+    source = first + further + memory * attention  # per position: LSTMs, keys
     query = units * attention + config.piece_in_query * embedding * attention
     read = positions * (attention + memory)  # energies and context vector
     gates = 3 * units * (embedding + memory + units)
     read_out = (units + memory + embedding) * readout + _words_products(config, positions)
-    target = query + read + gates + read_out + readout * vocabulary  # a step
+    target = query + read + gates + read_out + readout * vocabulary  # per step
     return 3 * 2 * rows * (positions * source + steps * target + memory * units)
 
 
 def _words_products(config: ModelConfig, positions: int) -> int:
-    """Multiplications for the source words in the read-out of a step."""
-    words = getattr(config, "words_in_readout", False)  # as in PEERS
+    """Multiplications for the source words in the read-out of one step."""
+    words = getattr(config, "words_in_readout", False)  # an older checkout has no such option
     return words * config.embedding * (positions + config.readout_width)
 
 
 def _transformer_products(config: ModelConfig, vocabulary: int, positions: int, steps: int) -> float:
-    """Multiplications of a Transformer's way forward for one sentence."""
+    """Multiplications of a Transformer's forward pass for one sentence."""
     width, sizes = config.embedding, config.transformer
     square, network = width * width, 2 * width * sizes.feed_forward
 

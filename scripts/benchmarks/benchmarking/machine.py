@@ -1,4 +1,4 @@
-"""What the machine can do at best: matrix products and memory traffic; its GPU, where it has one."""
+"""The machine: its description, its GPU, and its ceilings in matrix products and memory traffic."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.benchmarking.layouts import find
+
 SIDE, GPU_SIDE = 2048, 8192
-"""Of the square matrices that are multiplied; on a GPU small ones take less time than it takes to start them."""
+"""Side of the square matrices that are multiplied. On a GPU a small product takes less time than its start."""
 
 
 def describe() -> dict[str, Any]:
-    """Processor, memory, versions, the day, and the command line."""
+    """Processor, memory, versions of the packages, the date, and the command line."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -41,7 +43,7 @@ def describe() -> dict[str, Any]:
 
 
 def _version(package: str) -> str:
-    """Of what is installed, or only lies on the path."""
+    """The version of an installed package, or of one that only lies on the path."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -49,7 +51,7 @@ def _version(package: str) -> str:
 
 
 def gpu() -> str:
-    """The name of the GPU that computes, empty where there is none."""
+    """The name of the GPU that computes; empty without one."""
     import keras
 
     if keras.backend.backend() == "jax":
@@ -64,13 +66,11 @@ def gpu() -> str:
 
 
 def memory_of_training() -> int:
-    """MiB at most so far, of the GPU where one computes, of this process elsewhere."""
+    """Peak memory in MiB: of the GPU where one computes, else of this process."""
     import keras
 
-    from nmt.backend.machine import peak_memory
-
     if not gpu():
-        return peak_memory()
+        return find("peak_memory")()
     if keras.backend.backend() == "jax":
         import jax
 
@@ -81,14 +81,14 @@ def memory_of_training() -> int:
 
 
 def ceilings(repeats: int) -> dict[str, Any]:
-    """The GPU's name, GFLOP/s of a square product in each type, and GB/s of reading and writing large arrays."""
+    """The GPU's name, GFLOP/s of a square product in each type, and GB/s of reading and writing a large array."""
     from keras import ops, random
 
     from nmt.backend.compiling import compile_function
 
     found: dict[str, Any] = {"gpu": gpu()}
     found["side"] = side = GPU_SIDE if found["gpu"] else SIDE
-    calls = 20 if found["gpu"] else 1  # which wait for each other there, and not for us
+    calls = 20 if found["gpu"] else 1  # a GPU queues its calls
     for dtype in ("float32", "bfloat16", *(["float16"] if found["gpu"] else [])):
         left, right = (ops.cast(random.normal((side, side)), dtype) for _ in range(2))
         seconds = _median(compile_function(ops.matmul), (left, right), repeats, calls)
@@ -100,16 +100,16 @@ def ceilings(repeats: int) -> dict[str, Any]:
 
 
 def peak_memory(process: int) -> float:
-    """Largest resident memory of a running process so far, in MiB (Linux).
+    """Peak resident memory of a running process in MiB (Linux).
 
-    Not what `wait4` says of a process that has ended: that is at least as much as its parent had.
+    `wait4` would report the peak of an ended process too, but counts the memory of the parent before the fork.
     """
     lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def _median(function: Callable[..., Any], arguments: tuple, repeats: int, calls: int) -> float:
-    """Seconds of a call, so many in a row, the last result waited for."""
+    """Median seconds per call. Each repeat makes `calls` calls and waits for the last result."""
     import numpy as np
 
     seconds = []
