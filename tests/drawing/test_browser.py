@@ -1,4 +1,4 @@
-"""The viewer's page in a real browser: Chromium without a window, driven by Playwright."""
+"""The HTML page in a real browser: Chromium without a window, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import pytest
 
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.drawing import page as viewer
-from nmt.drawing.page import PageSentence
+from nmt.drawing.page import PageSentence, save
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -56,19 +55,19 @@ EVIL = translated('<script>alert(1)</script> & "x"', "<img/src=x/onerror=alert(2
 
 @dataclass
 class Opened:
-    """A page, and what it did besides."""
+    """An open page, with the addresses it requested and the problems it reported."""
 
     page: Any
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def word(self, text: str, entry: int = 0) -> Any:
-        found = self.page.locator("article").nth(entry).locator(".word")
+    def word(self, text: str, sentence: int = 0) -> Any:
+        found = self.page.locator("article").nth(sentence).locator(".word")
         return found.filter(has=self.page.locator(f'.text:text-is("{text}")')).first
 
-    def lit(self, entry: int = 0) -> dict[str, str]:
-        """The words that show a value, and the value."""
-        shown = self.page.locator("article").nth(entry).locator(".word:has(.value:not(:empty))").all()
+    def shown_values(self, sentence: int = 0) -> dict[str, str]:
+        """The words that show a value, with their values."""
+        shown = self.page.locator("article").nth(sentence).locator(".word:has(.value:not(:empty))").all()
         return {word.locator(".text").inner_text(): word.locator(".value").inner_text() for word in shown}
 
     def classes(self, text: str) -> set[str]:
@@ -79,7 +78,7 @@ class Opened:
 
     @property
     def status(self) -> str:
-        """The line at the bottom without its invisible marks of direction."""
+        """The status line without its invisible direction marks."""
         text: str = self.page.locator("#status").inner_text()
         return text.replace("\u2068", "").replace("\u2069", "")
 
@@ -94,11 +93,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Opens a page of entries; at the end nothing went wrong in it and nothing but it was loaded."""
+    """Opens a page of sentences; after the test, the page must have loaded only itself and reported no problem."""
     made: list[tuple[Opened, str]] = []
 
-    def open_page(*entries: PageSentence, **settings: Any) -> Opened:
-        path = viewer.save(entries, tmp_path / "page.html", "a title")
+    def open_page(*sentences: PageSentence, **settings: Any) -> Opened:
+        path = save(sentences, tmp_path / "page.html", "a title")
         opened = Opened(browser.new_context(**settings).new_page())
         opened.page.set_default_timeout(10_000)
         opened.page.on("request", lambda request: opened.requests.append(request.url))
@@ -106,7 +105,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
         opened.page.on("dialog", lambda dialog: (opened.problems.append(dialog.message), dialog.dismiss()))
         opened.page.goto(path.as_uri())
-        # An article has no text to be seen before it is drawn (content-visibility), which a busy machine does late.
+        # Text is invisible until the browser draws its article (content-visibility), late on a busy machine.
         opened.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         made.append((opened, path.as_uri()))
         return opened
@@ -118,20 +117,20 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         opened.page.context.close()
 
 
-def test_pointing_at_a_target_word_lights_its_sources(show: Callable[..., Opened]) -> None:
+def test_pointing_at_a_target_word_marks_its_source_words(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT], "line 1"))
-    assert opened.lit() == {}
+    assert opened.shown_values() == {}
     opened.word("black").hover()
-    assert opened.lit() == {"chat": "0.20", "noir": "0.75", "end of sentence": "0.05"}
+    assert opened.shown_values() == {"chat": "0.20", "noir": "0.75", "end of sentence": "0.05"}
     assert "link" in opened.classes("noir") and "link" not in opened.classes("chat")
     assert opened.status == "black ← noir 0.75, chat 0.20, end of sentence 0.05"
     shades = [float(opened.word(w).evaluate("e => e.style.getPropertyValue('--share')")) for w in ("chat", "noir")]
     assert shades == pytest.approx([0.2, 0.75])
     opened.page.mouse.move(0, 0)
-    assert opened.lit() == {} and opened.status == ""
+    assert opened.shown_values() == {} and opened.status == ""
 
 
-def test_pointing_at_a_source_word_lights_its_targets_in_every_translation(show: Callable[..., Opened]) -> None:
+def test_pointing_at_a_source_word_marks_its_target_words_in_every_translation(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     headings = opened.page.locator("h3").all_inner_texts()
     assert headings == ["translation 1 of 2, log-probability −1.00", "translation 2 of 2, log-probability −2.00"]
@@ -144,7 +143,7 @@ def test_pointing_at_a_source_word_lights_its_targets_in_every_translation(show:
         "chat → cat 0.90, black 0.20, the 0.10 (translation 1); chat → cat 0.70, a 0.10 (translation 2)"
     )
     opened.word("end of sentence").hover()
-    assert opened.lit() == {"the": "0.10", "black": "0.05", "a": "0.20"}
+    assert opened.shown_values() == {"the": "0.10", "black": "0.05", "a": "0.20"}
 
 
 def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
@@ -152,32 +151,36 @@ def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
     press = opened.page.keyboard.press
     press("Tab")
     assert opened.focused() == "le"
-    assert opened.lit() == {"the": "0.80", "a": "0.60", "cat": "0.10"}  # the second "cat" is what is read last
+    assert opened.shown_values() == {
+        "the": "0.80",
+        "a": "0.60",
+        "cat": "0.10",
+    }
     ring = opened.word("le").evaluate("e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]")
     assert ring == ["solid", "3px"]
     press("ArrowRight")
     assert opened.focused() == "chat"
-    press("ArrowDown")  # to the word that it has most to do with
+    press("ArrowDown")  # to the word with the largest value
     assert opened.focused() == "cat"
-    assert opened.lit() == {"chat": "0.90", "noir": "0.10"}
+    assert opened.shown_values() == {"chat": "0.90", "noir": "0.10"}
     press("Home")
     assert opened.focused() == "the"
     press("ArrowLeft")
-    assert opened.focused() == "the"  # there is none before it
+    assert opened.focused() == "the"  # it is the first word
     press("End")
     assert opened.focused() == "cat"
     press("ArrowUp")
     assert opened.focused() == "chat"
-    press("Tab")  # the row of the first translation, at the word that was visited last
+    press("Tab")  # the row of the first translation, at the word visited last
     assert opened.focused() == "cat"
     press("Tab")
     press("Tab")
     assert opened.focused() == "a"
     press("Escape")
-    assert opened.lit() == {}
+    assert opened.shown_values() == {}
 
 
-def test_names_and_roles_say_what_is_seen(show: Callable[..., Opened]) -> None:
+def test_elements_have_names_and_roles_for_screen_readers(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     page = opened.page
     assert page.get_by_role("article", name="line 1").count() == 1
@@ -198,26 +201,26 @@ def test_gold_links_are_outlines(show: Callable[..., Opened]) -> None:
     assert "gold" not in show(PageSentence([CAT])).page.locator("#legend").inner_text()
 
 
-def test_erasure_is_another_view(show: Callable[..., Opened]) -> None:
+def test_erasure_is_a_second_view(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT, CAT_TOO], "line 1", None, ERASURE), PageSentence([JAPANESE], "line 2"))
     assert "not always the reason" in opened.page.locator("#views").inner_text()
     opened.page.get_by_label("erasure").check()
     opened.word("cat").hover()
-    assert opened.lit() == {"chat": "3.00", "noir": "−1.00"}
+    assert opened.shown_values() == {"chat": "3.00", "noir": "−1.00"}
     assert "fall" in opened.classes("chat") and "rise" in opened.classes("noir")
     assert opened.status == "cat ← chat 3.00, noir −1.00"
     assert not opened.word("end of sentence").is_visible()
-    assert opened.page.get_by_text("Erasure was not measured here.").locator("visible=true").count() == 1
-    opened.word("猫", entry=1).hover()
-    assert opened.lit(1) == {}
+    assert opened.page.get_by_text("Erasure was not measured for this sentence.").locator("visible=true").count() == 1
+    opened.word("猫", sentence=1).hover()
+    assert opened.shown_values(1) == {}
     opened.page.get_by_label("attention").check()
     opened.word("cat").hover()
-    assert opened.lit() == {"chat": "0.90", "noir": "0.10"}
+    assert opened.shown_values() == {"chat": "0.90", "noir": "0.10"}
     assert show(PageSentence([CAT])).page.locator("#views").inner_text() == ""
 
 
-def test_a_pair_of_hundreds_of_words_has_its_erasure(show: Callable[..., Opened]) -> None:
-    """More cells than a call of JavaScript takes arguments."""
+def test_erasure_works_for_a_pair_of_hundreds_of_words(show: Callable[..., Opened]) -> None:
+    """The pair has more cells than a JavaScript call takes arguments."""
     words = " ".join(f"w{place}" for place in range(400))
     long = translated(words, words, np.eye(400, 401))
     opened = show(
@@ -226,14 +229,14 @@ def test_a_pair_of_hundreds_of_words_has_its_erasure(show: Callable[..., Opened]
     assert opened.page.locator("article").count() == 2
 
 
-def test_keys_leave_out_what_erasure_hides(show: Callable[..., Opened]) -> None:
+def test_keys_skip_the_end_of_sentence_in_the_view_of_erasure(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT], "line 1", None, ERASURE))
     opened.word("le").focus()
     opened.page.keyboard.press("End")
     assert opened.focused() == "end of sentence"
     opened.page.get_by_label("erasure").check()
     opened.page.keyboard.press("Tab")
-    assert opened.focused() == "noir"  # the last one that is there
+    assert opened.focused() == "noir"  # the last visible word
     opened.page.keyboard.press("Home")
     opened.page.keyboard.press("End")
     assert opened.focused() == "noir"
@@ -242,9 +245,9 @@ def test_keys_leave_out_what_erasure_hides(show: Callable[..., Opened]) -> None:
     assert opened.focused() == "noir"
 
 
-def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
+def test_the_table_has_every_value(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT], "line 1", GOLD, ERASURE))
-    assert opened.page.locator("table").count() == 0  # not made before it is wanted
+    assert opened.page.locator("table").count() == 0  # made when first opened
     opened.page.get_by_text("table", exact=True).click()
     assert opened.page.locator("thead th").all_inner_texts() == ["le", "chat", "noir", "end of sentence"]
     rows = [row.locator("th, td").all_inner_texts() for row in opened.page.locator("tbody tr").all()]
@@ -255,18 +258,18 @@ def test_the_table_has_every_number(show: Callable[..., Opened]) -> None:
     assert rows[2] == ["cat", "", "3.00", "−1.00"]
 
 
-def test_right_to_left_words_run_from_right_to_left(show: Callable[..., Opened]) -> None:
+def test_arabic_words_run_from_right_to_left(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([ARABIC], "line 1"), PageSentence([JAPANESE], "line 2"))
     first, second = (opened.word(word).bounding_box()["x"] for word in ARABIC.alignment.source)
     assert first > second
     opened.word("الكتاب").focus()
     opened.page.keyboard.press("ArrowLeft")
     assert opened.focused() == "الجديد"
-    first, second = (opened.word(word, entry=1).bounding_box()["x"] for word in JAPANESE.alignment.source)
+    first, second = (opened.word(word, sentence=1).bounding_box()["x"] for word in JAPANESE.alignment.source)
     assert first < second
 
 
-def test_words_that_look_like_markup_are_words(show: Callable[..., Opened]) -> None:
+def test_words_that_look_like_markup_are_shown_as_words(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([EVIL], "<b>line</b>", None, np.ones((3, 3))))
     assert [opened.page.locator(".word .text").nth(i).inner_text() for i in range(3)] == list(EVIL.alignment.source)
     opened.page.locator(".word").first.hover()
@@ -277,7 +280,7 @@ def test_words_that_look_like_markup_are_words(show: Callable[..., Opened]) -> N
     assert opened.page.locator("script").count() == 2
 
 
-def test_the_browser_runs_no_script_but_the_page_s_own(show: Callable[..., Opened]) -> None:
+def test_the_browser_refuses_an_added_script(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT]))
     opened.page.evaluate("""() => {
         const added = document.createElement("script");
@@ -302,7 +305,7 @@ def test_words_are_readable_on_every_shade(show: Callable[..., Opened], scheme: 
 
 
 def contrast(element: Any) -> float:
-    """Of an element's text and what is under it, as the Web Content Accessibility Guidelines 2.2 compute it."""
+    """The contrast of an element's text with its background, by the Web Content Accessibility Guidelines 2.2."""
     ink, *layers = element.evaluate("""e => {
         const colours = [getComputedStyle(e).color];
         for (let at = e; at; at = at.parentElement) colours.push(getComputedStyle(at).backgroundColor);
@@ -327,13 +330,13 @@ def luminance(colour: np.ndarray) -> float:
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-def test_a_narrow_window_needs_no_scrolling_sideways(show: Callable[..., Opened]) -> None:
+def test_a_narrow_window_needs_no_horizontal_scrolling(show: Callable[..., Opened]) -> None:
     url = translated("https://" + "a" * 200, "b", [[1.0, 0.0]])
     opened = show(PageSentence([CAT, CAT_TOO]), PageSentence([url]), viewport={"width": 320, "height": 600})
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-def test_two_hundred_sentences_are_all_there_and_drawn_as_they_come_near(show: Callable[..., Opened]) -> None:
+def test_two_hundred_sentences_are_present_and_drawn_when_they_come_near(show: Callable[..., Opened]) -> None:
     long = translated("a " * 15, "b " * 15, np.full((15, 16), 1 / 16))
     opened = show(*[PageSentence([long], f"line {i}") for i in range(200)])
     assert opened.page.locator("article").count() == 200
@@ -341,4 +344,4 @@ def test_two_hundred_sentences_are_all_there_and_drawn_as_they_come_near(show: C
     assert not last.locator(".word").first.evaluate("e => e.checkVisibility({contentVisibilityAuto: true})")
     last.scroll_into_view_if_needed()
     last.locator(".word").first.hover()
-    assert opened.lit(199) == {"b": "0.06"} and opened.status.startswith("a → b 0.06")
+    assert opened.shown_values(199) == {"b": "0.06"} and opened.status.startswith("a → b 0.06")

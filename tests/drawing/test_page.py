@@ -1,4 +1,4 @@
-"""The page as data and text; tests/drawing/test_browser.py opens it in a browser."""
+"""The HTML page as text and data; tests/drawing/test_browser.py opens it in a browser."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from nmt.alignment.links import AlignmentError, Gold
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.drawing import page as viewer
-from nmt.drawing.page import PageError, PageSentence
+from nmt.drawing.page import PageError, PageSentence, html_page, save
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -40,7 +39,7 @@ def translated(source: str, target: str, log_probability: float = -1.5, seed: in
 
 
 class Parsed(HTMLParser):
-    """Elements and the text within scripts, styles and titles, as a browser would read them."""
+    """The elements of a page, and the text of its scripts, styles and titles, as a browser reads them."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -63,16 +62,16 @@ class Parsed(HTMLParser):
 
 def data_of(page: str) -> list[dict[str, Any]]:
     (data, _) = Parsed(page).texts["script"]
-    return json.loads(data)["entries"]
+    return json.loads(data)["sentences"]
 
 
-# Quick to draw from, and all that could mean something to HTML, JSON or a template.
+# A small alphabet with every character that has a meaning in HTML, JSON or a template.
 letters = st.sampled_from(list("ab<>&'/\\${}!-") + ['"', "\u2028", "\0", "\u0301", "ب", "漢", "\U0001f600"])
 words = st.lists(st.text(letters, min_size=1, max_size=8), min_size=1, max_size=5)
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> PageSentence:
+def page_sentences(draw: st.DrawFn) -> PageSentence:
     source = tuple(draw(words))
     random = np.random.default_rng(draw(st.integers(0, 1000)))
 
@@ -93,14 +92,14 @@ def entries(draw: st.DrawFn) -> PageSentence:
     return PageSentence(translations, draw(st.text(letters, max_size=9)), gold, erasure)
 
 
-@given(st.lists(entries(), max_size=3))
-def test_every_word_weight_and_link_is_in_the_page(given_entries: list[PageSentence]) -> None:
-    found = data_of(viewer.page(given_entries))
-    assert len(found) == len(given_entries)
-    for entry, data in zip(given_entries, found, strict=True):
-        assert data["label"] == entry.label
-        assert len(data["translations"]) == len(entry.translations)
-        for translation, shown in zip(entry.translations, data["translations"], strict=True):
+@given(st.lists(page_sentences(), max_size=3))
+def test_every_word_weight_and_link_is_in_the_page(sentences: list[PageSentence]) -> None:
+    found = data_of(html_page(sentences))
+    assert len(found) == len(sentences)
+    for sentence, data in zip(sentences, found, strict=True):
+        assert data["label"] == sentence.label
+        assert len(data["translations"]) == len(sentence.translations)
+        for translation, shown in zip(sentence.translations, data["translations"], strict=True):
             alignment = WordAlignment.from_json(shown["alignment"])
             assert (alignment.source, alignment.target) == (translation.alignment.source, translation.alignment.target)
             assert alignment.links == translation.alignment.links
@@ -109,24 +108,24 @@ def test_every_word_weight_and_link_is_in_the_page(given_entries: list[PageSente
             np.testing.assert_allclose(shown_end, end, atol=5.1e-5)
             assert shown["text"] == translation.text
             assert shown["log_probability"] == pytest.approx(translation.log_probability, abs=5.1e-5)
-        if entry.gold is None:
+        if sentence.gold is None:
             assert data["gold"] is None
         else:
-            assert {tuple(link) for link in data["gold"]["sure"]} == entry.gold.sure
-            assert {tuple(link) for link in data["gold"]["possible"]} == entry.gold.possible
-        if entry.erasure is None:
+            assert {tuple(link) for link in data["gold"]["sure"]} == sentence.gold.sure
+            assert {tuple(link) for link in data["gold"]["possible"]} == sentence.gold.possible
+        if sentence.erasure is None:
             assert data["erasure"] is None
         else:
-            np.testing.assert_allclose(data["erasure"], entry.erasure, atol=5.1e-5)
+            np.testing.assert_allclose(data["erasure"], sentence.erasure, atol=5.1e-5)
 
 
-EMPTY = [(tag, attributes) for tag, attributes in Parsed(viewer.page([], "")).tags]
+EMPTY = [(tag, attributes) for tag, attributes in Parsed(html_page([], "")).tags]
 
 
 @given(st.text(letters), words)
-def test_no_text_adds_an_element_or_leaves_the_data(title: str, source: list[str]) -> None:
+def test_no_text_adds_an_element_or_escapes_the_data(title: str, source: list[str]) -> None:
     alignment = WordAlignment(tuple(source), ("x",), np.ones((1, len(source))), np.zeros(1))
-    page = viewer.page([PageSentence([Translated("</script><b>", -1, alignment)], title)], title)
+    page = html_page([PageSentence([Translated("</script><b>", -1, alignment)], title)], title)
     assert Parsed(page).tags == EMPTY
     assert data_of(page)[0]["translations"][0]["alignment"]["source"] == source
     page.encode()
@@ -146,16 +145,16 @@ def test_no_text_adds_an_element_or_leaves_the_data(title: str, source: list[str
         "${data}",
     ],
 )
-def test_words_are_text_whatever_they_look_like(text: str) -> None:
+def test_words_that_look_like_markup_stay_text(text: str) -> None:
     alignment = WordAlignment((text,), (text,), np.ones((1, 1)), np.zeros(1))
-    page = viewer.page([PageSentence([Translated(text, -1, alignment)], text)], text)
+    page = html_page([PageSentence([Translated(text, -1, alignment)], text)], text)
     assert Parsed(page).tags == EMPTY
     assert data_of(page)[0]["translations"][0]["alignment"]["source"] == [text]
     page.encode()
 
 
-def test_the_policy_allows_the_page_s_own_script_and_style_alone() -> None:
-    page = viewer.page([PageSentence([translated("ein Hund", "a dog")])])
+def test_the_policy_allows_only_the_script_and_style_of_the_page() -> None:
+    page = html_page([PageSentence([translated("ein Hund", "a dog")])])
     parsed = Parsed(page)
     (policy,) = [a["content"] for tag, a in parsed.tags if tag == "meta" and "http-equiv" in a]
     rules = dict(rule.split(" ", 1) for rule in str(policy).split("; "))
@@ -166,14 +165,14 @@ def test_the_policy_allows_the_page_s_own_script_and_style_alone() -> None:
     assert not re.search(r"https?:|src=|@import|url\(", page)
 
 
-def test_the_same_entries_give_the_same_page() -> None:
+def test_the_same_sentences_give_the_same_page() -> None:
     made = [PageSentence([translated("ein Hund", "a dog"), translated("ein Hund", "one dog", -2)]) for _ in range(2)]
-    assert viewer.page(made[:1]) == viewer.page(made[1:])
+    assert html_page(made[:1]) == html_page(made[1:])
 
 
-def test_a_log_probability_that_json_does_not_have_is_left_out() -> None:
-    (entry,) = data_of(viewer.page([PageSentence([translated("a", "b", -np.inf)])]))
-    assert entry["translations"][0]["log_probability"] is None
+def test_an_infinite_log_probability_is_left_out() -> None:
+    (sentence,) = data_of(html_page([PageSentence([translated("a", "b", -np.inf)])]))
+    assert sentence["translations"][0]["log_probability"] is None
 
 
 @pytest.mark.parametrize(
@@ -182,41 +181,41 @@ def test_a_log_probability_that_json_does_not_have_is_left_out() -> None:
         ({"translations": []}, "^line 3: no translations: expected at least one$"),
         (
             {"translations": [translated("a b", "c"), translated("a", "c")]},
-            "^line 3: translations of different sources: make an entry of each$",
+            "^line 3: translations of different sources: give each source its own sentence$",
         ),
         ({"erasure": [[1.0]]}, r"^line 3: erasure has shape \[1, 1\]: expected finite numbers of shape \[1, 2\]"),
         ({"erasure": [[1.0, np.nan]]}, r"^line 3: erasure has shape \[1, 2\]: expected finite numbers"),
         ({"gold": Gold(frozenset(), frozenset({(0, 1)}))}, "^line 3, gold links: link 0-1, counted from 0, is out of"),
     ],
 )
-def test_entries_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_inconsistent_sentences_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((PageError, AlignmentError), match=message):
         PageSentence(**{"translations": [translated("a b", "c")], "label": "line 3"} | arguments)
 
 
-def test_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = PageSentence([translated("私 は", "I am")])
-    path = viewer.save([entry], tmp_path / "new" / "page.html", "title")
-    assert path.read_text(encoding="utf-8") == viewer.page([entry], "title")
+def test_a_page_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = PageSentence([translated("私 は", "I am")])
+    path = save([sentence], tmp_path / "new" / "page.html", "title")
+    assert path.read_text(encoding="utf-8") == html_page([sentence], "title")
     assert list(path.parent.iterdir()) == [path]
     with pytest.raises(
         PageError, match=r"page.html/below.html cannot be written: .*; make room there, or choose another place$"
     ):
-        viewer.save([entry], path / "below.html")
+        save([sentence], path / "below.html")
 
-    def breaks(self: Path, text: str, **_: Any) -> None:
+    def fail_half_way(self: Path, text: str, **_: Any) -> None:
         self.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", breaks)
+    monkeypatch.setattr(Path, "write_text", fail_half_way)
     with pytest.raises(PageError, match="No space left"):
-        viewer.save([], path)
+        save([], path)
     monkeypatch.undo()
-    assert path.read_text(encoding="utf-8") == viewer.page([entry], "title")
+    assert path.read_text(encoding="utf-8") == html_page([sentence], "title")
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_an_installed_package_has_the_page(tmp_path: Path) -> None:
+def test_an_installed_package_contains_the_page(tmp_path: Path) -> None:
     pytest.importorskip("setuptools")
     code = f"import setuptools; setuptools.setup(script_args={['-q', 'egg_info', '-e', '.', 'build_py', '-d', 'lib']})"
     for name in ("setup.cfg", "README.md", "LICENSE", "nmt"):

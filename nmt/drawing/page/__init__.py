@@ -1,7 +1,7 @@
-"""Translations and what their words come from, as one HTML file that works by itself.
+"""Translations and their alignments as one HTML file that works by itself.
 
-The file fetches nothing, runs no script and no style but its own (a Content-Security-Policy with their hashes says so),
-and has the words as data that are only ever shown as text.
+The file loads nothing else and runs only its own script and style: a Content-Security-Policy names their digests. Words
+are data in the file, and the script only ever shows them as text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _DECIMALS = 4
 
 
 class PageError(NmtError):
-    """Something that the page cannot show; the message says what was expected."""
+    """A sentence that the page cannot show, or a path that cannot be written; the message says what was expected."""
 
 
-class Translated(Protocol):
-    """A translation and its alignment (`translator.Translation` is one)."""
+class AlignedTranslation(Protocol):
+    """A translation and its alignment; `nmt.Translation` is one."""
 
     @property
     def text(self) -> str: ...
@@ -49,30 +49,30 @@ class Translated(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PageSentence:
-    """A source sentence on the page.
+    """A source sentence on the page, with its translations.
 
     Raises:
-        PageError: no translation, translations of different sources, or an erasure matrix of another shape or with
-            values that are not finite.
-        AlignmentError: a gold link to a word that is not there.
+        PageError: no translation; translations of different sources; an erasure matrix of another shape, or with a
+            number that is not finite.
+        AlignmentError: a gold link to a word that does not exist.
     """
 
-    translations: Sequence[Translated]
-    """Of one source sentence, best first."""
+    translations: Sequence[AlignedTranslation]
+    """Translations of the same source sentence, best first."""
     label: str = ""
-    """Names the sentence, such as `line 3`."""
+    """The heading of the sentence, such as `line 3`."""
     gold: Gold | None = None
     """Links between the source and the first translation, drawn by people."""
     erasure: ArrayLike | None = None
-    """[target words, source words] of the first translation: by how many nats the target word's log-probability falls
-    when the source word is erased."""
+    """[target words, source words] of the first translation: the fall of the target word's log-probability in nats when
+    the source word is erased."""
 
     def __post_init__(self) -> None:
         if not self.translations:
             raise PageError(f"{self._name}: no translations: expected at least one")
         first = self.translations[0].alignment
         if any(translation.alignment.source != first.source for translation in self.translations):
-            raise PageError(f"{self._name}: translations of different sources: make an entry of each")
+            raise PageError(f"{self._name}: translations of different sources: give each source its own sentence")
         if self.gold is not None:
             require_in_range(self.gold, first.source, first.target, f"{self._name}, gold links")
         if self.erasure is not None:
@@ -80,15 +80,15 @@ class PageSentence:
             if array.shape != first.weights.shape or not np.isfinite(array).all():
                 raise PageError(
                     f"{self._name}: erasure has shape {list(array.shape)}: expected finite numbers of shape "
-                    f"{list(first.weights.shape)}, a row a target word and a column a source word"
+                    f"{list(first.weights.shape)}, one row per target word and one column per source word"
                 )
 
     @property
     def _name(self) -> str:
-        return self.label or "entry"
+        return self.label or "sentence"
 
     def to_json(self) -> dict[str, Any]:
-        """What the page knows of it; alignments as `WordAlignment.to_json`, numbers rounded to 4 decimals."""
+        """The sentence as the page's script reads it, with numbers rounded to 4 decimals."""
         return {
             "label": self.label,
             "translations": [
@@ -104,10 +104,12 @@ class PageSentence:
         }
 
 
-def page(entries: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
-    """The HTML page of some sentences, in their order; the same entries give the same page."""
-    style, script = _part("page.css"), _part("page.js")
-    data = json.dumps({"entries": [entry.to_json() for entry in entries]}, ensure_ascii=False, separators=(",", ":"))
+def html_page(sentences: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
+    """The HTML page of some sentences, in their order; the same sentences give the same page."""
+    style, script = _read_part("page.css"), _read_part("page.js")
+    data = json.dumps(
+        {"sentences": [sentence.to_json() for sentence in sentences]}, ensure_ascii=False, separators=(",", ":")
+    )
     policy = {
         "default-src": "'none'",
         "script-src": _digest(script),
@@ -116,45 +118,45 @@ def page(entries: Iterable[PageSentence], title: str = "Translations and their a
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    return Template(_part("page.html")).substitute(
+    return Template(_read_part("page.html")).substitute(
         policy="; ".join(f"{name} {value}" for name, value in policy.items()),
         title=html.escape(_encodable(title)),
         style=style,
         script=script,
-        data=_inert(_encodable(data)),
+        data=_escaped(_encodable(data)),
     )
 
 
 def save(
-    entries: Iterable[PageSentence], path: str | os.PathLike[str], title: str = "Translations and their alignments"
+    sentences: Iterable[PageSentence], path: str | os.PathLike[str], title: str = "Translations and their alignments"
 ) -> Path:
-    """Writes `page` into a file, whole or not at all; makes the directories above it.
+    """Writes `html_page` into a file, whole or not at all, and makes missing directories.
 
     Raises:
-        PageError: the place cannot be written.
+        PageError: the path cannot be written.
     """
-    path, text = Path(path), page(entries, title)
+    path, text = Path(path), html_page(sentences, title)
     with replacement_for(path, PageError) as place:
         place.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
-    """How a Content-Security-Policy names a script or a style."""
+    """The digest by which a Content-Security-Policy names a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _encodable(text: str) -> str:
-    """Lone surrogates, which UTF-8 does not have, as JSON writes them."""
+    """Replaces lone surrogates, which UTF-8 cannot encode, by their JSON escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _inert(data: str) -> str:
-    """JSON in which no character means anything to an HTML parser; these are only ever within its strings."""
+def _escaped(data: str) -> str:
+    """Escapes the characters that have a meaning to an HTML parser; in JSON they occur only inside strings."""
     for character in "<>&\u2028\u2029":
         data = data.replace(character, f"\\u{ord(character):04x}")
     return data

@@ -1,10 +1,10 @@
 "use strict";
-// Words come out of the page's data and are only ever set as text.
+// Words come from the page's data, and are only ever set as text, never as HTML.
 
-const { entries } = JSON.parse(document.getElementById("data").textContent);
+const { sentences } = JSON.parse(document.getElementById("data").textContent);
 const END = "end of sentence";
-const LEAST = 0.005; // smaller values round to 0.00, which says nothing
-const LISTED = 8; // most words that the line at the bottom names
+const SMALLEST_SHOWN = 0.005; // smaller values round to 0.00
+const MOST_LISTED = 8; // words in the status line
 let view = "attention";
 
 function element(name, attributes = {}, ...children) {
@@ -18,17 +18,17 @@ function number(value) {
   return value.toFixed(Math.abs(value) < 9.995 ? 2 : 1).replace("-", "\u2212");
 }
 
-// A word in a sentence of another direction keeps its own.
+// Keeps a word's own direction inside text of the other direction.
 function isolated(word) {
   return `\u2068${word}\u2069`;
 }
 
-class Entry {
+class SentenceView {
   constructor(data, index) {
     this.translations = data.translations;
     this.source = data.translations[0].alignment.source;
     this.erasure = data.erasure;
-    // Not all cells as arguments of one call: of a long pair there are more than a call takes.
+    // Math.max of all cells at once would fail for a long pair: a call takes a limited number of arguments.
     this.most = (data.erasure ?? []).flat().reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.sure = pairs(data.gold?.sure);
     this.possible = pairs(data.gold?.possible);
@@ -37,7 +37,7 @@ class Entry {
     this.article = this.draw(data.label, index);
   }
 
-  // How much target word t of a translation has to do with source word s; null where that was not measured.
+  // The attention of target word t to source word s, or the effect of erasing s on t; null where not measured.
   value(which, s, t) {
     if (view === "erasure") return which === 0 ? (this.erasure?.[t][s] ?? null) : null;
     const alignment = this.translations[which].alignment;
@@ -45,9 +45,9 @@ class Entry {
   }
 
   draw(label, index) {
-    const id = `entry-${index + 1}`;
+    const id = `sentence-${index + 1}`;
     const article = element("article", { "aria-labelledby": id }, element("h2", { id, dir: "auto" }, label));
-    this.unmeasured = element("p", { class: "quiet", hidden: "" }, "Erasure was not measured here.");
+    this.unmeasured = element("p", { class: "quiet", hidden: "" }, "Erasure was not measured for this sentence.");
     article.append(this.unmeasured, element("p", { class: "label" }, "source"));
     const source = this.row([...this.source, END], "source", "source");
     source.words.at(-1).classList.add("end");
@@ -63,8 +63,8 @@ class Entry {
   column(translation, which) {
     const count = this.translations.length;
     const name = count > 1 ? `translation ${which + 1} of ${count}` : "translation";
-    const said = translation.log_probability;
-    const heading = said === null ? name : `${name}, log-probability ${number(said)}`;
+    const logProbability = translation.log_probability;
+    const heading = logProbability === null ? name : `${name}, log-probability ${number(logProbability)}`;
     const section = element("section", { class: "translation" }, element("h3", {}, heading));
     const target = translation.alignment.target;
     const { row, words } = this.row(target, which, name);
@@ -75,12 +75,12 @@ class Entry {
     return section;
   }
 
-  // One stop of the Tab key; the arrow keys move within.
+  // A row is one stop of the Tab key; the arrow keys move between its words.
   row(texts, side, name) {
     const words = texts.map((text, index) => {
       const shown = [element("span", { class: "text" }, text), element("span", { class: "value" })];
       const word = element("button", { type: "button", class: "word", tabindex: index === 0 ? 0 : -1 }, ...shown);
-      word.place = { side, index };
+      word.position = { side, index };
       return word;
     });
     const row = element("p", { class: "words", dir: "auto", lang: "", role: "group", "aria-label": name }, ...words);
@@ -94,7 +94,7 @@ class Entry {
     this.tables ??= [];
     const fill = () => details.open && scroll.replaceChildren(this.cells(which));
     this.tables.push(fill);
-    details.addEventListener("toggle", fill); // not made before it is wanted
+    details.addEventListener("toggle", fill); // a table is made when it is first opened
     return details;
   }
 
@@ -113,7 +113,7 @@ class Entry {
   cell(which, s, t) {
     const cell = element("td");
     const value = this.value(which, s, t);
-    if (value !== null && Math.abs(value) >= LEAST) cell.textContent = number(value);
+    if (value !== null && Math.abs(value) >= SMALLEST_SHOWN) cell.textContent = number(value);
     this.mark(cell, which, s, t, value);
     return cell;
   }
@@ -136,40 +136,40 @@ class Entry {
       this.focused = null;
       show();
     });
-    article.addEventListener("click", (event) => event.target.closest(".word")?.focus()); // not every browser does
+    article.addEventListener("click", (event) => event.target.closest(".word")?.focus()); // not every browser focuses a button on click
     article.addEventListener("keydown", (event) => this.key(event));
   }
 
   key(event) {
     const word = event.target.closest(".word");
     if (!word || event.altKey || event.ctrlKey || event.metaKey) return;
-    const row = this.rowOf(word.place.side).row;
-    const words = this.shownWords(word.place.side);
+    const row = this.rowOf(word.position.side).row;
+    const words = this.shownWords(word.position.side);
     const forward = getComputedStyle(row).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
     const next = {
-      ArrowLeft: words[word.place.index + (forward === "ArrowLeft" ? 1 : -1)],
-      ArrowRight: words[word.place.index + (forward === "ArrowRight" ? 1 : -1)],
+      ArrowLeft: words[word.position.index + (forward === "ArrowLeft" ? 1 : -1)],
+      ArrowRight: words[word.position.index + (forward === "ArrowRight" ? 1 : -1)],
       Home: words[0],
       End: words.at(-1),
-      ArrowUp: word.place.side === "source" ? undefined : this.strongest(word),
-      ArrowDown: word.place.side === "source" ? this.strongest(word) : undefined,
+      ArrowUp: word.position.side === "source" ? undefined : this.strongest(word),
+      ArrowDown: word.position.side === "source" ? this.strongest(word) : undefined,
     };
     if (event.key === "Escape") {
       this.hovered = null;
       word.blur();
     } else if (next[event.key]) {
-      event.preventDefault(); // of scrolling
+      event.preventDefault(); // the browser would scroll
       this.focus(next[event.key]);
     }
   }
 
-  // The word on the other side that has most to do with this one; from the source, in the translation last visited.
+  // The word on the other side with the largest value; from the source, in the translation visited last.
   strongest(word) {
-    const { side, index } = word.place;
+    const { side, index } = word.position;
     const which = side === "source" ? (this.visited ?? 0) : side;
     const other = side === "source" ? this.rowOf(which).words : this.rows[0].words;
     const strength = other.map((candidate) => {
-      const [s, t] = side === "source" ? [index, candidate.place.index] : [candidate.place.index, index];
+      const [s, t] = side === "source" ? [index, candidate.position.index] : [candidate.position.index, index];
       return this.value(which, s, t) ?? -Infinity;
     });
     return other[strength.indexOf(Math.max(...strength))];
@@ -188,9 +188,9 @@ class Entry {
     word.focus();
   }
 
-  // The one word of its row that the Tab key comes to.
+  // Makes this word the one of its row that the Tab key reaches.
   stopAt(word) {
-    for (const other of this.rowOf(word.place.side).words) other.tabIndex = other === word ? 0 : -1;
+    for (const other of this.rowOf(word.position.side).words) other.tabIndex = other === word ? 0 : -1;
   }
 
   show() {
@@ -200,10 +200,10 @@ class Entry {
     this.shown = word;
     if (!word) return;
     word.classList.add("active");
-    const { side, index } = word.place;
+    const { side, index } = word.position;
     if (side !== "source") this.visited = side;
     const lines = side === "source" ? this.showTargets(index) : [this.showSources(side, index)];
-    say(lines.join("; "), this);
+    setStatus(lines.join("; "), this);
   }
 
   clear() {
@@ -215,7 +215,7 @@ class Entry {
         word.lastChild.textContent = "";
       }
     }
-    say("", this);
+    setStatus("", this);
   }
 
   showSources(which, t) {
@@ -234,22 +234,22 @@ class Entry {
 
   light(word, which, s, t) {
     const value = this.value(which, s, t);
-    if (value !== null && Math.abs(value) >= LEAST) word.lastChild.textContent = number(value);
+    if (value !== null && Math.abs(value) >= SMALLEST_SHOWN) word.lastChild.textContent = number(value);
     this.mark(word, which, s, t, value);
     return { text: word.firstChild.textContent, value };
   }
 
-  // Shade, link and gold link of a word that is lit, or of a cell of a table.
-  mark(where, which, s, t, value) {
-    const place = `${s}-${t}`;
+  // Shows the shade, link and gold link of a word or of a table's cell.
+  mark(shown, which, s, t, value) {
+    const pair = `${s}-${t}`;
     if (value !== null) {
       const share = view === "erasure" ? Math.abs(value) / this.most : Math.min(1, value);
-      where.classList.add("lit", view === "attention" ? "attention" : value < 0 ? "rise" : "fall");
-      where.style.setProperty("--share", share.toFixed(3));
+      shown.classList.add("lit", view === "attention" ? "attention" : value < 0 ? "rise" : "fall");
+      shown.style.setProperty("--share", share.toFixed(3));
     }
-    if (view === "attention" && this.links[which].has(place)) where.classList.add("link");
-    if (which === 0 && this.sure.has(place)) where.classList.add("sure");
-    else if (which === 0 && this.possible.has(place)) where.classList.add("possible");
+    if (view === "attention" && this.links[which].has(pair)) shown.classList.add("link");
+    if (which === 0 && this.sure.has(pair)) shown.classList.add("sure");
+    else if (which === 0 && this.possible.has(pair)) shown.classList.add("possible");
   }
 
   changeView() {
@@ -257,7 +257,7 @@ class Entry {
     this.unmeasured.hidden = view === "attention" || this.erasure !== null;
     const end = this.rows[0].words.at(-1);
     end.hidden = view === "erasure";
-    const last = this.shownWords("source").at(-1); // none of a blank source
+    const last = this.shownWords("source").at(-1); // undefined for a blank source
     if (end.hidden && end.tabIndex === 0 && last) this.stopAt(last);
     for (const fill of this.tables ?? []) fill();
     this.show();
@@ -266,12 +266,12 @@ class Entry {
 
 const MARKS = ["lit", "attention", "rise", "fall", "link", "sure", "possible"];
 
-// The line at the bottom belongs to the entry that spoke last: only it may take its words back.
-let speaker = null;
+// The status line belongs to the sentence that wrote it last: only that one may clear it.
+let statusOwner = null;
 
-function say(text, entry) {
-  if (text === "" && speaker !== entry) return;
-  speaker = entry;
+function setStatus(text, owner) {
+  if (text === "" && statusOwner !== owner) return;
+  statusOwner = owner;
   document.getElementById("status").textContent = text;
 }
 
@@ -280,16 +280,16 @@ function pairs(links) {
 }
 
 function listed(found) {
-  const named = found.filter(({ value }) => value !== null && Math.abs(value) >= LEAST);
+  const named = found.filter(({ value }) => value !== null && Math.abs(value) >= SMALLEST_SHOWN);
   named.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
-  const shown = named.slice(0, LISTED).map(({ text, value }) => `${isolated(text)} ${number(value)}`);
-  return shown.length > 0 ? shown.join(", ") + (named.length > LISTED ? ", \u2026" : "") : "nothing";
+  const shown = named.slice(0, MOST_LISTED).map(({ text, value }) => `${isolated(text)} ${number(value)}`);
+  return shown.length > 0 ? shown.join(", ") + (named.length > MOST_LISTED ? ", \u2026" : "") : "nothing";
 }
 
 function drawLegend() {
   const sample = (kind, text) => element("span", {}, element("span", { class: `sample ${kind}` }, "word"), ` ${text}`);
   const legend = document.getElementById("legend");
-  const gold = entries.some((entry) => entry.gold);
+  const gold = sentences.some((sentence) => sentence.gold);
   if (view === "attention") {
     legend.replaceChildren(
       element("span", {}, "attention 0", element("span", { class: "scale" }), "1"),
@@ -297,35 +297,35 @@ function drawLegend() {
     );
   } else {
     const scale = element("span", { class: "scale erasure" });
-    const about = "log-probability of the target word (nats) when the source word is erased: rises";
-    legend.replaceChildren(element("span", {}, about, scale, "falls"));
+    const meaning = "log-probability of the target word (nats) when the source word is erased: rises";
+    legend.replaceChildren(element("span", {}, meaning, scale, "falls"));
   }
   if (gold) legend.append(sample("sure", "gold link, sure"), sample("possible", "gold link, possible"));
 }
 
 function drawViews(drawn) {
-  if (!entries.some((entry) => entry.erasure)) return;
+  if (!sentences.some((sentence) => sentence.erasure)) return;
   const choice = (name, text) => {
     const input = element("input", { type: "radio", name: "view", value: name });
     input.checked = name === view;
     input.addEventListener("change", () => {
       view = name;
       drawLegend();
-      drawn.forEach((entry) => entry.changeView());
+      drawn.forEach((sentence) => sentence.changeView());
     });
     return element("label", {}, input, ` ${text}`);
   };
   const choices = [choice("attention", "attention"), choice("erasure", "erasure")];
-  const why = element(
+  const explanation = element(
     "p",
     {},
-    "Attention is where the model looked, which is not always the reason for what it wrote. Erasure tests the reason: " +
-      "how far the log-probability of a target word falls when a source word is taken away.",
+    "Attention shows where the model looked, which is not always the reason for its choice of a word. Erasure tests the " +
+      "reason: how far the log-probability of a target word falls when a source word is removed.",
   );
-  document.getElementById("views").append(element("fieldset", {}, element("legend", {}, "view"), ...choices, why));
+  document.getElementById("views").append(element("fieldset", {}, element("legend", {}, "view"), ...choices, explanation));
 }
 
-const drawn = entries.map((entry, index) => new Entry(entry, index));
-document.querySelector("main").append(...drawn.map((entry) => entry.article));
+const drawn = sentences.map((sentence, index) => new SentenceView(sentence, index));
+document.querySelector("main").append(...drawn.map((sentence) => sentence.article));
 drawLegend();
 drawViews(drawn);
