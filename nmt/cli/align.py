@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import count_lines, outdated_drawings, require_files_of_their_own, require_same_length
-from nmt.cli.flags import add_model_flags, add_search_flags, refuse_file, refuse_search_flags
+from nmt.cli.flags import (
+    add_model_flags,
+    add_output_directory_flag,
+    add_search_flags,
+    add_source_flag,
+    add_target_flag,
+    refuse_file,
+    refuse_search_flags,
+)
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut
 from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
-from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory, real_path
@@ -24,34 +31,51 @@ from nmt.text.lines import read_lines
 if TYPE_CHECKING:
     from nmt.alignment.hard_links import Linking
     from nmt.alignment.links import Gold, Links
+    from nmt.config import SearchConfig
     from nmt.drawing import Picture
     from nmt.translation.translator import Translation, Translator
 
-ALIGNMENTS = ("alignments.pharaoh", "alignments.jsonl")
-"""What `nmt align` writes of all pairs, beside its drawings: links and all numbers."""
+NUMBERS = ("alignments.pharaoh", "alignments.jsonl")
+"""Files with the links and the attention weights of all pairs."""
 
 DESCRIPTION = (
-    "Writes into a directory, for each sentence pair: alignments.pharaoh (links between words, counted from "
-    "0), alignments.jsonl (words, attention weights, links, log-probability) and, of the first pairs, drawings: "
-    "alignments.html, a page for a browser where pointing at a word shows what it comes from; heat maps named after "
-    "the line, 0001.png and so on; or alignments.pdf, as many heat maps on an A2 page as fit. --gold is drawn too. "
-    "With --target, the attention while that translation is forced; without, that of the model's own."
+    "Writes the alignments of sentence pairs into a directory. alignments.pharaoh has the links between words, counted "
+    "from 0. alignments.jsonl has words, attention weights, links and log-probabilities. The first pairs are drawn: "
+    "alignments.html is a page for a browser, where pointing at a word shows the words that it is aligned to; 0001.png "
+    "and so on are heat maps named after their lines; alignments.pdf has many heat maps on each page. The links of "
+    "--gold are drawn too. With --target, the model reads the given translations; without, it translates."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--target", metavar="FILE", help="their translations, line by line (default: the model's own)")
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
+    add_source_flag(parser)
+    add_target_flag(parser, required=False)
+    add_output_directory_flag(parser)
+    _add_drawing_flags(parser)
+    parser.add_argument("--reverse", metavar="DIR", help="run of the opposite direction; both runs make the links")
+    parser.add_argument(
+        "--symmetrize",
+        choices=["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"],
+        help="with --reverse: method that merges the links of both runs (default: grow-diag-final-and)",
+    )
+    _add_linking_flags(parser)
+    parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target); prints the AER")
+    add_gold_format_flags(parser)
+    add_search_flags(parser)
+
+
+def _add_drawing_flags(parser: Parser) -> None:
     parser.add_argument(
         "--format",
         choices=["html", "png", "svg", "pdf"],
         nargs="+",
         default=["html", "png"],
-        help="of the drawings: html and pdf are one file, png and svg a file a pair (default: html png)",
+        help="formats of the drawings; html and pdf are one file, png and svg a file per pair (default: html png)",
     )
-    parser.add_argument("--limit", type=count, default=20, metavar="N", help="most pairs drawn (default: 20)")
+    parser.add_argument(
+        "--limit", type=count, default=20, metavar="N", help="largest number of drawn pairs (default: 20)"
+    )
     parser.add_argument(
         "--nbest",
         type=positive,
@@ -59,49 +83,56 @@ def add_flags(parser: Parser) -> None:
         metavar="N",
         help="the page shows the N best translations side by side (default: 1)",
     )
-    parser.add_argument(
-        "--reverse", metavar="DIR", help="run of the opposite direction: links are made from those of both"
-    )
-    parser.add_argument(
-        "--symmetrize",
-        choices=["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"],
-        help="how, with --reverse (default: grow-diag-final-and)",
-    )
-    _add_linking(parser)
-    parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target): prints the AER")
-    add_gold_format_flags(parser)
-    add_search_flags(parser)
 
 
-def _add_linking(parser: Parser) -> None:
+def _add_linking_flags(parser: Parser) -> None:
     parser.add_argument(
         "--links",
         choices=["share", "shares", "argmax", "threshold"],
         default="share",
-        help="which links a word gets: share, to the word of whose whole attention it has the largest share; shares, "
-        "also to each that it has a share of --threshold of; argmax, to the word that it attends to most; threshold, "
-        "to each that has --threshold of its attention (default: share)",
+        help="links of a word: share, to the word whose attention it claims most of; shares, also to each word whose "
+        "attention it claims a --threshold share of; argmax, to the word that it attends to most; threshold, to each "
+        "word that receives a --threshold share of its attention (default: share)",
     )
     parser.add_argument(
-        "--threshold", type=float, metavar="X", help="least share, with --links shares or threshold (default: 0.4)"
+        "--threshold", type=float, metavar="X", help="smallest share for --links shares or threshold (default: 0.4)"
     )
     parser.add_argument(
         "--links-of",
         choices=["target", "source"],
         default="target",
-        help="whose words look for links (default: target)",
+        help="side whose words get links (default: target)",
     )
     parser.add_argument(
         "--attention",
         choices=["emit", "read"],
         default="emit",
-        help="whose attention is a target piece's: the step's that emits it or the next one's, which reads it in "
-        "(default: emit)",
+        help="step whose attention a target piece has: emit, the step that emits it; read, the next step, which reads "
+        "it (default: emit)",
     )
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt align`: Pharaoh links, all numbers as JSON, and drawings of the first pairs."""
+    """Writes the links and numbers of all pairs, and drawings of the first ones."""
+    _refuse_contradictions(arguments)
+    linking = _linking(arguments)
+    read = [path for path in (arguments.source, arguments.target, arguments.gold) if path]
+    require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in NUMBERS])
+    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
+    gold = read_gold_flags(arguments, total)
+    translator, search = load(arguments)
+    how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
+    reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
+    progress = lines_of(total)
+    pairs = progress.over(_pairs(arguments, translator, reverse, search, linking))
+    with output_directory(Path(arguments.output)) as directory:
+        links = _write(pairs, directory, arguments, gold, progress)
+    if gold is not None:
+        print_alignment_score(links, gold)
+    say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _refuse_contradictions(arguments: Namespace) -> None:
     if arguments.gold and not arguments.target:
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
     refuse_search_flags(arguments)
@@ -109,35 +140,29 @@ def run(arguments: Namespace) -> None:
     if not arguments.reverse:
         why = "makes one alignment of two: give --reverse, the run of the opposite direction"
         refuse_idle(arguments, ["symmetrize"], why)
+    elif real_path(Path(arguments.reverse)) in (real_path(Path(model)) for model in arguments.model):
+        raise NmtError("--reverse and --model name the same run: expected a run of the opposite direction")
     if "html" not in arguments.format:
-        refuse_idle(arguments, ["nbest"], "is what the page shows: add html to --format")
+        refuse_idle(arguments, ["nbest"], "is for the page: add html to --format")
     if arguments.nbest > 1 and (arguments.target or arguments.reverse):
         raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
-    linking = _linking(arguments)
-    read = [path for path in (arguments.source, arguments.target, arguments.gold) if path]
-    require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in ALIGNMENTS])
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
-    gold = read_gold_flags(arguments, total)
-    if arguments.reverse and real_path(Path(arguments.reverse)) in (
-        real_path(Path(model)) for model in arguments.model
-    ):
-        raise NmtError("--reverse is the run that --model names: expected one of the opposite direction")
-    translator, search = load(arguments)
-    how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
-    reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
-    progress = lines_of(total)
-    found = _pairs(arguments, translator, reverse, search, linking)
-    with output_directory(Path(arguments.output)) as directory:
-        links = _export(progress.over(found), directory, arguments, gold, progress)
-    if gold is not None:
-        print_alignment_score(links, gold)
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+
+
+def _linking(arguments: Namespace) -> Linking:
+    """The method that makes links of attention."""
+    from nmt.alignment.hard_links import Linking
+
+    if arguments.links not in ("shares", "threshold"):
+        refuse_idle(arguments, ["threshold"], "is for --links shares and threshold")
+    given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
+    with as_flags(Linking):
+        return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
 
 def _pairs(
     arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig, linking: Linking
 ) -> Iterator[list[Translation]]:
-    """For each line the given pair, or the model's translations, best first."""
+    """The given pair of each line, or the model's translations of the line, best first."""
     source = read_lines(arguments.source)
     if not arguments.target and reverse is None:
         yield from translator.translate_nbest(source, search, arguments.nbest, linking=linking)
@@ -152,76 +177,77 @@ def _pairs(
         yield [pair]
 
 
-def _linking(arguments: Namespace) -> Linking:
-    from nmt.alignment.hard_links import Linking
-
-    if arguments.links not in ("shares", "threshold"):
-        refuse_idle(arguments, ["threshold"], "is for --links shares and threshold")
-    given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
-    with as_flags(Linking):
-        return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
-
-
-def _export(
+def _write(
     pairs: Iterator[list[Translation]],
     directory: Path,
     arguments: Namespace,
     gold: Sequence[Gold] | None,
     progress: LineProgress,
 ) -> list[Links]:
-    """Writes the numbers of all pairs, then draws the first that have words on both sides.
+    """Writes the numbers of all pairs, then draws the first pairs that have words on both sides.
 
     Returns:
-        The links of all pairs, where there is a gold alignment to measure them by.
+        The links of all pairs that have gold links.
     """
-    from nmt.alignment.links import require_in_range
-    from nmt.drawing import MOST_WORDS, Picture, drawable
-
-    kept: list[Links] = []
+    measured: list[Links] = []
     number = 0
     drawn: dict[int, tuple[list[Translation], Picture]] = {}
     with outdated_drawings(directory, "alignments"), ExitStack() as files:
-        links, numbers = (files.enter_context(open_output(str(directory / name))) for name in ALIGNMENTS)
-        for number, found in enumerate(pairs, start=1):
-            pair = found[0]
+        links, records = (files.enter_context(open_output(str(directory / name))) for name in NUMBERS)
+        for number, translations in enumerate(pairs, start=1):
+            pair = translations[0]
             say_if_cut(pair, progress)
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
-            numbers.write(json.dumps(record, ensure_ascii=False) + "\n")
-            gold_links = gold[number - 1] if gold is not None and number <= len(gold) else None
+            records.write(json.dumps(record, ensure_ascii=False) + "\n")
+            gold_links = _gold_links(gold, pair, number, arguments.gold)
             if gold_links is not None:
-                where = f"{arguments.gold}, sentence {number}"
-                require_in_range(gold_links, pair.alignment.source, pair.alignment.target, where)
-                kept.append(pair.alignment.links)
-            if len(drawn) == arguments.limit:
-                continue
-            if drawable(pair.alignment):
-                title = f"line {number}, log-probability {pair.log_probability:.2f}"
-                drawn[number] = found, Picture(pair.alignment, title, gold_links)
-            elif max(pair.alignment.weights.shape) > MOST_WORDS:
-                progress.print(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
-        if gold is not None:  # of a pipe it is known only now
+                measured.append(pair.alignment.links)
+            if len(drawn) < arguments.limit and (picture := _picture(pair, number, gold_links, progress)):
+                drawn[number] = translations, picture
+        if gold is not None:  # a pipe's length is unknown until here
             require_same_length({arguments.source: number, arguments.gold: len(gold)})
     _draw(drawn, directory, arguments.format)
-    return kept
+    return measured
+
+
+def _gold_links(gold: Sequence[Gold] | None, pair: Translation, number: int, path: str) -> Gold | None:
+    """The gold links of line `number`, refused if they name words beyond the end of the pair."""
+    from nmt.alignment.links import require_in_range
+
+    if gold is None or number > len(gold):
+        return None
+    require_in_range(gold[number - 1], pair.alignment.source, pair.alignment.target, f"{path}, sentence {number}")
+    return gold[number - 1]
+
+
+def _picture(pair: Translation, number: int, gold_links: Gold | None, progress: LineProgress) -> Picture | None:
+    """The heat map of a pair; None if the pair cannot be drawn."""
+    from nmt.drawing import MOST_WORDS, Picture, drawable
+
+    if drawable(pair.alignment):
+        return Picture(pair.alignment, f"line {number}, log-probability {pair.log_probability:.2f}", gold_links)
+    if max(pair.alignment.weights.shape) > MOST_WORDS:
+        progress.print(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
+    return None
 
 
 def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
-    """Draws pairs, named by their lines, in each of the formats."""
+    """Draws pairs, keyed by their line numbers, in each of the formats."""
     from nmt.drawing import page as viewer
     from nmt.drawing import save_heatmap, save_pages
 
     if not drawn:
         return
     if "html" in formats:
-        entries = [
-            viewer.PageSentence(found, f"line {number}", picture.gold) for number, (found, picture) in drawn.items()
+        sentences = [
+            viewer.PageSentence(translations, f"line {number}", picture.gold)
+            for number, (translations, picture) in drawn.items()
         ]
-        viewer.save(entries, directory / "alignments.html")
+        viewer.save(sentences, directory / "alignments.html")
     if "pdf" in formats:
         pictures = [picture for _, picture in drawn.values()]
         save_pages(pictures, directory / "alignments.pdf", LineProgress(len(drawn)).over)
     for suffix in sorted({"png", "svg"}.intersection(formats)):
         for number, (_, picture) in LineProgress(len(drawn)).over(drawn.items()):
-            place = directory / f"{number:04d}.{suffix}"
-            save_heatmap(picture.alignment, place, picture.title, picture.gold)
+            save_heatmap(picture.alignment, directory / f"{number:04d}.{suffix}", picture.title, picture.gold)

@@ -1,4 +1,4 @@
-"""`nmt clean`: a parallel corpus without its bad pairs, and why each of these is left out."""
+"""`nmt clean`: a parallel corpus without its bad pairs, and the reason for each dropped pair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import add_model_flags, with_dashes
+from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag, with_dashes
 from nmt.cli.loading import lines_of, load_models, say
 from nmt.cli.parser import Parser, as_flags, finite, refuse_idle, share
 from nmt.config.fields import settings_of
@@ -35,51 +35,54 @@ from nmt.text.cleaning import (
 from nmt.text.formats import raw_pairs
 
 _BY: Literal["unusual"] = "unusual"
-WORST = 0.05
-"""Share of the pairs that a model drops unless the command line says otherwise."""
-
+_WORST = 0.05
+"""Share of the pairs that a model drops by default."""
 
 DESCRIPTION = (
-    "Writes the good pairs of a parallel corpus, as they are and in their order, and says how many it drops "
-    "by which rule; --report has each of these. With --model, also drops the pairs that a trained model finds most "
-    "unusual, as nmt explain does. Files whose names end in .gz are read and written compressed."
+    "Writes the good pairs of a parallel corpus, unchanged and in their order, and counts the dropped pairs by rule. "
+    "--report lists every dropped pair. With --model, it also drops the pairs that a trained model finds most unusual, "
+    "with the score of nmt explain. Files whose names end in .gz are read and written compressed."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, required=False)
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
-    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs kept")
-    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
+    add_source_flag(parser)
+    add_target_flag(parser)
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the sources of the kept pairs")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="file for the targets of the kept pairs")
     parser.add_argument(
-        "--report", metavar="FILE", help="the pairs dropped: line, rule, value, threshold, source, target; tabs between"
+        "--report",
+        metavar="FILE",
+        help="file for the dropped pairs, with tabs between line, rule, value, threshold, source and target",
     )
     parser.add_argument(
         "--by",
         choices=["unusual", "unlikely"],
-        help="with --model: unusual, the score of nmt explain; unlikely, minus the log-probability a target piece, in "
-        "nats (default: unusual)",
+        help="with --model: score of a pair; unusual, the score of nmt explain; unlikely, the negative log-probability "
+        "per target piece, in nats (default: unusual)",
     )
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
         "--worst",
         type=share,
         metavar="SHARE",
-        help="with --model: the share of the pairs left by the rules that is dropped, the worst (default: 0.05)",
+        help="with --model: drop this share of the pairs that the rules keep, the worst ones (default: 0.05)",
     )
     limit.add_argument(
         "--threshold",
         type=finite,
         metavar="X",
-        help="with --model: drop the pairs that are unusual or unlikely by more than this",
+        help="with --model: drop the pairs with a higher score than this",
     )
-    rules = parser.add_argument_group("rules", "The first that hits drops a pair. A number of 0 switches a rule off.")
+    rules = parser.add_argument_group(
+        "rules", "The first rule that a pair breaks drops it. The number 0 switches a rule off."
+    )
     add_settings(rules, settings_of(Rules), spell=with_dashes)
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt clean`: streams the pairs to learn what is usual, for a model, and to write them."""
+    """Reads the pairs to learn the usual values, again for a model's scores, and again to write them."""
     names = (field.name for field in dataclasses.fields(Rules))
     with as_flags(Rules):
         rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
@@ -88,7 +91,7 @@ def run(arguments: Namespace) -> None:
     with open_outputs(written) as files:
         outputs, report = files[:2], files[2] if arguments.report else None
         usual, total = None, None
-        if not _read_once(arguments):
+        if not _stream(arguments):
             reading = LineProgress()
             usual = learn_statistics(reading.over(_pairs(arguments)), rules.sample)
             total = reading.count
@@ -100,21 +103,21 @@ def run(arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    """What can be refused before anything is read or loaded."""
+    """Refuses contradictions before anything is read or loaded."""
     report = [arguments.report] if arguments.report else []
     outputs = [arguments.output_source, arguments.output_target, *report]
     require_files_of_their_own([arguments.source, arguments.target], outputs)
     if not arguments.model:
-        refuse_idle(arguments, ["by", "worst", "threshold"], "says what a model drops: give --model too")
+        refuse_idle(arguments, ["by", "worst", "threshold"], "is for the pairs that a model drops: give --model too")
         refuse_idle(arguments, ["checkpoints", "averaging", "precision"], "is for a model: give --model too")
-    if arguments.model and (path := _read_once(arguments)):
+    if arguments.model and (path := _stream(arguments)):
         raise NmtError(f"{path}: can be read only once, and --model needs the pairs again: use files")
 
 
-def _read_once(arguments: Namespace) -> str:
-    """An input that is standard input or a pipe; "" where there is none."""
-    once = (path for path in (arguments.source, arguments.target) if path == "-" or is_stream(Path(path)))
-    return next(once, "")
+def _stream(arguments: Namespace) -> str:
+    """The first input that is standard input or a pipe; "" if both are files."""
+    streams = (path for path in (arguments.source, arguments.target) if path == "-" or is_stream(Path(path)))
+    return next(streams, "")
 
 
 def _pairs(arguments: Namespace) -> Iterator[RawPair]:
@@ -124,8 +127,14 @@ def _pairs(arguments: Namespace) -> Iterator[RawPair]:
 def _scores(
     arguments: Namespace, rules: Rules, usual: CorpusStatistics | None, total: int | None
 ) -> tuple[list[float], float]:
-    """How bad a model finds each pair that the rules keep, of `total` at most, NaN where a side is blank; and the limit
-    to keep."""
+    """A model's score of each pair that the rules keep, NaN if a side is empty, and the highest score to keep.
+
+    Args:
+        arguments: of the command line.
+        rules: judge the pairs first.
+        usual: usual values of the corpus; None: learned from its first pairs.
+        total: number of pairs in the corpus.
+    """
     import numpy as np
 
     from nmt.explaining.unusual_pairs import MEASURES, find_outliers, measure_pair
@@ -138,14 +147,14 @@ def _scores(
         numbers.extend(measure_pair(pair.alignment, pair.log_probability, len(pair.pieces)).row())
         cut += pair.truncated
     if cut:
-        say(f"{cut} pairs have a side that is longer than the model takes; of these it read the beginning alone")
+        say(f"{cut} pairs have a side that is longer than the model takes; it read only the beginning of these sides")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
     measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
     found = find_outliers(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
     scores = np.where(np.isfinite(found), found, np.nan).tolist()
     if arguments.threshold is not None:
         return scores, arguments.threshold
-    return scores, score_limit(scores, WORST if arguments.worst is None else arguments.worst)
+    return scores, score_limit(scores, _WORST if arguments.worst is None else arguments.worst)
 
 
 def _with_model(
@@ -154,7 +163,7 @@ def _with_model(
     scores: list[float],
     limit: float,
 ) -> Iterator[tuple[RawPair, Fault | None]]:
-    """The same pairs, where those that the rules keep can be dropped by their scores."""
+    """The same pairs; pairs that the rules keep are dropped if their score is above the limit."""
     rest = iter(scores)
     for pair, fault in judged:
         yield pair, fault or model_fault(by, next(rest), limit)
@@ -163,10 +172,10 @@ def _with_model(
 def _write(
     judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[ByteOutput], report: ByteOutput | None
 ) -> Counter[str]:
-    """Writes each pair where it belongs.
+    """Writes kept pairs to the outputs and dropped pairs to the report.
 
     Returns:
-        How many pairs were dropped by each rule, and under "" how many were kept.
+        The number of dropped pairs by rule, and of kept pairs by "".
     """
     counts: Counter[str] = Counter()
     if report is not None:
@@ -200,5 +209,5 @@ def _summarize(counts: Counter[str], arguments: Namespace) -> None:
     for rule in RULE_NAMES:
         if counts[rule]:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")
-    report = f"; why the others are not: {arguments.report}" if arguments.report else ""
-    say(f"the pairs kept are in {arguments.output_source} and {arguments.output_target}{report}")
+    report = f"; the dropped pairs are in {arguments.report}" if arguments.report else ""
+    say(f"the kept pairs are in {arguments.output_source} and {arguments.output_target}{report}")

@@ -1,4 +1,4 @@
-"""`nmt embeddings`: what a run's embeddings say, printed, drawn and exported."""
+"""`nmt embeddings`: the word vectors of a run, printed, drawn and exported."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
 _MOST_FREQUENT = 60
-
+"""Words that --plot draws by default."""
 
 DESCRIPTION = (
-    "Prints the pieces whose vectors are nearest to those of given words (cosine), solves analogies, "
-    "draws words on the two widest axes of their vectors, and exports all vectors in word2vec's text format, each with "
-    "how often it was seen in training. A word of several pieces is the mean of their vectors."
+    "Prints the pieces whose vectors are nearest to given words (by cosine), solves analogies, draws words on the two "
+    "main axes of their vectors, and exports all vectors in word2vec's text format. Counts say how often each piece "
+    "occurred in training. The vector of a word with several pieces is the mean of their vectors."
 )
 
 
@@ -32,41 +32,41 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--side",
         choices=["source", "target"],
-        help="whose embeddings, or, where both sides share one matrix, in whose text pieces must have been seen "
-        "(default: both where they share one, else source)",
+        help="side of the embeddings; if both sides share one matrix, the side of the text whose pieces count "
+        "(default: both sides if they share one matrix, else source)",
     )
-    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="words whose nearest pieces are printed")
+    parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="print the nearest pieces of these words")
     parser.add_argument(
         "--analogy",
         nargs=3,
         action="append",
         metavar=("A", "B", "C"),
-        help="prints the pieces nearest to A - B + C, these three left out; can be given several times",
+        help="print the pieces nearest to A - B + C, without these three words; may be repeated",
     )
     parser.add_argument(
-        "--count", type=positive, default=10, metavar="N", help="answers to each question (default: 10)"
+        "--count", type=positive, default=10, metavar="N", help="number of answers per question (default: 10)"
     )
     parser.add_argument(
         "--minimum",
         type=count,
         metavar="N",
-        help="answers seen fewer times than this in training are left out (default: 1)",
+        help="leave out answers that occurred fewer than N times in training (default: 1)",
     )
     parser.add_argument(
         "--pieces",
         action="store_true",
-        help="what is given are pieces as SentencePiece writes them (▁ begins a word), not words",
+        help="the given words are pieces as SentencePiece writes them (▁ begins a word)",
     )
-    parser.add_argument("--plot", metavar="FILE", help="a picture of words on two axes (.png, .svg or .pdf)")
-    parser.add_argument("--words", nargs="+", metavar="WORD", help="what --plot draws")
+    parser.add_argument("--plot", metavar="FILE", help="file for a drawing of words on two axes (.png, .svg or .pdf)")
+    parser.add_argument("--words", nargs="+", metavar="WORD", help="words that --plot draws")
     parser.add_argument(
-        "--most-frequent", type=positive, metavar="N", help="--plot draws the N words seen most often (default: 60)"
+        "--most-frequent", type=positive, metavar="N", help="--plot draws the N most frequent words (default: 60)"
     )
-    parser.add_argument("--export", metavar="FILE", help="all vectors in word2vec's text format")
+    parser.add_argument("--export", metavar="FILE", help="file for all vectors, in word2vec's text format")
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt embeddings`: every question is answered before anything is printed or written."""
+    """Answers every question before anything is printed or written."""
     _check(arguments)
     translator = load_run(arguments.model, checkpoints=arguments.checkpoints)
     from nmt.explaining.embeddings import Embeddings
@@ -81,8 +81,8 @@ def run(arguments: Namespace) -> None:
     solved = [found.analogy(a, b, c, *how) for a, b, c in analogies]
     drawn = _drawn(found, arguments) if arguments.plot else []
     projection = found.project(drawn) if arguments.plot else None
-    _say_what_it_is(found, translator, arguments)
-    _say_what_is_rare([*asked, *(entry for three in analogies for entry in three), *drawn])
+    _say_source(found, translator, arguments)
+    _say_rare_words([*asked, *(entry for three in analogies for entry in three), *drawn])
     for entry, answers in zip(asked, near, strict=True):
         print(f"{entry.text} = {_described(entry)}")
         _print(answers)
@@ -99,18 +99,18 @@ def run(arguments: Namespace) -> None:
 
 
 def _check(arguments: Namespace) -> None:
-    """What can be refused before the seconds that loading takes."""
+    """Refuses contradictions before the model is loaded, which takes seconds."""
     if not (arguments.neighbours or arguments.analogy or arguments.plot or arguments.export):
-        raise NmtError("nothing is asked for: give --neighbours, --analogy, --plot or --export")
+        raise NmtError("there is no question: give --neighbours, --analogy, --plot or --export")
     if "-" in (arguments.plot, arguments.export):
-        raise NmtError("standard output (-) has the answers: give --plot and --export files")
+        raise NmtError("standard output (-) has the answers: name files for --plot and --export")
     require_files_of_their_own([], [path for path in (arguments.plot, arguments.export) if path])
     if arguments.plot:
         from nmt.drawing import check_suffix
 
         check_suffix(Path(arguments.plot))
     else:
-        refuse_idle(arguments, ["words", "most_frequent"], "says what --plot draws: give --plot FILE too")
+        refuse_idle(arguments, ["words", "most_frequent"], "chooses the words that --plot draws: give --plot FILE too")
     if not (arguments.neighbours or arguments.analogy):
         why = "says which answers are printed: give --neighbours or --analogy too"
         refuse_idle(arguments, ["count", "minimum"], why)
@@ -118,7 +118,7 @@ def _check(arguments: Namespace) -> None:
             why = "says how words are given: give --neighbours, --analogy or --words too"
             refuse_idle(arguments, ["pieces"], why)
     if arguments.words and arguments.most_frequent:
-        raise NmtError("--words and --most-frequent are two ways to choose what --plot draws: give one of them")
+        raise NmtError("--words and --most-frequent both choose the words that --plot draws: give one of them")
 
 
 def _drawn(found: Embeddings, arguments: Namespace) -> list[WordVector]:
@@ -128,19 +128,19 @@ def _drawn(found: Embeddings, arguments: Namespace) -> list[WordVector]:
     return [found.find(piece, piece=True)._replace(text=piece.lstrip("▁")) for piece in frequent]
 
 
-def _say_what_it_is(found: Embeddings, translator: Translator, arguments: Namespace) -> None:
-    """Whose vectors these are, and of how much text."""
+def _say_source(found: Embeddings, translator: Translator, arguments: Namespace) -> None:
+    """Says which vectors these are, and how much text they were trained on."""
     shared = translator.config.model.tie == "all"
     side = arguments.side or "source"
     whose = "both sides share" if shared else f"the {side} side has"
     say(f"embeddings that {whose}: {len(found.pieces):,} pieces, {found.vectors.shape[1]} numbers each")
     if found.counts is None:
-        say(f"how often they were seen in training is not known: {arguments.model} has no corpus/")
+        say(f"counts in the training text are unknown: {arguments.model} has no corpus/")
         return
     text = "the training text" if shared and not arguments.side else f"the {side} side of the training text"
     total, never = int(found.counts.pieces.sum()), int((found.counts.pieces[4:] == 0).sum())
     rare = int((found.counts.pieces[4:] < _rare()).sum()) - never
-    say(f"{text} is {total:,} pieces long; {rare:,} pieces stand there fewer than {_rare()} times, {never:,} never")
+    say(f"{text} has {total:,} pieces; {rare:,} of them occur fewer than {_rare()} times, {never:,} never")
 
 
 def _rare() -> int:
@@ -149,23 +149,23 @@ def _rare() -> int:
     return RARE
 
 
-def _say_what_is_rare(entries: Sequence[WordVector]) -> None:
+def _say_rare_words(entries: Sequence[WordVector]) -> None:
     for entry in {entry.text: entry for entry in entries if entry.rare}.values():
         say(
-            f"'{entry.text}' was seen {_times(entry.word_count)} in training, fewer than {_rare()}: "
-            "what its vector says is little more than chance"
+            f"'{entry.text}' was seen {_times(entry.word_count)} in training, fewer than {_rare()} times: "
+            "its vector is mostly chance"
         )
 
 
 def _described(entry: WordVector) -> str:
-    """What stands for a word, and how often it was seen."""
+    """The pieces of a word, and their counts in training."""
     pieces = " ".join(entry.pieces)
-    what = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
+    text = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
     if entry.piece_counts is None or entry.word_count is None:
-        return what
+        return text
     *others, last = entry.piece_counts
     seen = ", ".join([*(f"{count:,}" for count in others), _times(last)])
-    return f"{what} (seen {seen}; as a whole word {_times(entry.word_count)})"
+    return f"{text} (seen {seen}; as a whole word {_times(entry.word_count)})"
 
 
 def _times(count: int | None) -> str:
@@ -189,6 +189,6 @@ def _plot(entries: Sequence[WordVector], projection: Projection, arguments: Name
     figure, left_out = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
     path = save_figure(figure, arguments.plot)
     say(
-        f"{len(dots)} words drawn, {left_out} of them without room for their names; the two axes hold "
+        f"{len(dots)} words drawn, {left_out} of them without their names for lack of space; the two axes explain "
         f"{shares[0]:.1%} and {shares[1]:.1%} of the variance; written to {path}"
     )

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
-from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.flags import add_model_flags, add_reference_flag, add_search_flags, add_source_flag
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
 from nmt.cli.loading import lines_of, load, say, watched
 from nmt.cli.parser import Parser
@@ -19,30 +19,30 @@ from nmt.files.outputs import open_output
 from nmt.text.lines import read_lines
 
 DESCRIPTION = (
-    "Translates a test set and prints BLEU and chrF with their signatures; with --gold also the alignment "
-    "error rate of the reference pairs."
+    "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
+    "error rate (AER) of the model's attention on the reference pairs."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
-    parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference: prints the AER")
+    add_source_flag(parser)
+    add_reference_flag(parser)
+    parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
-    parser.add_argument("--output", metavar="FILE", help="where to write the translations")
-    parser.add_argument("--json", metavar="FILE", help="where to write the scores")
+    parser.add_argument("--output", metavar="FILE", help="file for the translations")
+    parser.add_argument("--json", metavar="FILE", help="file for the scores, as JSON")
     add_search_flags(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt evaluate`: BLEU, chrF and, with a gold alignment, the alignment error rate of the reference pairs."""
+    """Translates, then prints and writes the scores."""
     read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
     if "-" in written:
-        raise NmtError("standard output (-) has the scores: give --output and --json files")
+        raise NmtError("standard output (-) has the scores: name files for --output and --json")
     sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)
@@ -53,8 +53,8 @@ def run(arguments: Namespace) -> None:
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
         progress = lines_of(len(sources), translator)
-        hypotheses = [t.text for t in watched(translator.translate(sources, search), progress)]
-        results = _score(hypotheses, references, arguments.tokenize)
+        hypotheses = [found.text for found in watched(translator.translate(sources, search), progress)]
+        results = _print_scores(hypotheses, references, arguments.tokenize)
         if gold is not None:
             pairs = lines_of(len(sources)).over(translator.align(sources, references))
             results["alignment"] = print_alignment_score((pair.alignment.links for pair in pairs), gold)
@@ -63,14 +63,15 @@ def run(arguments: Namespace) -> None:
         if report is not None:
             about = {"model": " ".join(arguments.model), "sentences": len(sources), "search": config_to_dict(search)}
             report.write(json.dumps(about | results, indent=2) + "\n")
-    blank = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
-    if blank:
-        say(f"references without words: {blank}; whatever the model says there counts as wrong")
-    places = f", written to {' and '.join(written)}" if written else ""
-    say(f"{progress.count} lines translated in {progress.seconds:.1f} s{places}")
+    empty = sum(not text.strip() and bool(source.strip()) for source, text in zip(sources, references, strict=True))
+    if empty:
+        say(f"references without words: {empty}; every translation of their sources counts as wrong")
+    files_written = f", written to {' and '.join(written)}" if written else ""
+    say(f"{progress.count} lines translated in {progress.seconds:.1f} s{files_written}")
 
 
-def _score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
+def _print_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:
+    """BLEU and chrF, printed and by name."""
     from nmt.evaluation.bleu_and_chrf import bleu, chrf
 
     scores = {"bleu": bleu(hypotheses, references, tokenize), "chrf": chrf(hypotheses, references)}

@@ -2,55 +2,73 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
-from nmt.cli.flags import add_model_flags, add_search_flags, refuse_file, refuse_search_flags
+from nmt.cli.files import count_lines, outdated_drawings, require_files_of_their_own, require_same_length
+from nmt.cli.flags import (
+    add_model_flags,
+    add_output_directory_flag,
+    add_search_flags,
+    add_source_flag,
+    add_target_flag,
+    refuse_file,
+    refuse_search_flags,
+)
 from nmt.cli.loading import lines_of, load, say, say_if_cut, watched
 from nmt.cli.parser import Parser, count
+from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory
 from nmt.progress import LineProgress
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
+    from nmt.alignment.word_alignment import WordAlignment
     from nmt.explaining.erasure import Erasure
+    from nmt.explaining.report import UnusualPair
     from nmt.translation.translator import Translation
 
+RECORDS, TABLE = "explanation.jsonl", "sentences.tsv"
+"""Files with the measures of all pairs."""
+
 DESCRIPTION = (
-    "Writes into a directory sentences.tsv (all pairs, the most unusual first: line, score, measures, what "
-    "is wrong in words), explanation.jsonl (attention and measures of each pair, in the order of the input), "
-    "explanation.html and a plot of each of the worst, and prints these and the corpus's means. With --target the "
-    "pairs given; without, the model's own translations. With --erase, what each target word loses in "
-    "log-probability when a source word is erased, and how far attention agrees with that."
+    "Finds unusual pairs and says why they are unusual. sentences.tsv has all pairs, the most unusual first, with "
+    "line, score, measures and a reason in words. explanation.jsonl has attention and measures of each pair, in "
+    "the order of the input. The worst pairs are printed, drawn one by one and shown in explanation.html. Means over "
+    "all pairs are printed too. With --target, the given pairs are explained; without, the model's own translations. "
+    "With --erase, the report has the log-probability that each target word loses when a source word is erased, and "
+    "how well attention agrees with these losses."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--target", metavar="FILE", help="their translations, line by line (default: the model's own)")
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory to write into")
+    add_source_flag(parser)
+    add_target_flag(parser, required=False)
+    add_output_directory_flag(parser)
     parser.add_argument(
         "--erase",
         nargs="?",
         choices=["word", "attention"],
         const="word",
-        help="erase one source word at a time, from the sentence (word, the default) or from the decoder's sight only "
-        "(attention); costs a forward pass for each source word",
+        help="erase one source word at a time: from the sentence (word, the default), or only from the decoder's "
+        "attention (attention); this costs a forward pass per source word",
     )
     parser.add_argument(
-        "--worst", type=count, default=10, metavar="N", help="pairs that are printed and plotted (default: 10)"
+        "--worst",
+        type=count,
+        default=10,
+        metavar="N",
+        help="number of unusual pairs that are printed and drawn (default: 10)",
     )
     add_search_flags(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt explain`: the numbers of every pair, the worst first, and where asked what erasing a source word changes."""
-    from nmt.cli.report import RECORDS, TABLE, write_report
-
+    """Measures every pair, then writes the report."""
     refuse_search_flags(arguments)
     refuse_file(arguments.output)
     read = [path for path in (arguments.source, arguments.target) if path]
@@ -76,6 +94,69 @@ def run(arguments: Namespace) -> None:
 def _erased(
     pairs: Iterable[tuple[Translation, Erasure]], progress: LineProgress
 ) -> Iterator[tuple[Translation, Erasure | None]]:
+    """The same pairs, with progress and a line about each sentence that was cut off."""
     for pair, erasure in progress.over(pairs):
         say_if_cut(pair, progress)
         yield pair, erasure
+
+
+def write_report(explained: Iterable[tuple[Translation, Erasure | None]], directory: Path, worst: int) -> None:
+    """Writes the records and the table of all pairs, prints and draws the most unusual pairs, and prints the means.
+
+    Args:
+        explained: pairs, which may be a stream, each with its erasure or None.
+        directory: for the files.
+        worst: number of pairs that are printed and drawn.
+    """
+    from nmt.explaining.report import count_unusual, mean_lines, write_records, write_table
+
+    with (
+        outdated_drawings(directory, "explanation"),
+        open_output(str(directory / RECORDS)) as records,
+        open_output(str(directory / TABLE)) as table,
+    ):
+        corpus = write_records(explained, records)
+        outliers, summary = count_unusual(corpus)
+        print(summary)
+        with open(records.name, "rb") as written:
+            worst_pairs = write_table(corpus, outliers, written, table, worst)
+        for pair in worst_pairs:
+            _print_pair(pair)
+    _draw(LineProgress(len(worst_pairs)).over(worst_pairs), directory)
+    for line in mean_lines(corpus):
+        print(line)
+
+
+def _print_pair(pair: UnusualPair) -> None:
+    score = "" if math.isnan(pair.score) else f", score {pair.score:.1f}"
+    source, target = (" ".join(pair.record[side]) for side in ("source", "target"))
+    print(f"\nline {pair.record['line']}{score}: {pair.reason}\n  {source}\n  {target}")
+
+
+class _RecordedPair(NamedTuple):
+    """A pair as the page shows it, read back from its record."""
+
+    text: str
+    log_probability: float
+    alignment: WordAlignment
+
+
+def _draw(pairs: Iterable[UnusualPair], directory: Path) -> None:
+    """Draws a heat map of each pair, with its erasure if there is one, and a page with all of them."""
+    from nmt.alignment.word_alignment import WordAlignment
+    from nmt.drawing import drawable, save_heatmap
+    from nmt.drawing import page as viewer
+    from nmt.explaining.erasure import Erasure
+
+    sentences = []
+    for pair in pairs:
+        record, line = pair.record, pair.record["line"]
+        alignment = WordAlignment.from_json(record)
+        erasure = Erasure.from_json(record["erasure"]).falls if "erasure" in record else None
+        if drawable(alignment):
+            title = f"line {line}, log-probability {record['log_probability']:.2f}"
+            save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
+            shown = _RecordedPair(" ".join(alignment.target), record["log_probability"], alignment)
+            sentences.append(viewer.PageSentence([shown], f"line {line}", erasure=erasure))
+    if sentences:
+        viewer.save(sentences, directory / "explanation.html", "The most unusual pairs")

@@ -1,4 +1,4 @@
-"""Flags that several commands have: the model, the search, the output directory."""
+"""Flags that several commands have, and checks on them."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from nmt.errors import NmtError
 
 
 def add_model_flags(parser: Parser, required: bool = True, precision: Precision = "float32") -> None:
-    """The flags that name a trained model or an ensemble and say how to compute with it."""
-    add_checkpoints_flag(parser)
+    """Flags that name a trained model or an ensemble and say how to compute with it."""
+    _add_checkpoints_flag(parser)
     parser.add_argument(
         "--model",
         required=required,
         nargs="+",
         metavar="DIR",
-        help="run directory written by nmt train; several with the same vocabularies are an ensemble",
+        help="run directory written by nmt train; several with the same vocabularies form an ensemble",
     )
     parser.add_argument(
         "--averaging",
         choices=["probability", "log_probability"],
         default="probability",
-        help="of an ensemble's distributions (default: probability)",
+        help="quantity that an ensemble averages over its models (default: probability)",
     )
     parser.add_argument(
         "--precision",
         choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
         default=precision,
-        help=f"of the matrix products; auto: what this machine multiplies fastest (default: {precision})",
+        help=f"type of the matrix products; auto: the fastest type on this machine (default: {precision})",
     )
 
 
 def add_single_model_flags(parser: Parser) -> None:
-    """The flags that name one trained model whose weights are read, not computed with."""
-    add_checkpoints_flag(parser)
+    """Flags that name one trained model whose weights are read."""
+    _add_checkpoints_flag(parser)
     parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
 
 
-def add_checkpoints_flag(parser: Parser) -> None:
+def _add_checkpoints_flag(parser: Parser) -> None:
     parser.add_argument(
         "--checkpoints",
         type=count,
@@ -51,6 +51,23 @@ def add_checkpoints_flag(parser: Parser) -> None:
         metavar="N",
         help="use the mean of the weights of the N newest checkpoints (default: the best weights)",
     )
+
+
+def add_source_flag(parser: Parser) -> None:
+    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one per line")
+
+
+def add_target_flag(parser: Parser, required: bool = True) -> None:
+    text = "their translations, line by line" + ("" if required else " (default: the model's own)")
+    parser.add_argument("--target", required=required, metavar="FILE", help=text)
+
+
+def add_reference_flag(parser: Parser) -> None:
+    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations, line by line")
+
+
+def add_output_directory_flag(parser: Parser) -> None:
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory for the results")
 
 
 def add_search_flags(parser: Parser) -> None:
@@ -62,12 +79,12 @@ def add_search_flags(parser: Parser) -> None:
 
 
 def with_dashes(name: str) -> str:
-    """The name of a setting as its flag has it."""
+    """The name of a setting, spelled as a flag."""
     return name.replace("_", "-")
 
 
 def refuse_search_flags(arguments: Namespace) -> None:
-    """Refuses flags of the search where the translations are given."""
+    """Refuses flags of the search if the translations are given."""
     if arguments.target:
         refuse_idle(arguments, SEARCH, "is for a search: with --target nothing is searched for")
 

@@ -1,4 +1,4 @@
-"""Gold alignments, which `nmt align` and `nmt evaluate` measure by."""
+"""Gold alignments, which `nmt align` and `nmt evaluate` compare with."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ def add_gold_format_flags(parser: Parser) -> None:
         "--gold-format",
         choices=["pharaoh", "naacl"],
         default="pharaoh",
-        help="of --gold: a line a sentence such as 0-0 1-2 3p4, or a line a link such as 1 3 2 S (default: pharaoh)",
+        help="format of --gold: pharaoh has a line per sentence, such as 0-0 1-2 3p4; naacl has a line per link, such "
+        "as 1 3 2 S (default: pharaoh)",
     )
     parser.add_argument(
         "--gold-base",
         type=int,
         choices=[0, 1],
-        help="what --gold counts words from (default: 0 for pharaoh, 1 for naacl)",
+        help="number of the first word in --gold (default: 0 for pharaoh, 1 for naacl)",
     )
 
 
 def read_gold_flags(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
-    """The gold alignment that the command line names, as many entries as there are sentences where that is known."""
+    """The gold alignment that the command line names; None if it names none.
+
+    Args:
+        arguments: of the command line.
+        sentences: number of sentences, which the gold alignment must have; None: unknown.
+    """
     from nmt.alignment.pharaoh_and_naacl import read_gold
 
     if arguments.gold is None:
@@ -41,15 +47,22 @@ def read_gold_flags(arguments: Namespace, sentences: int | None) -> list[Gold] |
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
     require_same_length({arguments.source: sentences, arguments.gold: len(gold)})
     if not any(links.possible for links in gold):
-        raise NmtError(f"{arguments.gold}: has no links at all, so nothing can be measured by it")
+        raise NmtError(f"{arguments.gold}: has no links, so nothing can be measured with it")
     return gold
 
 
 def require_measurable(
     sources: Sequence[str], references: Sequence[str], tokenize: str, gold: Sequence[Gold], gold_path: str
 ) -> None:
-    """Told before anything is translated, or trained, and not after it: an unknown tokenizer, gold links of words that
-    there are not."""
+    """Refuses an unknown tokenizer, or gold links beyond the end of a sentence, before any work is done.
+
+    Args:
+        sources: source sentences.
+        references: their reference translations.
+        tokenize: name of sacreBLEU's tokenizer.
+        gold: gold links of each pair; may be empty.
+        gold_path: names the gold alignment in the message.
+    """
     from nmt.alignment.links import require_in_range
     from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
@@ -60,6 +73,7 @@ def require_measurable(
 
 
 def print_alignment_score(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:
+    """Prints the alignment error rate; returns its values by name."""
     from nmt.evaluation.alignment_error_rate import alignment_score
 
     score = alignment_score(predicted, gold)

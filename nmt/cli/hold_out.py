@@ -1,4 +1,4 @@
-"""`nmt hold-out`: pairs kept aside to test on, and what is then left to train on."""
+"""`nmt hold-out`: a test set, and the remaining pairs to train on."""
 
 from __future__ import annotations
 
@@ -21,28 +21,26 @@ from nmt.text.hold_out import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
 
 DESCRIPTION = (
-    "Writes pairs drawn at random, with different sources, into files to test on, and into others what is "
-    "then left to train on: the pairs of which neither side is nearly that of a pair kept aside. Nearly the same are "
-    "sentences of the same words, case, order and punctuation aside, and from five words on also those that differ "
-    "by a word. Files whose names end in .gz are read and written compressed."
+    "Draws pairs with different sources at random, for testing, and writes the remaining pairs for training. Pairs "
+    "with a side that nearly equals a side of a held-out pair are left out of the training pairs. Two sentences are "
+    "nearly equal if they have the same words, regardless of case, order and punctuation. Sentences of five words or "
+    "more may also differ in one word. Files whose names end in .gz are read and written compressed."
 )
 
 
 def add_flags(parser: Parser) -> None:
     pairs = (setting for setting in settings_of(PairsConfig) if setting.name != "alignment")
     add_settings(parser.add_argument_group("sentence pairs"), pairs, spell=with_dashes)
-    parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="how many pairs are kept aside")
-    parser.add_argument(
-        "--seed", type=count, default=1, metavar="N", help="which ones: the same seed chooses the same (default: 1)"
-    )
-    parser.add_argument("--output-source", required=True, metavar="FILE", help="source sentences of the pairs aside")
-    parser.add_argument("--output-target", required=True, metavar="FILE", help="their translations")
-    parser.add_argument("--rest-source", required=True, metavar="FILE", help="source sentences of the pairs left")
-    parser.add_argument("--rest-target", required=True, metavar="FILE", help="their translations")
+    parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="number of held-out pairs")
+    parser.add_argument("--seed", type=count, default=1, metavar="N", help="seed of the random choice (default: 1)")
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the held-out sources")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="file for their targets")
+    parser.add_argument("--rest-source", required=True, metavar="FILE", help="file for the training sources")
+    parser.add_argument("--rest-target", required=True, metavar="FILE", help="file for their targets")
 
 
 def run(arguments: Namespace) -> None:
-    """Reads the pairs twice: to choose, and to write what is left."""
+    """Reads the pairs twice: to draw the held-out pairs, and to write the others."""
     names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
     with as_flags(PairsConfig):
         given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
@@ -56,22 +54,22 @@ def run(arguments: Namespace) -> None:
         refuse_idle(arguments, names, "is for a TensorFlow dataset: give --tfds, or leave it out")
     if not can_be_read_again(read):
         raise NmtError(
-            "standard input and pipes can be read only once, and the pairs are read twice: put them into files"
+            "standard input and pipes can be read only once, but nmt hold-out reads the pairs twice: use files"
         )
     reader = PairReader(given)
-    aside, left = (
-        [getattr(arguments, f"{part}_{side}") for side in ("source", "target")] for part in ("output", "rest")
-    )
-    require_files_of_their_own(read, [*aside, *left])
-    with open_outputs([*aside, *left]) as files:
+    test_files = [arguments.output_source, arguments.output_target]
+    training_files = [arguments.rest_source, arguments.rest_target]
+    require_files_of_their_own(read, [*test_files, *training_files])
+    with open_outputs([*test_files, *training_files]) as files:
         reading = LineProgress()
-        chosen = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
-        rest = WithoutHeldOut(LineProgress(reading.count).over(reader), chosen)
-        _write(chosen, files[:2])
+        held_out = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
+        rest = WithoutHeldOut(LineProgress(reading.count).over(reader), held_out)
+        _write(held_out, files[:2])
         _write(rest, files[2:])
     say(reader.report.summary())
-    say(f"{len(chosen)} pairs are kept aside in {' and '.join(aside)}")
-    say(f"{rest.kept} pairs are left in {' and '.join(left)}; {rest.removed - len(chosen)} more are near to those")
+    say(f"{len(held_out)} pairs are held out in {' and '.join(test_files)}")
+    near = rest.removed - len(held_out)
+    say(f"{rest.kept} pairs are left in {' and '.join(training_files)}; {near} more nearly equal held-out pairs")
 
 
 def _write(pairs: Iterable[Pair], files: list[ByteOutput]) -> None:

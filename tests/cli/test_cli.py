@@ -126,7 +126,7 @@ def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
             "nan: expected a number",
         ),
         ("embeddings --model m --plot a.svg --export a.svg", "a.svg: is named twice"),
-        ("embeddings --model m --export -", "standard output (-) has the answers: give --plot and --export files"),
+        ("embeddings --model m --export -", "standard output (-) has the answers: name files for --plot and --export"),
         ("evaluate --model m --source setup.cfg --reference setup.cfg --json -", "standard output (-) has the scores"),
         ("align --model m --source setup.cfg --output", "expected one argument"),
         (f"embeddings --model m --neighbours a --count {10**20}", "is too large"),
@@ -162,7 +162,7 @@ def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monk
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("align --model m --source setup.cfg --output o --format png --nbest 3", "--nbest is what the page shows: add"),
+        ("align --model m --source setup.cfg --output o --format png --nbest 3", "--nbest is for the page: add html"),
         ("align --model m --source setup.cfg --output o --symmetrize union", "--symmetrize makes one alignment of two"),
         ("align --model m --source setup.cfg --output o --threshold 0.3", "--threshold is for --links shares and thr"),
         ("align --model m --source setup.cfg --output o --gold-format naacl", "--gold-format says how to read --gold"),
@@ -174,13 +174,13 @@ def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monk
         ),
         (
             "clean --source s --target t --output-source o --output-target p --by unlikely",
-            "--by says what a model drops",
+            "--by is for the pairs that a model drops",
         ),
         (
             "clean --source s --target t --output-source o --output-target p --checkpoints 2",
             "--checkpoints is for a mo",
         ),
-        ("embeddings --model m --neighbours a --words b", "--words says what --plot draws: give --plot FILE too"),
+        ("embeddings --model m --neighbours a --words b", "--words chooses the words that --plot draws: give --plot"),
         ("embeddings --model m --export o --count 3", "--count says which answers are printed: give --neighbours"),
         ("embeddings --model m --plot o.svg --pieces", "--pieces says how words are given: give --neighbours"),
         (

@@ -54,7 +54,7 @@ def test_a_pair_that_is_too_long_to_be_drawn_is_left_out_and_named(model, write,
 def test_the_run_of_the_opposite_direction_is_another(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--reverse", f"{model}/../run"]) == 2
-    assert "--reverse is the run that --model names" in capsys.readouterr().err
+    assert "--reverse and --model name the same run" in capsys.readouterr().err
 
 
 def test_both_directions_are_loaded_alike(model, write, tmp_path, monkeypatch):
@@ -104,7 +104,7 @@ def test_gold_that_does_not_fit_leaves_no_directory(model, write, tmp_path, caps
     assert main([*command, "--gold", write("far", "0-0", "0-1")]) == 2
     assert "far, sentence 2: link 0-1, counted from 0, is out of range" in capsys.readouterr().err
     assert main([*command, "--gold", write("none", "", "")]) == 2
-    assert "none: has no links at all, so nothing can be measured by it" in capsys.readouterr().err
+    assert "none: has no links, so nothing can be measured with it" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
 
 

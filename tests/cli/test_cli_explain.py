@@ -12,7 +12,7 @@ from pathlib import Path
 import fake_translator
 
 from nmt.cli import main
-from nmt.cli.report import write_report
+from nmt.cli.explain import write_report
 
 
 def explained(directory: Path) -> tuple[list[dict[str, str]], list[dict]]:
@@ -54,7 +54,7 @@ def test_explain_given_pairs(model, write, tmp_path, capsys):
     printed = capsys.readouterr()
     assert printed.out.startswith("5 pairs, 2 of them unusual (score 3.5 or more)\n\nline 3, score ")
     assert printed.out.count("\nline ") == 2
-    assert re.search(r"source words hardly attended to \(share\) +0\.100 +0\.000\n", printed.out)
+    assert re.search(r"source words with little attention \(share\) +0\.100 +0\.000\n", printed.out)
     assert printed.err.endswith(f"written to {tmp_path / 'o'}\n")
 
 

@@ -446,7 +446,7 @@ def test_command_as_a_user_runs_it(playground):
     assert [line.split()[2] for line in lines[15:]] == [n.piece for n in found.analogy("ba", "da", "fa", 3, 20)]
     said = result.stderr.splitlines()
     assert all(line.startswith("nmt: ") for line in said)
-    assert f"nmt: the source side of the training text is {len(words):,} pieces long" in result.stderr
+    assert f"nmt: the source side of the training text has {len(words):,} pieces" in result.stderr
     (warning,) = [line for line in said if "fewer than 20: " in line]
     assert warning.startswith("nmt: 'zu' was seen once in training")
     assert re.search(r"12 words drawn, \d+ of them without room", result.stderr)
@@ -460,7 +460,7 @@ def test_run_without_its_text_says_that_it_does_not_know(playground, tmp_path, m
     shutil.copytree(playground / "runs" / "copy", tmp_path / "bare", ignore=shutil.ignore_patterns("corpus"))
     code, out, err = main("--model bare --neighbours ba --count 1", tmp_path, monkeypatch, capfd)
     assert code == 0
-    assert "how often they were seen in training is not known: bare has no corpus/" in err
+    assert "counts in the training text are unknown: bare has no corpus/" in err
     assert out.splitlines()[0] == "ba = ▁ba"
     assert out.splitlines()[2].split()[1] == "?"
     code, _, _ = main("--model bare --plot new.png --words ba da fa", tmp_path, monkeypatch, capfd)
@@ -469,14 +469,14 @@ def test_run_without_its_text_says_that_it_does_not_know(playground, tmp_path, m
 
 MISTAKES = [
     ("--model nowhere --neighbours ba", "nowhere: no such run directory"),
-    ("--model runs/copy", "nothing is asked for: give --neighbours, --analogy, --plot or --export"),
+    ("--model runs/copy", "there is no question: give --neighbours, --analogy, --plot or --export"),
     ("--model runs/copy --neighbours nothing", "'nothing' is unknown: the vocabulary has no pieces for it"),
     ("--model runs/copy --neighbours ba nothing --export new", "'nothing' is unknown"),
     ("--model runs/copy --side target --neighbours ba", "'ba' is unknown"),
     ("--model runs/copy --pieces --neighbours ba", "'ba' is no piece of the vocabulary; words begin with ▁"),
     ("--model runs/copy --analogy ba da", "expected 3 arguments"),
     ("--model runs/copy --neighbours ba --count 0", "0: expected 1 or more"),
-    ("--model runs/copy --neighbours ba --words da", "--words says what --plot draws"),
+    ("--model runs/copy --neighbours ba --words da", "--words chooses the words that --plot draws"),
     ("--model runs/copy --plot new.png --words ba da fa --most-frequent 3", "give one of them"),
     ("--model runs/copy --plot new.jpg", "new.jpg: expected a name that ends in .png, .pdf, .svg"),
     ("--model runs/copy --plot new.png --words ba da --neighbours ba", "a map of two axes needs three"),

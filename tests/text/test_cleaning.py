@@ -363,7 +363,7 @@ def test_the_command_writes_good_pairs_and_reports_bad_ones(files, capsys):
     assert "nmt: 6 pairs read, 2 kept, 4 dropped\n" in said
     for rule in ("empty", "ratio", "duplicate", "invalid"):
         assert f"nmt:   {rule:9}         1  (16.67%)\n" in said
-    assert said.endswith("nmt: the pairs kept are in o.gz and o.txt; why the others are not: r.tsv\n")
+    assert said.endswith("nmt: the kept pairs are in o.gz and o.txt; the dropped pairs are in r.tsv\n")
 
 
 def test_every_rule_can_be_switched_off(files):
@@ -434,7 +434,7 @@ def test_a_model_ignores_pairs_with_an_empty_side(modelled):
         (["--output-target", "o.gz"], "o.gz: is named twice"),
         (["--report", "t.gz"], "t.gz: is named twice"),
         (["--output-source", "nowhere/o"], "nowhere: no such directory"),
-        (["--worst", "0.1"], "--worst says what a model drops"),
+        (["--worst", "0.1"], "--worst is for the pairs that a model drops"),
         (["--worst", "2", "--model", "run"], "expected a share"),
         (["--worst", "0.1", "--threshold", "-1", "--model", "run"], "not allowed with"),
         (["--model", "run", "--source", "missing"], "missing: No such file or directory"),

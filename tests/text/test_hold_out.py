@@ -146,7 +146,8 @@ class TestCommand:
         assert (tmp_path / "rest.fr").read_text().count("\n") == len(rest)
         said = capsys.readouterr().err
         assert "81 pairs read, 80 kept; dropped: 1 with an empty side" in said
-        assert f"{len(rest)} pairs are left in " in said and f"; {50 - len(rest)} more are near to those" in said
+        assert f"{len(rest)} pairs are left in " in said
+        assert f"; {50 - len(rest)} more nearly equal held-out pairs" in said
 
     @pytest.mark.parametrize(
         ("flags", "message"),

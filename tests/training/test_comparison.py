@@ -207,7 +207,7 @@ def test_the_command_trains_measures_reports_and_goes_on(
             assert message in capfd.readouterr().err
     write_variants(corpus, test={"source": "-", "target": str(corpus / "validation.target")})
     assert main(command) == 2
-    assert "test: standard input and pipes can be read only once: give files" in capfd.readouterr().err
+    assert "test: standard input and pipes can be read only once: name files" in capfd.readouterr().err
     write_variants(corpus)
     kept = (output / "outcomes" / "none-1.json").read_text()
     for damage in ("{", "[]", '{"variant": "none"}'):
