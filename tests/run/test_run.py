@@ -38,6 +38,7 @@ FREE = {
     "training.passes",
     "training.log_every",
     "training.validate_every",
+    "training.schedule.more_passes",
     "training.patience",
     "training.precision",
     "training.checkpoints.every",
