@@ -30,7 +30,8 @@ from nmt.training.errors import TrainingError
 from nmt.training.history import History
 from nmt.training.interruption import interruption
 from nmt.training.optimizer import Adam
-from nmt.training.preparation.prepare import Prepared, claimed, prepare
+from nmt.training.preparation.claim import claimed
+from nmt.training.preparation.prepare import Prepared, prepare
 from nmt.training.schedule import learning_rate, plateau_rate, rate_at, schedule_passes
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState

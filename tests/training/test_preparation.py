@@ -127,7 +127,7 @@ def test_nothing_short_enough_is_refused_and_can_be_mended(corpus):
     for side, word in (("source", "ba"), ("target", "abo")):
         copy_task.write_lines(corpus / f"train.{side}", [" ".join([word] * 9)])
     config = copy_task.config(corpus, vocabulary={"size": 8}, corpus={"max_pieces": 6})
-    with pytest.raises(NmtError, match=r"no training pair is left within 6 pieces: raise corpus\.max_pieces"):
+    with pytest.raises(NmtError, match=r"no training pair has at most 6 pieces on each side: raise corpus\.max_pieces"):
         prepared(config)
     assert len(prepared(replace(config, corpus=replace(config.corpus, max_pieces=9))).train) == 1
 
@@ -144,11 +144,14 @@ def test_nothing_short_enough_is_refused_and_can_be_mended(corpus):
         ({"corpus": {"train": {"source": "{}/short"}}}, "short has 2 lines, .*train.target has 60 lines"),
         ({"corpus": {"validation": {"source": "{}/short", "alignment": ""}}}, "short has 2 lines"),
         ({"corpus": {"validation": {"source": "{}/words"}}}, "validation.align, line 1: link 1-1, .* out of range"),
-        ({"corpus": {"validation": {"source": "{}/none", "target": "{}/none", "alignment": ""}}}, "holds no pairs"),
+        (
+            {"corpus": {"validation": {"source": "{}/none", "target": "{}/none", "alignment": ""}}},
+            "validation has no pairs",
+        ),
         ({"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 60}}, "held_out"),
         (
             {"model": {"attention": {"window": "hard"}}, "training": {"guided": {"links": "{}/train.align"}}},
-            "training.guided.links teaches weights, but model.attention.window hard has one or none",
+            "training.guided.links trains attention weights, but model.attention.window hard makes them 0 or 1",
         ),
     ],
 )
@@ -188,7 +191,7 @@ def test_vocabularies_can_be_another_run_s(corpus):
     changes = {"vocabulary": {"run": str(first.run.directory)}}
     second = prepared(copy_task.config(corpus, name="second", **changes), said)
     assert (second.run.source, second.run.target) == (first.run.source, first.run.target)
-    assert any(line.startswith("vocabularies: those of") for line in said)
+    assert any(line.startswith("vocabularies of") for line in said)
     assert not any(line.startswith("making a vocabulary") for line in said)
 
 
@@ -205,14 +208,14 @@ def test_other_vocabularies_in_the_same_place_are_not_taken_from_the_cache(corpu
 def test_a_shared_vocabulary_is_not_taken_for_two(corpus):
     first = prepared(copy_task.config(corpus)).run.directory
     changes = {"vocabulary": {"run": str(first), "shared": False}, "model": {"tie": "target"}}
-    with pytest.raises(RunError, match="vocabulary.shared is True in .* set it so here too"):
+    with pytest.raises(RunError, match="vocabulary.shared is True in .* set the same value here"):
         prepared(copy_task.config(corpus, name="second", **changes))
 
 
 # The cache
 
 
-ALREADY = "this text was prepared before"
+ALREADY = "this text has been prepared before"
 
 
 @pytest.fixture
@@ -359,7 +362,7 @@ def test_search_that_the_command_gives_anew_is_said(corpus):
     said: list[str] = []
     prepared(config, said)
     then, now = tuned.length_penalty, config.search.length_penalty
-    assert f"the run translated with search.length_penalty {then}" in said[0] and said[0].endswith(f" it is {now}")
+    assert f"search.length_penalty of this run was {then}" in said[0] and said[0].endswith(f" it is {now}")
     assert Run.open(run.directory).config.search == config.search
 
 
@@ -378,7 +381,9 @@ def test_text_that_has_changed_since_is_said_and_not_read(corpus):
     change_train(corpus)
     assert texts(prepared(config, said)) == first
     assert len(said) == 1
-    assert said[0].startswith(f"the text is another one than when {corpus / 'runs' / 'run'} was begun, and is not read")
+    assert said[0].startswith(
+        f"the text has changed since {corpus / 'runs' / 'run'} was begun, and training continues with the old"
+    )
 
 
 @pytest.mark.parametrize("name", ["about.json", "validation.jsonl", "source.ids", "target.lengths"])
@@ -391,9 +396,7 @@ def test_a_damaged_copy_of_the_pairs_is_refused(name, damage, corpus):
     path.write_bytes(b"" if damage == "empty" else b"junk!")
     if damage == "gone":
         path.unlink()
-    with pytest.raises(
-        RunError, match="corpus: the run's copy of its sentence pairs is damaged or not all there: give"
-    ):
+    with pytest.raises(RunError, match="corpus: the run's copy of its sentence pairs is damaged or incomplete: give"):
         prepared(config)
 
 
@@ -419,8 +422,8 @@ def test_what_a_network_does_not_read_is_said_once(corpus):
     fields = {"architecture": "transformer", "decoder": "luong", "dropout": {"state": 0.5}}
     config = copy_task.config(corpus, model=fields)
     prepared(config, said)
-    assert said[0].startswith("this network does not read model.dropout.encoder, model.decoder, model.units, ")
-    assert said[0].endswith(", model.dropout.state: what is said there changes nothing")
+    assert said[0].startswith("this network does not use model.dropout.encoder, model.decoder, model.units, ")
+    assert said[0].endswith(", model.dropout.state: these settings have no effect")
     prepared(config, again := list[str]())
     assert not again
 

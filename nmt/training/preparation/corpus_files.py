@@ -1,0 +1,93 @@
+"""The files of a prepared corpus: vocabularies, encoded training pairs, validation pairs, and a report.
+
+The cache keeps these files, so a second run on the same text and settings copies them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from nmt.config import RunConfig, config_to_dict
+from nmt.files.atomic_writing import write_atomically
+from nmt.run.resuming import TEXT_FINGERPRINTS, text_fingerprints
+from nmt.run.vocabularies import save_vocabularies
+from nmt.text.errors import CorpusError
+from nmt.text.hold_out import WithoutHeldOut
+from nmt.text.pairs import PairReader
+from nmt.training.preparation.encoding import PairEncoder
+from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs
+from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
+from nmt.version import __version__
+
+CACHE_FORMAT = 3
+"""Raised when the same text and settings give other files than before, so that the cache makes them again."""
+
+REPORT = "corpus/report.txt"
+"""File with the lines that preparation printed about the pairs."""
+
+
+def cache_key(config: RunConfig) -> dict[str, Any]:
+    """Everything that the files depend on."""
+    corpus = config.corpus
+    return {
+        "format": CACHE_FORMAT,
+        "nmt": __version__,
+        "sentencepiece": sentencepiece.__version__,
+        "corpus": config_to_dict(corpus) | {"train": "", "validation": ""},  # the text counts, wherever it lies
+        "text": text_fingerprints(config),
+        "vocabulary": config_to_dict(config.vocabulary) | _fingerprints(config),
+        "seed": None if corpus.validation else config.training.seed,  # it decides which pairs are held out
+    }
+
+
+def _fingerprints(config: RunConfig) -> dict[str, str]:
+    """Fingerprints of another run's vocabularies, wherever the run lies."""
+    if not config.vocabulary.run:
+        return {}
+    run = run_of_vocabularies(config)
+    return {"run": f"{run.source.fingerprint} {run.target.fingerprint}"}
+
+
+def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], say: Callable[[str], None]) -> None:
+    """Reads the pairs and writes all files.
+
+    Args:
+        key: `cache_key` before the pairs are read.
+        say: takes lines for the user.
+
+    Raises:
+        CorpusError: the pairs cannot be read, or have changed meanwhile.
+        VocabularyError, AlignmentError: the pairs do not fit the settings.
+    """
+    reported: list[str] = []
+
+    def report(line: str) -> None:
+        reported.append(line)
+        say(line)
+
+    guide = config.training.guided.links
+    reader = PairReader(config.corpus.train, config.corpus, guide)
+    validation, pairs = split_pairs(config, reader)
+    if not config.vocabulary.run:
+        say(f"making a vocabulary of {config.vocabulary.size} pieces")  # this can take minutes
+    source, target = make_vocabularies(config, pairs, report)
+    save_validation_pairs(directory, validation)
+    write_atomically(directory / TEXT_FINGERPRINTS, json.dumps(key["text"], ensure_ascii=False).encode())
+    save_vocabularies(directory, source, target, config.vocabulary.shared)
+    if guide:
+        report(f"attention is guided by the links of {guide}")
+    PairEncoder(config.corpus, source, target, bool(guide)).write(directory / "corpus", pairs, report)
+    report(reader.report.summary())
+    if isinstance(pairs, WithoutHeldOut):
+        report(
+            f"{len(validation)} pairs are held out for validation; "
+            f"{pairs.removed - len(validation)} near-duplicates of them are left out of training"
+        )
+    write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
+    if cache_key(config) != key:
+        raise CorpusError("the pairs changed while they were read: start again")

@@ -1,0 +1,72 @@
+"""The training pairs as ids, and their links between pieces where attention is guided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nmt.alignment.links import AlignmentError
+from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+from nmt.alignment.pieces_to_words import piece_links
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.config import CorpusConfig
+from nmt.errors import NmtError
+from nmt.progress import LineProgress
+from nmt.text.pairs import Pair
+from nmt.text.tokenizer import Tokenizer
+from nmt.translation.inference import windows
+
+CHUNK = 10_000
+"""Pairs per call of SentencePiece."""
+
+
+class PairEncoder:
+    """Encodes training pairs, and drops or cuts those that are too long.
+
+    Args:
+        config: `max_pieces` and `on_long` decide on long pairs.
+        source, target: vocabularies.
+        guided: whether to encode the pairs' links too.
+    """
+
+    def __init__(self, config: CorpusConfig, source: Tokenizer, target: Tokenizer, guided: bool) -> None:
+        self.config, self.source, self.target, self.guided = config, source, target, guided
+        self.long = 0
+        """Pairs so far with more than `max_pieces` pieces on a side."""
+
+    def write(self, directory: Path, pairs: Iterable[Pair], report: Callable[[str], None]) -> None:
+        """Writes an `EncodedCorpus`; `report` takes a line on long pairs.
+
+        Raises:
+            NmtError: every pair is too long.
+            AlignmentError: no pair has a link.
+        """
+        limit = self.config.max_pieces
+        chunks = (self._encoded(chunk) for chunk in windows(LineProgress().over(pairs), CHUNK))
+        # Links are positions below the limit, written with the same number of bytes as ids.
+        largest = max(self.source.size, self.target.size, limit)
+        corpus = EncodedCorpus.write(directory, chunks, largest, self.guided)
+        if not len(corpus):
+            raise NmtError(f"no training pair has at most {limit} pieces on each side: raise corpus.max_pieces")
+        if self.long:
+            done = "dropped" if self.config.on_long == "drop" else "cut"
+            report(f"{self.long} training pairs longer than {limit} pieces were {done} (corpus.on_long)")
+        if corpus.links is not None and not corpus.links.lengths.any():
+            raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
+
+    def _encoded(self, chunk: list[Pair]) -> tuple[list[list[int]], ...]:
+        """Source ids, target ids and, where attention is guided, links of the pairs that are kept."""
+        limit = self.config.max_pieces
+        sides = self.source.encode([p.source for p in chunk]), self.target.encode([p.target for p in chunk])
+        fits = [max(map(len, both)) <= limit for both in zip(*sides, strict=True)]
+        self.long += fits.count(False)
+        links = [[self._links(pair) for pair in chunk]] if self.guided else []
+        if self.config.on_long == "truncate":
+            return (*([ids[:limit] for ids in side] for side in sides), *links)
+        return tuple([i for i, fit in zip(part, fits, strict=True) if fit] for part in (*sides, *links))
+
+    def _links(self, pair: Pair) -> list[int]:
+        """Links between the pair's first `max_pieces` pieces, in the form that `batches.arrays.link_rows` reads."""
+        found = parse_pharaoh(pair.links or "", "links").possible
+        between = piece_links(found, self.source.segment(pair.source), self.target.segment(pair.target))
+        return [position for link in between if max(link) < self.config.max_pieces for position in link]

@@ -1,0 +1,51 @@
+"""The validation pairs of a run: given by the user or held out of the training pairs, and saved in the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from nmt.config import RunConfig
+from nmt.errors import NmtError
+from nmt.files.atomic_writing import write_atomically
+from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.pairs import Pair, PairReader
+
+VALIDATION = "corpus/validation.jsonl"
+"""File in the run directory, one pair per line."""
+
+
+def split_pairs(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iterable[Pair]]:
+    """Validation pairs, and training pairs that can be read several times.
+
+    Raises:
+        NmtError: there are no validation pairs, or the pairs cannot be read.
+    """
+    if not config.corpus.validation:
+        validation = hold_out(reader, config.corpus.held_out, config.training.seed)
+        return validation, WithoutHeldOut(reader, validation)
+    validation = list(PairReader(config.corpus.validation, config.corpus))
+    if not validation:
+        raise NmtError("corpus.validation has no pairs: leave it out, or give other files")
+    return validation, reader
+
+
+def save_validation_pairs(directory: Path, pairs: Iterable[Pair]) -> None:
+    """Writes the pairs as JSON lines."""
+    lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
+    write_atomically(directory / VALIDATION, lines.encode())
+
+
+def load_validation_pairs(directory: Path) -> list[Pair]:
+    """Reads the pairs that `save_validation_pairs` wrote.
+
+    Raises:
+        FileNotFoundError, ValueError, TypeError: the file is missing or damaged.
+    """
+    text = (directory / VALIDATION).read_text(encoding="utf-8")
+    # Not splitlines: a sentence may contain other line separators of Unicode.
+    pairs = [Pair(*json.loads(line)) for line in text.split("\n") if line]
+    if not pairs:
+        raise ValueError(f"{VALIDATION} is empty")
+    return pairs

@@ -1,0 +1,54 @@
+"""The vocabularies of a new run: trained on its pairs, or taken from another run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nmt.config import RunConfig
+from nmt.progress import LineProgress
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.text.pairs import Pair
+from nmt.text.tokenizer import Tokenizer
+
+
+def make_vocabularies(
+    config: RunConfig, pairs: Iterable[Pair], report: Callable[[str], None]
+) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target vocabulary, the same object twice where the languages share one.
+
+    Args:
+        pairs: training pairs; validation pairs stay unknown to the vocabulary.
+        report: takes a line on the vocabularies.
+
+    Raises:
+        VocabularyError: the pairs have too few different pieces.
+        RunError: `vocabulary.run` names no run, or one with other settings.
+    """
+    settings = config.vocabulary
+    if settings.run:
+        run = run_of_vocabularies(config)
+        report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
+        return run.source, run.target
+    if settings.shared:
+        shared = Tokenizer.train((side for pair in LineProgress().over(pairs) for side in pair[:2]), settings)
+        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
+        return shared, shared
+    source = Tokenizer.train((pair.source for pair in LineProgress().over(pairs)), settings)
+    target = Tokenizer.train((pair.target for pair in LineProgress().over(pairs)), settings, settings.target_size)
+    report(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
+    return source, target
+
+
+def run_of_vocabularies(config: RunConfig) -> Run:
+    """The run that `vocabulary.run` names.
+
+    Raises:
+        RunError: there is no such run, or its languages share a vocabulary and these do not, or the reverse.
+    """
+    run = Run.open(Path(config.vocabulary.run))
+    shared = run.config.vocabulary.shared
+    if shared != config.vocabulary.shared:
+        raise RunError(f"vocabulary.run: vocabulary.shared is {shared} in {run.directory}: set the same value here")
+    return run
