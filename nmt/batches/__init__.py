@@ -1,1 +1,1 @@
-"""Batches: which sentences make which batch, padded arrays, the encoded corpus on disk, the tf.data pipeline."""
+"""Batches: the plan of each epoch, padded arrays, the encoded corpus on disk, the pipeline."""

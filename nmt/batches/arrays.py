@@ -1,4 +1,4 @@
-"""The arrays of a batch: ids, right-padded, and links. NumPy only."""
+"""The arrays of a batch: right-padded ids, and links. NumPy only."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import numpy as np
 from nmt.text.pieces import BOS, EOS, PAD
 
 BLANK = -1
-"""Index of a row that only fills its batch up; such rows stand at a batch's end."""
+"""The index of a blank row, which only fills a batch. Blank rows come last."""
 
 
 class Batch(NamedTuple):
     """Right-padded ids, int32."""
 
     source: np.ndarray
-    """[sentences, positions]: pieces, then end of sentence."""
+    """[sentences, positions]: ids, then end of sentence."""
     target_in: np.ndarray
-    """[sentences, steps]: beginning of sentence, then pieces; what teacher forcing feeds."""
+    """[sentences, steps]: beginning of sentence, then ids; the decoder's input under teacher forcing."""
     target_out: np.ndarray
-    """[sentences, steps]: pieces, then end of sentence; what is to be predicted."""
+    """[sentences, steps]: ids, then end of sentence; the target of the prediction."""
 
 
 class GuidedBatch(NamedTuple):
-    """A `Batch` with what its attention should be."""
+    """A `Batch` with target attention weights."""
 
     source: np.ndarray
     target_in: np.ndarray
     target_out: np.ndarray
     links: np.ndarray
-    """float32 [sentences, steps, positions]: where the piece of a step is linked, the source pieces that it is linked
-    to, in equal shares; rows of other steps are zero."""
+    """float32 [sentences, steps, positions]: equal weights on the source pieces that the step's piece is linked to. The
+    row of a step without links is zero."""
 
 
 class Sequences:
-    """Many id sequences as one flat array and the offsets where each begins; both may be memory-mapped."""
+    """Many id sequences in one flat array, with the offset of each sequence; both arrays may be memory-mapped."""
 
     def __init__(self, ids: np.ndarray, offsets: np.ndarray) -> None:
         self.ids, self.offsets = ids, offsets
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]]) -> Sequences:
-        """Packs lists of ids in memory."""
+        """The same sequences in memory."""
         offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
         return cls(np.fromiter((i for s in sequences for i in s), np.int32, offsets[-1]), offsets)
 
@@ -52,13 +52,13 @@ class Sequences:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Pieces of each sequence, int64 [sequences]."""
+        """The number of ids of each sequence, int64 [sequences]."""
         return np.diff(self.offsets)
 
     def gather(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The chosen sequences one after the other, int32 [pieces], and the length of each, [sequences]."""
+        """The ids of the chosen sequences one after the other, int32 [ids], and the length of each, [sequences]."""
         begin, lengths = self.offsets[indices], self.offsets[indices + 1] - self.offsets[indices]
-        # Position k of the result lies k - (start of its row in the result) behind the row's beginning.
+        # Position k of the result is at k - (start of its row in the result) within its sequence.
         starts = np.repeat(begin - np.cumsum(lengths) + lengths, lengths)
         return self.ids[starts + np.arange(lengths.sum())].astype(np.int32), lengths
 
@@ -66,12 +66,13 @@ class Sequences:
 def pad(
     ids: np.ndarray, lengths: np.ndarray, before: Sequence[int] = (), after: Sequence[int] = (), width: int = 0
 ) -> np.ndarray:
-    """Rows of ids, right-padded with PAD, with `before` and `after` added to each.
+    """Rows of ids, right-padded with PAD, with the ids `before` and `after` around each row.
 
     Args:
-        ids: the rows' ids one after the other, [pieces].
-        lengths: ids of each row, [rows].
-        width: of the result; 0: as long as the longest row.
+        ids: the ids of the rows one after the other, [ids].
+        lengths: the number of ids of each row, [rows].
+        before, after: ids added to each row.
+        width: columns of the result; 0: as many as the longest row has.
 
     Returns:
         int32 [rows, longest + len(before) + len(after), or width].
@@ -87,14 +88,17 @@ def pad(
 
 
 def source_rows(sequences: Sequences, indices: np.ndarray) -> np.ndarray:
-    """Source sentences as the encoder reads them, end of sentence included: int32 [sentences, positions]."""
+    """The encoder's input, end of sentence included: int32 [sentences, positions]."""
     return pad(*sequences.gather(indices), after=[EOS])
 
 
 def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width: int = 0) -> Batch:
-    """The pairs with these indices, padded to the longest of each side, or both sides to `width`.
+    """The batch of the pairs with these indices; the index `BLANK` gives a row of padding.
 
-    The index `BLANK` gives a row with nothing to predict.
+    Args:
+        source, target: the ids of all pairs.
+        indices: the pairs of the batch.
+        width: columns of both sides; 0: each side is padded to its longest sentence.
     """
     real = indices[indices != BLANK]
     ids, lengths = target.gather(real)
@@ -108,12 +112,12 @@ def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width:
 
 
 def link_rows(links: Sequences, indices: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Piece links of the pairs with these indices as `GuidedBatch.links`.
+    """The piece links of the pairs with these indices, as `GuidedBatch.links`.
 
     Args:
-        links: of each pair the target piece and the source piece of its first link, of its second, and so on.
-        indices: of the pairs; `BLANK` is a row without links.
-        shape: of the result, [sentences, steps, positions].
+        links: for each pair the positions of all links: target piece, source piece, target piece, and so on.
+        indices: the pairs of the batch; `BLANK` is a row without links.
+        shape: shape of the result, [sentences, steps, positions].
     """
     ids, lengths = links.gather(indices[indices != BLANK])
     target, source = ids.reshape(-1, 2).T

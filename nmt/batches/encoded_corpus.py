@@ -1,4 +1,4 @@
-"""The training pairs as ids on disk, memory-mapped."""
+"""The training pairs as ids in memory-mapped files."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import BinaryIO
 import numpy as np
 
 from nmt.batches.arrays import Batch, GuidedBatch, Sequences, link_rows, make_batch
-from nmt.batches.plan import BatchPlan, FewShapesPlan
+from nmt.batches.few_shapes_plan import FewShapesPlan
+from nmt.batches.plan import BatchPlan
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.named_files import open_bytes
 
 
 class EncodedCorpus:
-    """Sentence pairs as ids, and their links where attention is guided, in a directory, memory-mapped: memory does not
-    grow with the corpus.
+    """A directory of sentence pairs as ids, with links for guided attention.
+
+    The files are memory-mapped, so memory does not grow with the corpus.
 
     Raises:
-        NmtError: what is there is not what `write` wrote; the message names the directory.
+        NmtError: the files are not complete, or damaged; the message names the directory.
     """
 
     FIELDS = ("source", "target")
@@ -44,21 +46,21 @@ class EncodedCorpus:
         flat = np.memmap(ids, self.about["dtype"], "r") if ids.stat().st_size else np.zeros(0, np.int32)
         sequences = Sequences(flat, np.concatenate([[0], offsets]))
         if len(flat) != sequences.offsets[-1]:
-            raise ValueError(f"{ids}: {len(flat)} ids, and not the {sequences.offsets[-1]} that its sentences have")
+            raise ValueError(f"{ids}: {len(flat)} ids, expected {sequences.offsets[-1]}")
         return sequences
 
     def __len__(self) -> int:
         return len(self.source)
 
     def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> BatchPlan:
-        """The plan over these pairs, end of sentence counted; with at most `shapes` batch shapes, if not 0."""
+        """The batch plan of these pairs. With `shapes` above 0 the batches have at most so many shapes."""
         lengths = self.source.lengths + 1, self.target.lengths + 1
         if shapes:
             return FewShapesPlan(*lengths, batch_tokens, window, seed, shapes)
         return BatchPlan(*lengths, batch_tokens, window, seed)
 
     def batch(self, indices: np.ndarray, width: int = 0) -> Batch | GuidedBatch:
-        """The pairs with these indices, see `make_batch`, with their links where the corpus has them."""
+        """The batch of the pairs with these indices (see `make_batch`), with links if the corpus has links."""
         batch = make_batch(self.source, self.target, indices, width)
         if self.links is None:
             return batch
@@ -72,12 +74,12 @@ class EncodedCorpus:
         vocabulary: int,
         links: bool = False,
     ) -> EncodedCorpus:
-        """Writes chunks of (source sequences, target sequences) and opens the result; `about.json` comes last.
+        """Writes chunks of (source sequences, target sequences) and opens the corpus. `about.json` is written last.
 
         Args:
-            directory: made when missing; a corpus that stands there is replaced.
-            vocabulary: size of the larger vocabulary, which decides the bytes of an id.
-            links: whether chunks have a third part, the links of each pair as `link_rows` reads them.
+            directory: created if missing; an existing corpus is replaced.
+            vocabulary: size of the larger vocabulary; up to 65,536 an id takes two bytes, otherwise four.
+            links: whether chunks have a third part, the links of each pair in the format of `link_rows`.
         """
         fields = (*cls.FIELDS, "links") if links else cls.FIELDS
         dtype = np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)

@@ -1,4 +1,4 @@
-"""tf.data moves what batching.py planned: gather, pad and prefetch beside the training step."""
+"""The batches of an epoch, gathered and padded in the background while the training step runs."""
 
 from __future__ import annotations
 
@@ -11,26 +11,34 @@ import keras
 import numpy as np
 
 from nmt.batches.arrays import Batch, GuidedBatch
+from nmt.batches.background import in_background
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.plan import BatchPlan
 
+AHEAD = 8
+"""Finished batches that wait for the training step at most."""
+
 
 def pass_batches(corpus: EncodedCorpus, plan: BatchPlan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:
-    """The batches of one pass behind the first `skip`.
+    """The batches of one epoch behind the first `skip`, as tensors on TensorFlow and as arrays on other backends.
 
-    On TensorFlow tf.data gathers and pads the next batches while a step runs; elsewhere they are made in line.
+    tf.data makes them on TensorFlow, a thread on other backends.
     """
-    if keras.backend.backend() != "tensorflow":
-        for number, indices in enumerate(plan.batches(pass_index)):
-            if number >= skip:
-                yield corpus.batch(indices, plan.width(indices))
-        return
+    planned = islice(plan.batches(pass_index), skip, None)
+    if keras.backend.backend() == "tensorflow":
+        return _from_tf_data(corpus, plan, planned)
+    return in_background((corpus.batch(rows, plan.width(rows)) for rows in planned), AHEAD)
+
+
+def _from_tf_data(
+    corpus: EncodedCorpus, plan: BatchPlan, planned: Iterator[np.ndarray]
+) -> Iterator[Batch | GuidedBatch]:
+    """The planned batches by way of tf.data."""
     import tensorflow as tf
 
     kind: Any = Batch if corpus.links is None else GuidedBatch
     types = [tf.float32 if field == "links" else tf.int32 for field in kind._fields]
     ranks = [3 if field == "links" else 2 for field in kind._fields]
-    planned = islice(plan.batches(pass_index), skip, None)
 
     def gathered(_: Any) -> tuple[Any, ...]:
         """Whether there is a next batch, and the batch."""
@@ -43,13 +51,13 @@ def pass_batches(corpus: EncodedCorpus, plan: BatchPlan, pass_index: int, skip: 
         batch = (tf.ensure_shape(array, [None] * rank) for array, rank in zip(arrays, ranks, strict=True))
         return tf.ensure_shape(more, []), kind(*batch)
 
-    # Not from_generator: where one is made, TensorFlow (2.21 with Python 3.11) tells the C library to get every block
-    # of 128 KiB or more from the system anew (mallopt), for good; that took a fifth of a training step.
+    # from_generator would slow every training step by a fifth: creating one makes TensorFlow (2.21 with Python 3.11)
+    # set the C library's allocator (mallopt) to fetch each block of 128 KiB or more from the system, for good.
     data = tf.data.Dataset.range(sys.maxsize).map(gather, num_parallel_calls=1)
-    data = data.take_while(lambda more, _: more).map(lambda _, batch: batch).prefetch(8)
+    data = data.take_while(lambda more, _: more).map(lambda _, batch: batch).prefetch(AHEAD)
     options = tf.data.Options()
-    # A pool of its own: the training step has all of TensorFlow's own threads to itself.
+    # A thread pool of its own leaves TensorFlow's threads to the training step.
     options.threading.private_threadpool_size = 1
-    # There is nothing to tune, and a pass that ends waits for the tuner to wake up: it sleeps up to a minute.
+    # There is nothing to tune, and at the end of an epoch tf.data waits for the tuner, which sleeps up to a minute.
     options.autotune.enabled = False
     yield from data.with_options(options)

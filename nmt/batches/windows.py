@@ -1,4 +1,4 @@
-"""Streams in windows."""
+"""Windows of a stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of `size` items one after the other, the last one shorter."""
+    """Consecutive lists of `size` items; the last list may be shorter."""
     window = []
     for item in items:
         window.append(item)

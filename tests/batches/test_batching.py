@@ -1,4 +1,4 @@
-"""Batches: every pair once, the budget, the order as a function of seed and pass, padding, the files of a corpus."""
+"""Batches: every pair once, the budget, an order that depends on seed and epoch, padding, the files of a corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from nmt.batches.arrays import BLANK, GuidedBatch, Sequences, link_rows, make_batch, pad, source_rows
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.plan import BatchPlan, FewShapesPlan, best_widths, cut_by_tokens, sort_by_length
+from nmt.batches.few_shapes_plan import FewShapesPlan, best_widths
+from nmt.batches.plan import BatchPlan, cut_by_tokens, sort_by_length
 from nmt.text.pieces import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
@@ -27,7 +28,7 @@ def plan_of(lengths: Sequence[tuple[int, int]], budget: int, window: int, seed: 
 
 
 def realistic(pairs: int) -> BatchPlan:
-    """Lengths like those of written sentences in subwords: log-normal, target like source."""
+    """Log-normal lengths, as written sentences have in subwords; the target is about as long as the source."""
     random = np.random.default_rng(0)
     source = np.clip(np.exp(random.normal(3.0, 0.5, pairs)).astype(int), 1, 100)
     target = np.clip((source * np.exp(random.normal(0.0, 0.15, pairs))).astype(int), 1, 100)
@@ -35,7 +36,7 @@ def realistic(pairs: int) -> BatchPlan:
 
 
 @given(lengths=LENGTHS, budget=st.integers(1, 200), window=st.integers(1, 80), pass_index=st.integers(0, 3))
-def test_every_pair_comes_exactly_once_a_pass(
+def test_every_pair_comes_exactly_once_per_epoch(
     lengths: list[tuple[int, int]], budget: int, window: int, pass_index: int
 ) -> None:
     batches = list(plan_of(lengths, budget, window).batches(pass_index))
@@ -44,9 +45,7 @@ def test_every_pair_comes_exactly_once_a_pass(
 
 
 @given(lengths=LENGTHS, budget=st.integers(1, 200), window=st.integers(1, 80))
-def test_no_batch_is_larger_than_the_budget_but_a_single_pair(
-    lengths: list[tuple[int, int]], budget: int, window: int
-) -> None:
+def test_only_a_single_pair_may_exceed_the_budget(lengths: list[tuple[int, int]], budget: int, window: int) -> None:
     for batch in plan_of(lengths, budget, window).batches(0):
         longest = max(max(lengths[i]) for i in batch)
         assert len(batch) == 1 or len(batch) * longest <= budget
@@ -62,8 +61,8 @@ def test_cut_fills_all_batches_but_the_last(lengths: list[int], budget: int) -> 
         assert (len(batch) + 1) * costs[batch[0]] > budget
 
 
-def test_cut_by_hand() -> None:
-    """Budget 10: one of 12 alone, two of at most 5, five of at most 2, the last one what is left."""
+def test_cut_fills_the_budget() -> None:
+    """Budget 10: a sentence of 12 alone, two of at most 5, five of at most 2, and the last sentence."""
     costs = np.array([5, 12, 4, 2, 2, 2, 1, 1, 1])
     order = np.array([1, 0, 2, 3, 4, 5, 6, 7, 8])
     assert [batch.tolist() for batch in cut_by_tokens(costs, order, 10)] == [[1], [0, 2], [3, 4, 5, 6, 7], [8]]
@@ -79,7 +78,7 @@ def flat(plan: BatchPlan, pass_index: int) -> list[list[int]]:
     return [batch.tolist() for batch in plan.batches(pass_index)]
 
 
-def test_the_plan_is_a_function_of_seed_and_pass() -> None:
+def test_the_plan_depends_on_seed_and_epoch_alone() -> None:
     random = np.random.default_rng(3)
     lengths = [tuple(pair) for pair in random.integers(1, 30, (300, 2))]
     plan = plan_of(lengths, 100, 70, seed=5)
@@ -91,43 +90,43 @@ def test_the_plan_is_a_function_of_seed_and_pass() -> None:
     assert sorted(map(sorted, flat(plan, 0))) != sorted(map(sorted, other_pass))
 
 
-def test_what_is_left_of_a_window_flows_into_the_next() -> None:
-    """100 pairs of length 1, 8 a batch, 20 a window: one batch short of full in the whole pass."""
+def test_the_last_batch_of_a_window_moves_to_the_next_window() -> None:
+    """100 pairs of length 1, 8 per batch, 20 per window: only one batch of the epoch is not full."""
     batches = list(plan_of([(1, 1)] * 100, 8, 20).batches(0))
     assert sorted(map(len, batches)) == [4] + [8] * 12
 
 
-def test_batches_are_not_in_the_order_of_their_lengths() -> None:
+def test_batches_of_a_window_are_shuffled() -> None:
     plan = plan_of([(n, n) for n in range(1, 41)] * 10, 80, 400)
     longest = [int(plan.source_lengths[batch].max()) for batch in plan.batches(0)]
     assert longest not in (sorted(longest), sorted(longest, reverse=True))
 
 
-def test_pairs_of_like_length_meet_within_a_window() -> None:
+def test_pairs_of_similar_length_share_a_batch() -> None:
     plan = realistic(4000)
     costs = np.maximum(plan.source_lengths, plan.target_lengths)
     assert np.median([np.ptp(costs[batch]) for batch in plan.batches(0)]) <= 1
 
 
-def test_waste_by_hand() -> None:
-    """Sources 2 and 4 in 2 x 4, targets 3 and 3 in 2 x 3, and a pair of 1 and 5: 18 of 20 positions are real."""
+def test_padding_share_of_two_batches() -> None:
+    """Sources 2 and 4 in 2 x 4, targets 3 and 3 in 2 x 3, and a pair of 1 and 5: 18 of 20 positions hold pieces."""
     plan = plan_of([(2, 3), (4, 3), (1, 5)], 100, 10)
     assert plan.padding_share([np.array([0, 1]), np.array([2])]) == pytest.approx(1 - 18 / 20)
     assert plan.padding_share([]) == 1
 
 
-def test_cells_by_hand() -> None:
+def test_largest_batch_cells_of_two_batches() -> None:
     """Two pairs in 4 x 3, or one in 1 x 5."""
     assert plan_of([(2, 3), (4, 3), (1, 5)], 100, 10).largest_batch_cells([np.array([0, 1]), np.array([2])]) == 24
 
 
-def test_cells_of_a_grid_by_hand() -> None:
-    """A batch of widths 5 x 5 with a blank row, which says nothing of the last pair, as long as 9."""
+def test_largest_batch_cells_count_blank_rows() -> None:
+    """Two pairs and a blank row of width 5. The blank row must not count as the last pair, of length 9."""
     plan = FewShapesPlan(np.array([2, 1, 9]), np.array([3, 5, 9]), 100, 10, 1, shapes=3)
     assert plan.largest_batch_cells([np.array([0, 1, BLANK])]) == 3 * 5 * 5
 
 
-def test_little_is_wasted_on_lengths_as_they_are() -> None:
+def test_realistic_lengths_need_little_padding() -> None:
     plan = realistic(20_000)
     assert plan.padding_share(plan.batches(0)) < 0.05
     shuffled = np.array_split(np.random.default_rng(0).permutation(20_000), 400)
@@ -138,8 +137,8 @@ COSTS = st.lists(st.integers(1, 12), min_size=1, max_size=30)
 
 
 @given(costs=COSTS, count=st.integers(1, 5))
-def test_widths_are_the_best_of_all(costs: list[int], count: int) -> None:
-    """Against trying every choice of that many values."""
+def test_best_widths_have_the_least_padding(costs: list[int], count: int) -> None:
+    """Compared with every choice of that many values."""
 
     def padded(widths: Sequence[int]) -> int:
         return sum(min(width for width in widths if width >= cost) for cost in costs)
@@ -152,7 +151,7 @@ def test_widths_are_the_best_of_all(costs: list[int], count: int) -> None:
     assert padded(found) == min(padded(choice) for choice in choices if choice[-1] == values[-1])
 
 
-def test_widths_by_hand() -> None:
+def test_best_widths_of_six_lengths() -> None:
     """1, 1, 1, 5, 6, 9: one width must be 9; with 1 and 6 beside it only the 5 is rounded up."""
     costs = np.array([9, 1, 5, 1, 6, 1])
     assert best_widths(costs, 1).tolist() == [9]
@@ -169,7 +168,7 @@ def test_widths_by_hand() -> None:
     shapes=st.integers(1, 6),
     pass_index=st.integers(0, 3),
 )
-def test_a_grid_has_few_shapes_and_every_pair_once(
+def test_few_shapes_hold_every_pair_once(
     lengths: list[tuple[int, int]], budget: int, window: int, shapes: int, pass_index: int
 ) -> None:
     plan = FewShapesPlan(*np.array(lengths).T, budget, window, 7, shapes)
@@ -182,24 +181,24 @@ def test_a_grid_has_few_shapes_and_every_pair_once(
         assert plan.width(batch) >= longest
         assert len(batch) == 1 or len(batch) * plan.width(batch) <= budget
         assert (np.diff((batch == BLANK).astype(int)) >= 0).all()  # blank rows come last
-    # Only the last batches hold blank rows, fewer than one batch full of them for each width.
+    # Only the last batches hold blank rows: fewer than a full batch for each width.
     assert sum(BLANK in batch for batch in batches) <= len(plan.widths)
 
 
-def test_a_grid_wastes_little_on_lengths_as_they_are() -> None:
+def test_few_shapes_need_little_padding_for_realistic_lengths() -> None:
     free = realistic(20_000)
     plan = FewShapesPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 24)
     assert free.padding_share(free.batches(0)) < plan.padding_share(plan.batches(0)) < 0.13
 
 
-def test_a_grid_goes_on_the_same_in_every_call() -> None:
+def test_few_shapes_give_equal_batches_in_every_call() -> None:
     free = realistic(2000)
     plan = FewShapesPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 8)
     assert flat(plan, 1) == flat(plan, 1) != flat(plan, 2)
 
 
 @given(sequences=IDS, data=st.data())
-def test_gather_is_indexing(sequences: list[list[int]], data: st.DataObject) -> None:
+def test_gather_equals_indexing(sequences: list[list[int]], data: st.DataObject) -> None:
     packed = Sequences.of(sequences)
     assert len(packed) == len(sequences)
     assert packed.lengths.tolist() == [len(s) for s in sequences]
@@ -211,7 +210,7 @@ def test_gather_is_indexing(sequences: list[list[int]], data: st.DataObject) -> 
 
 
 @given(sequences=IDS, before=st.lists(st.integers(1, 3), max_size=2), after=st.lists(st.integers(1, 3), max_size=2))
-def test_pad_is_what_lists_would_do(sequences: list[list[int]], before: list[int], after: list[int]) -> None:
+def test_pad_equals_padded_lists(sequences: list[list[int]], before: list[int], after: list[int]) -> None:
     rows = [before + s + after for s in sequences]
     width = max(map(len, rows), default=len(before) + len(after))
     padded = pad(*Sequences.of(sequences).gather(np.arange(len(sequences))), before, after)
@@ -220,7 +219,7 @@ def test_pad_is_what_lists_would_do(sequences: list[list[int]], before: list[int
     assert padded.tolist() == [row + [PAD] * (width - len(row)) for row in rows]
 
 
-def test_a_batch_by_hand() -> None:
+def test_a_batch_of_two_pairs() -> None:
     source, target = Sequences.of([[5], [6, 7, 8], []]), Sequences.of([[9, 9], [4], [11]])
     batch = make_batch(source, target, np.array([1, 0, 2]))
     assert batch.source.tolist() == [[6, 7, 8, EOS], [5, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
@@ -267,7 +266,7 @@ def test_ids_take_two_bytes_where_the_vocabulary_allows(tmp_path: Path, vocabula
     assert {array.dtype for array in batch} == {np.dtype(np.int32)}
 
 
-def test_a_corpus_that_was_not_written_to_its_end_is_none(tmp_path: Path) -> None:
+def test_an_incomplete_corpus_is_refused(tmp_path: Path) -> None:
     def chunks() -> object:
         yield [[4]], [[5]]
         raise KeyboardInterrupt
@@ -281,13 +280,13 @@ def test_a_corpus_that_was_not_written_to_its_end_is_none(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "about.json").read_text()) == {"dtype": "uint16"}
 
 
-def test_sides_of_another_number_are_refused(tmp_path: Path) -> None:
+def test_sides_with_different_numbers_of_sentences_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         EncodedCorpus.write(tmp_path, [([[4]],)], 10)
 
 
-def test_links_of_a_batch_by_hand() -> None:
-    """The second pair: target piece 0 to source pieces 1 and 2, target piece 2 to source piece 0; piece 1 to none."""
+def test_links_of_a_batch_share_their_weight() -> None:
+    """Second pair: target piece 0 has source pieces 1 and 2, target piece 2 has source piece 0, piece 1 has none."""
     links = Sequences.of([[0, 0], [0, 1, 0, 2, 2, 0], []])
     rows = link_rows(links, np.array([1, 2, 0, BLANK]), (4, 4, 4))
     expected = np.zeros((4, 4, 4), np.float32)
@@ -297,7 +296,7 @@ def test_links_of_a_batch_by_hand() -> None:
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_a_corpus_with_links_gives_them_with_its_batches(tmp_path: Path) -> None:
+def test_batches_of_a_corpus_with_links_have_links(tmp_path: Path) -> None:
     chunks = [([[5, 6]], [[7]], [[0, 1]]), ([[8]], [[9, 9]], [[1, 0]])]
     corpus = EncodedCorpus.write(tmp_path, chunks, 10, links=True)
     batch = corpus.batch(np.array([1, 0]))

@@ -1,4 +1,4 @@
-"""tf.data brings the batches that were planned, from any place in the pass on."""
+"""The pipeline yields the planned batches, from any batch of the epoch on, on every backend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedCorpus:
 
 @pytest.fixture(scope="module", params=[0, 3])
 def plan(corpus: EncodedCorpus, request: pytest.FixtureRequest) -> BatchPlan:
-    """Of any shapes, and of three."""
+    """A plan with any shapes, and a plan with three shapes."""
     return corpus.plan(batch_tokens=50, window=40, seed=2, shapes=request.param)
 
 
@@ -33,7 +33,7 @@ def equal(one: Batch, two: Batch) -> None:
         np.testing.assert_array_equal(left, right, err_msg=field)
 
 
-def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: BatchPlan) -> None:
+def test_batches_are_the_planned_batches(corpus: EncodedCorpus, plan: BatchPlan) -> None:
     for pass_index in (0, 1):
         planned = [corpus.batch(indices, plan.width(indices)) for indices in plan.batches(pass_index)]
         for one, two in zip(planned, pass_batches(corpus, plan, pass_index, 0), strict=True):
@@ -43,7 +43,7 @@ def test_batches_are_those_of_the_plan(corpus: EncodedCorpus, plan: BatchPlan) -
 
 
 @pytest.mark.parametrize("from_the_end", [0, 1, 7])
-def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: BatchPlan, from_the_end: int) -> None:
+def test_an_epoch_resumes_at_any_batch(corpus: EncodedCorpus, plan: BatchPlan, from_the_end: int) -> None:
     whole = list(pass_batches(corpus, plan, 1, 0))
     skip = len(whole) - from_the_end
     rest = list(pass_batches(corpus, plan, 1, skip))
@@ -52,7 +52,7 @@ def test_a_pass_goes_on_from_any_batch(corpus: EncodedCorpus, plan: BatchPlan, f
         equal(one, two)
 
 
-def test_the_same_batches_come_without_tensorflow(
+def test_other_backends_get_equal_batches(
     corpus: EncodedCorpus, plan: BatchPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(pass_batches(corpus, plan, 0, 3))
@@ -97,10 +97,13 @@ print(faults(), len(list(pass_batches(corpus, plan, 0, 0))), faults())
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about the memory of glibc")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="tests the allocator of glibc")
 def test_blocks_of_memory_are_used_again(tmp_path: Path) -> None:
-    """A hundred arrays of a megabyte, one after the other, are 25,000 pages if each is asked of the system; a process
-    that takes blocks which it had before touches none anew. Input must not change how memory is kept."""
+    """The input pipeline must not stop the C library from reusing memory.
+
+    A hundred arrays of a megabyte, one after the other, touch 25,000 new pages if the system provides each of them, and
+    none if memory is reused.
+    """
     (tmp_path / "faults.py").write_text(FAULTS)
     result = forked(["faults.py", str(tmp_path)], tmp_path)
     assert result.returncode == 0, result.stderr

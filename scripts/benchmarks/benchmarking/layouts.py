@@ -16,7 +16,7 @@ PLACES = {
     "Batch": ("nmt.batches.arrays.Batch", "nmt.batching.Batch"),
     "BatchPlan": ("nmt.batches.plan.BatchPlan", "nmt.batching.Plan"),
     "EncodedCorpus": ("nmt.batches.encoded_corpus.EncodedCorpus", "nmt.batching.EncodedCorpus"),
-    "FewShapesPlan": ("nmt.batches.plan.FewShapesPlan", "nmt.batching.GridPlan"),
+    "FewShapesPlan": ("nmt.batches.few_shapes_plan.FewShapesPlan", "nmt.batching.GridPlan"),
     "PAD": ("nmt.text.pieces.PAD", "nmt.tokenizer.PAD"),
     "Seq2Seq": ("nmt.network.model.Seq2Seq", "nmt.model.Seq2Seq"),
     "TrainStep": ("nmt.training.step.TrainStep", "nmt.engine.TrainStep"),

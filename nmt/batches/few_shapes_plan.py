@@ -1,0 +1,95 @@
+"""The batch plan for compilers that make a program for each shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nmt.batches.arrays import BLANK
+from nmt.batches.plan import BatchPlan
+
+
+@dataclass(frozen=True)
+class FewShapesPlan(BatchPlan):
+    """Batches of few shapes for a compiler such as XLA, which JAX uses.
+
+    The longer side of a pair is rounded up to one of `shapes` widths. All batches of a width have equally many rows.
+    Pairs that do not fill a batch wait for the next window. At the end of an epoch the remaining pairs of all widths
+    are joined into the wider batches, and blank rows fill the last batches.
+
+    Args:
+        shapes: largest number of batch shapes.
+    """
+
+    shapes: int = 24
+
+    @cached_property
+    def widths(self) -> np.ndarray:
+        """The widths with the least padding, ascending, [at most shapes]."""
+        return best_widths(np.maximum(self.source_lengths, self.target_lengths), self.shapes)
+
+    def rows(self, width: int) -> int:
+        """The number of rows of a batch of this width."""
+        return max(1, self.batch_tokens // width)
+
+    def width(self, batch: np.ndarray) -> int:
+        pairs = batch[batch != BLANK]
+        longest = max(int(self.source_lengths[pairs].max()), int(self.target_lengths[pairs].max()))
+        return int(self.widths[np.searchsorted(self.widths, longest)])
+
+    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
+        random = np.random.default_rng((self.seed, pass_index))
+        costs = np.maximum(self.source_lengths, self.target_lengths)
+        order = random.permutation(len(costs))
+        rests = {int(width): order[:0] for width in self.widths}
+        for begin in range(0, len(order), self.window):
+            window = order[begin : begin + self.window]
+            of_width = self.widths[np.searchsorted(self.widths, costs[window])]
+            batches = []
+            for width, rest in rests.items():
+                pairs = np.concatenate([rest, window[of_width == width]])
+                full = len(pairs) // self.rows(width) * self.rows(width)
+                batches += list(pairs[:full].reshape(-1, self.rows(width)))
+                rests[width] = pairs[full:]
+            yield from (batches[i] for i in random.permutation(len(batches)))
+        yield from self._fill(rests)
+
+    def _fill(self, rests: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
+        """Batches of the remaining pairs, the widest first, each filled with pairs of the next narrower widths."""
+        left = np.concatenate([rests[width] for width in sorted(rests, reverse=True)] or [np.zeros(0, int)])
+        while len(left):
+            rows = self.rows(self.width(left[:1]))
+            batch, left = left[:rows], left[rows:]
+            yield np.pad(batch, (0, rows - len(batch)), constant_values=BLANK)
+
+
+def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
+    """The widths that add least to the sum of the costs when each cost is rounded up to the next width.
+
+    Exact, by dynamic programming over the distinct costs.
+
+    Args:
+        costs: lengths, [pairs].
+        count: largest number of widths.
+
+    Returns:
+        Ascending distinct values of `costs`, the largest among them.
+    """
+    values, numbers = np.unique(costs, return_counts=True)
+    before = np.concatenate([[0], np.cumsum(numbers)])
+    # total[j]: least sum of the first j values with the widths so far; chosen[k][j]: first value of the last width.
+    total, chosen = np.where(np.arange(len(values) + 1) == 0, 0.0, np.inf), []
+    for _ in range(min(count, len(values))):
+        spans = (before[None, 1:] - before[:-1, None]) * values[None, :]  # [from, to]
+        sums = np.where(np.arange(len(values))[:, None] <= np.arange(len(values)), total[:-1, None] + spans, np.inf)
+        chosen.append(np.concatenate([[0], sums.argmin(axis=0)]))
+        total = np.minimum(total, np.concatenate([[0.0], sums.min(axis=0)]))
+    widths, end = [], len(values)
+    for starts in reversed(chosen):
+        if end:
+            widths.append(values[end - 1])
+            end = int(starts[end])
+    return np.array(widths[::-1], np.int64)
