@@ -1,12 +1,11 @@
-"""What a wider beam buys: BLEU and speed of a trained model by beam size, by the precision of its products, by how far
-behind hypotheses are given up, and by the length of its short list.
+"""BLEU and speed of a trained model by beam size, precision, pruning and length of the short list.
 
     python scripts/benchmarks/beam_sizes.py --model saved_models/multi30k-tok-en-de --tokenize none \\
         --source data/multi30k/tok/val.en --reference data/multi30k/tok/val.de
 
-Every beam size translates all sentences in turn, as often as --repeats says; the first round warms up and is not
-counted. Each round, the first --alone sentences are translated one at a time too. Prints the table, and writes
-table.md, points.csv and curve.png into --output.
+The beam sizes alternate for --repeats rounds; a first round warms up and does not count. Each round also translates the
+first --alone sentences one at a time. The script prints a table, and writes table.md, points.csv and curve.png into
+--output.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.benchmarking.machine import describe
 from benchmarks.benchmarking.report import headline, in_range
-from common.running import ended
+from common.running import run_script
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.text.lines import read_lines
@@ -34,14 +33,14 @@ from nmt.text.lines import read_lines
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nmt import Translator
+    from nmt import Translation, Translator
     from nmt.config import SearchConfig
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 COLOURS = {"float32": "#4477aa", "mixed_bfloat16": "#ee6677", "mixed_float16": "#228833"}
 STYLES = ("-o", "--s", ":^", "-.D")
-"""Of lines, one for each pruning and short list."""
+"""Line styles, one for each pair of pruning and short list."""
 
 
 class Case(NamedTuple):
@@ -49,36 +48,36 @@ class Case(NamedTuple):
 
     precision: str
     prune: float
-    """In nats, see `SearchConfig.prune`; 0: nothing is given up."""
+    """Nats, see `SearchConfig.prune`; 0: no pruning."""
     short_list: int
-    """See `SearchConfig.short_list`; 0: all pieces can come."""
+    """See `SearchConfig.short_list`; 0: the search takes all pieces."""
     beam: int
 
     @property
     def line(self) -> str:
-        """What beam sizes are compared within."""
+        """The name of the line in the figure: all settings but the beam size."""
         flags = {"--prune": self.prune, "--short-list": self.short_list}
         return ", ".join([self.precision, *(f"{flag} {value:g}" for flag, value in flags.items() if value)])
 
 
 @dataclass(frozen=True)
 class Point:
-    """What was measured of a case."""
+    """The measurements of a case."""
 
     case: Case
     bleu: float
     words: float
-    """Of the translations, as a share of the references'."""
+    """Words of the translations as a share of the words of the references."""
     log_probability: float
-    """Of a translation, on average, in nats."""
+    """Mean log-probability of a translation in nats."""
     slowest: float
-    """Sentences a second."""
+    """Sentences per second in the slowest round."""
     speed: float
-    """Sentences a second, median."""
+    """Median of the sentences per second."""
     fastest: float
-    """Sentences a second."""
+    """Sentences per second in the fastest round."""
     alone: float
-    """Of a sentence that is translated alone, milliseconds, median."""
+    """Median milliseconds of a sentence that is translated alone."""
 
     @classmethod
     def header(cls) -> list[str]:
@@ -86,12 +85,12 @@ class Point:
         return [*Case._fields, *(field.name for field in fields(cls) if field.name != "case")]
 
     def row(self) -> list[object]:
-        """All values, one after the other."""
+        """All values in one row."""
         return [*self.case, *(getattr(self, name) for name in self.header()[len(self.case) :])]
 
 
 def main() -> None:
-    """Measures, prints a table, writes it, the points and a curve."""
+    """Measures, prints a table, and writes the table, the points and a curve."""
     arguments = parse()
     points = measure(arguments)
     text = f"{headline(describe())}\n{table(points)}\n"
@@ -109,73 +108,70 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="run directory written by nmt train")
-    parser.add_argument("--source", required=True, help="sentences to translate, a line each")
+    parser.add_argument("--source", required=True, help="sentences to translate, one per line")
     parser.add_argument("--reference", required=True, help="their translations")
     parser.add_argument("--tokenize", default="13a", help="sacrebleu's tokenizer (default: %(default)s)")
     parser.add_argument("--beams", nargs="+", type=int, default=[1, 2, 3, 5, 8, 12, 20])
     parser.add_argument(
         "--precision", nargs="+", choices=list(COLOURS), default=["float32"], help="default: %(default)s"
     )
-    parser.add_argument("--prune", nargs="+", type=float, default=[0.0], help="nats, 0: nothing is (default: 0)")
-    parser.add_argument("--short-list", nargs="+", type=int, default=[0], help="0: all pieces can come (default: 0)")
+    parser.add_argument("--prune", nargs="+", type=float, default=[0.0], help="nats; 0: no pruning (default: 0)")
+    parser.add_argument(
+        "--short-list", nargs="+", type=int, default=[0], help="0: the search takes all pieces (default: 0)"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--alone", type=int, default=50, help="sentences that are translated one at a time")
     parser.add_argument("--output", type=Path, default=Path("saved_models/beam-sizes"))
     arguments = parser.parse_args()
     if min(*arguments.beams, arguments.repeats, arguments.alone) < 1:
-        parser.error("--beams, --repeats and --alone are 1 or more")
+        parser.error("--beams, --repeats and --alone: expected 1 or more")
     if min(*arguments.prune, *arguments.short_list) < 0:
-        parser.error("--prune and --short-list are 0 or more")
+        parser.error("--prune and --short-list: expected 0 or more")
     if len(arguments.prune) * len(arguments.short_list) > len(STYLES):
-        parser.error(f"--prune and --short-list take {len(STYLES)} values at most, multiplied")
+        parser.error(f"--prune and --short-list: expected at most {len(STYLES)} combinations of their values")
     return arguments
 
 
 def measure(arguments: argparse.Namespace) -> list[Point]:
-    """All beam sizes of all precisions, in turns."""
+    """Translates with every case in alternation; one point for each case."""
     with quiet_start():
         from nmt import Translator
-        from nmt.evaluation.bleu_and_chrf import bleu, require_tokenizer
+        from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
     sentences, references = (list(read_lines(path)) for path in (arguments.source, arguments.reference))
     if len(sentences) != len(references) or not sentences:
         counts = f"{arguments.source} has {len(sentences)} lines and {arguments.reference} {len(references)}"
         raise NmtError(f"{counts}: expected as many references as sentences, and at least one")
-    require_tokenizer(arguments.tokenize)  # told before the rounds, not after them
-    words = sum(len(line.split()) for line in references)
-    ways = product(arguments.precision, arguments.prune, arguments.short_list, arguments.beams)
+    require_tokenizer(arguments.tokenize)  # checked before the long rounds
     models = {name: Translator.load(arguments.model, precision=name) for name in arguments.precision}
-    speeds: dict[Case, list[float]] = {Case(*way): [] for way in ways}
-    alone: dict[Case, list[float]] = {case: [] for case in speeds}
-    found = {}
-    for repeat in range(arguments.repeats + 1):
-        for case in speeds:
-            translator = models[case.precision]
-            search = replace(
-                translator.config.search, beam_size=case.beam, prune=case.prune, short_list=case.short_list
-            )
-            begin = time.perf_counter()
-            found[case] = list(translator.translate(sentences, search))
-            seconds = time.perf_counter() - begin
-            if repeat:
-                speeds[case].append(len(sentences) / seconds)
-                alone[case] += [_milliseconds(translator, one, search) for one in sentences[: arguments.alone]]
+    settings = product(arguments.precision, arguments.prune, arguments.short_list, arguments.beams)
+    rounds: dict[Case, list[Round]] = {Case(*values): [] for values in settings}
+    for number in range(arguments.repeats + 1):
+        for case in rounds:
+            rounds[case].append(run_round(models[case.precision], case, sentences, arguments.alone if number else 0))
             print(
-                f"round {repeat}/{arguments.repeats}  {case.line}, beam {case.beam}: {seconds:.1f} s", file=sys.stderr
+                f"round {number}/{arguments.repeats}  {case.line}, beam {case.beam}: {rounds[case][-1].seconds:.1f} s",
+                file=sys.stderr,
             )
-    return [
-        Point(
-            case,
-            bleu([one.text for one in found[case]], references, arguments.tokenize).value,
-            sum(len(one.text.split()) for one in found[case]) / words,
-            statistics.mean(one.log_probability for one in found[case]),
-            min(values),
-            statistics.median(values),
-            max(values),
-            statistics.median(alone[case]),
-        )
-        for case, values in speeds.items()
-    ]
+    return [make_point(case, found[1:], references, arguments.tokenize) for case, found in rounds.items()]
+
+
+class Round(NamedTuple):
+    """One translation of all sentences."""
+
+    translations: list[Translation]
+    seconds: float
+    alone: list[float]
+    """Milliseconds of each sentence that is translated alone."""
+
+
+def run_round(translator: Translator, case: Case, sentences: list[str], alone: int) -> Round:
+    """Translates all sentences at once, then the first ones alone."""
+    search = replace(translator.config.search, beam_size=case.beam, prune=case.prune, short_list=case.short_list)
+    begin = time.perf_counter()
+    translations = list(translator.translate(sentences, search))
+    seconds = time.perf_counter() - begin
+    return Round(translations, seconds, [_milliseconds(translator, one, search) for one in sentences[:alone]])
 
 
 def _milliseconds(translator: Translator, sentence: str, search: SearchConfig) -> float:
@@ -184,8 +180,26 @@ def _milliseconds(translator: Translator, sentence: str, search: SearchConfig) -
     return 1000 * (time.perf_counter() - begin)
 
 
+def make_point(case: Case, rounds: list[Round], references: list[str], tokenize: str) -> Point:
+    """Quality of the last round's translations, and the speeds of all rounds."""
+    from nmt.evaluation.bleu_and_chrf import bleu
+
+    translations = rounds[-1].translations
+    speeds = [len(references) / one.seconds for one in rounds]
+    return Point(
+        case,
+        bleu=bleu([one.text for one in translations], references, tokenize).value,
+        words=sum(len(one.text.split()) for one in translations) / sum(len(line.split()) for line in references),
+        log_probability=statistics.mean(one.log_probability for one in translations),
+        slowest=min(speeds),
+        speed=statistics.median(speeds),
+        fastest=max(speeds),
+        alone=statistics.median(seconds for one in rounds for seconds in one.alone),
+    )
+
+
 def table(points: list[Point]) -> str:
-    """Markdown, a row a point."""
+    """Markdown, a row for each point."""
     rows = [
         f"| {point.case.line} | {point.case.beam} | {point.bleu:.2f} | {point.words:.3f} | "
         f"{point.log_probability:.3f} | "
@@ -193,15 +207,14 @@ def table(points: list[Point]) -> str:
         for point in points
     ]
     head = (
-        "| products | beam | BLEU | length, of the references' | log-probability | sentences a second | "
-        "one at a time, ms |"
+        "| precision | beam | BLEU | length / references | log-probability | sentences per second | one at a time, ms |"
     )
     return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |", *rows])
 
 
 def draw(points: list[Point]) -> Figure:
-    """BLEU against speed, a line a precision, pruning and short list, each point with its beam size; the range of
-    speeds as a bar."""
+    """BLEU against speed, a line for each precision, pruning and short list. Each point shows its beam size, and the
+    range of its speeds as a bar."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4), layout="constrained")
@@ -222,7 +235,7 @@ def draw(points: list[Point]) -> Figure:
     ticks = [tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if _near(tick, points)]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.set_xlabel("sentences a second; at each point the beam size")
+    axes.set_xlabel("sentences per second; each point shows its beam size")
     axes.set_ylabel("BLEU")
     axes.margins(y=0.12)
     axes.grid(color="#dddddd", linewidth=0.5)
@@ -237,4 +250,4 @@ def _near(tick: float, points: list[Point]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

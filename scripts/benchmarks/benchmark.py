@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.benchmarking import cost_model, machine, peers, report, startup
 from benchmarks.benchmarking.cases import SIZES, Case
-from common.running import ended
+from common.running import run_script
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -236,4 +236,4 @@ def measure_in_process(job: dict[str, Any], checkout: Path | None = None) -> dic
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

@@ -1,17 +1,17 @@
-"""Translation speed on this machine: ours beside JoeyNMT and Marian, at each peer's sizes and with the same pieces.
+"""Translation speed on this machine: nmt beside JoeyNMT and Marian, at each peer's sizes and with the same pieces.
 
     python scripts/benchmarks/benchmark_translation.py --train --source train.en --target train.de \\
         --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python      # trains four models into --models, once
     python scripts/benchmarks/benchmark_translation.py --test test.en --reference test.de \\
         --joeynmt JOEY_ENV/bin/python --marian MARIAN_ENV/bin/python
 
-Each measurement is a process of its own, and all systems take turns, so that what else goes on on the machine falls on
-all alike. Of each system, with beam search and greedily: the whole command, process start to end, on all sentences and
-(beam search) on one; and, inside of a process, loading, the first sentence, some one at a time, more at once.
+Each measurement is a process of its own. The systems alternate, so that other work on the machine slows all of them
+alike. Each system translates with beam search and greedily. The script times the whole command on all sentences, and
+with beam search on one sentence. Inside a process it times loading, the first sentence, single sentences and a batch.
 
     python scripts/benchmarks/benchmark_translation.py --lines 10000 1000000 --test test.en --model saved_models/mine
 
-measures `nmt translate` instead, greedily, on files of so many lines, the sentences over and over: time and memory.
+measures time and memory of a greedy `nmt translate` instead, on files of so many lines that repeat the sentences.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.benchmarking import machine, peers, report, translating, translation_report
 from benchmarks.benchmarking.cases import SIZES
 from benchmarks.benchmarking.translating import System
-from common.running import ended
+from common.running import run_script
 from nmt.cli.quiet import quiet_start
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 PEERS = {"joeynmt": "joey", "marian": "marian"}
-"""Flags, which are also the names of our sizes, and the folders of the models."""
+"""The flag of each peer, which is also the name of the sizes, and the folder of its model."""
 
 PACKAGES = {"joeynmt": ["joeynmt", "torch"], "marian": ["pymarian"]}
-"""Whose versions are told."""
+"""Packages whose versions the report shows."""
 
 BATCH, EVERY = 64, 50
-"""Sentences of a peer's training batch; updates between two lines of its log."""
+"""Sentences per training batch of a peer, and updates between two lines of its log."""
 
 
 def main() -> None:
@@ -74,9 +74,11 @@ def parse() -> argparse.Namespace:
     data = Path("data/multi30k")
     parser.add_argument("--test", type=Path, default=data / "test_2016_flickr.en", help="sentences to translate")
     parser.add_argument("--reference", type=Path, default=data / "test_2016_flickr.de", help="their translations")
-    parser.add_argument("--limit", type=int, help="so many of the sentences (default: all)")
-    parser.add_argument("--inside", type=int, default=300, help="sentences translated at once inside of a process")
-    parser.add_argument("--alone", type=int, default=50, help="sentences translated one at a time")
+    parser.add_argument("--limit", type=int, help="number of sentences (default: all)")
+    parser.add_argument(
+        "--inside", type=int, default=300, help="sentences that are translated at once inside a process"
+    )
+    parser.add_argument("--alone", type=int, default=50, help="sentences that are translated one at a time")
     parser.add_argument("--beams", nargs="+", type=int, default=[5, 1])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
@@ -84,7 +86,7 @@ def parse() -> argparse.Namespace:
         nargs="+",
         choices=["float32", "mixed_float16", "mixed_bfloat16"],
         default=["float32", "mixed_bfloat16"],
-        help="of our products; the peers' is float32 (default: %(default)s)",
+        help="precision of nmt; the peers compute in float32 (default: %(default)s)",
     )
     parser.add_argument(
         "--short-list",
@@ -92,10 +94,10 @@ def parse() -> argparse.Namespace:
         type=int,
         default=[0],
         metavar="N",
-        help="likely translations of each piece that ours searches among; 0: all pieces (default: 0)",
+        help="probable translations of each piece that nmt searches among; 0: all pieces (default: 0)",
     )
-    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment that has JoeyNMT 2.3.0")
-    parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment that has pymarian")
+    parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment with JoeyNMT 2.3.0")
+    parser.add_argument("--marian", metavar="PYTHON", help="the Python of an environment with pymarian")
     parser.add_argument(
         "--models",
         type=Path,
@@ -103,16 +105,16 @@ def parse() -> argparse.Namespace:
         help="folder of the models: joey and ours-joey, marian and ours-marian (default: %(default)s)",
     )
     parser.add_argument("--output", type=Path, default=Path("saved_models/benchmark"))
-    parser.add_argument("--train", action="store_true", help="instead: train those models that are not there yet")
+    parser.add_argument("--train", action="store_true", help="instead: train the missing models")
     parser.add_argument("--source", type=Path, default=data / "train.en", help="sentences to train on")
     parser.add_argument("--target", type=Path, default=data / "train.de", help="their translations")
-    parser.add_argument("--passes", type=int, default=3, help="of the training")
+    parser.add_argument("--passes", type=int, default=3, help="epochs of the training")
     parser.add_argument(
         "--lines",
         nargs="+",
         type=int,
         metavar="N",
-        help="instead: --model alone, on files of so many lines, in the last --precision",
+        help="instead: measure --model on files of so many lines, in the last --precision",
     )
     parser.add_argument("--model", type=Path, help="run directory, with --lines")
     arguments = parser.parse_args()
@@ -129,12 +131,12 @@ def read(path: Path) -> list[str]:
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Ours at each peer's sizes, then the peer on the same pieces, as many passes each (rounded up to `EVERY`)."""
+    """Trains nmt at each peer's sizes, then the peer on the same pieces, for as many epochs (rounded up to `EVERY`)."""
     with quiet_start():
         import nmt.training.trainer  # TensorFlow starts here
 
     text = arguments.models / "text"
-    updates = -(-len(read(arguments.source)) // (BATCH * EVERY)) * EVERY  # JoeyNMT validates where it logs
+    updates = -(-len(read(arguments.source)) // (BATCH * EVERY)) * EVERY  # JoeyNMT can validate only where it logs
     for peer, folder in PEERS.items():
         python = getattr(arguments, peer)
         if not python:
@@ -158,7 +160,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 
 def about(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Machine, versions of ours and of the peers, command."""
+    """The machine, the command, and the versions of nmt and of the peers."""
     described = machine.describe()
     for peer, packages in PACKAGES.items():
         if python := getattr(arguments, peer):
@@ -167,7 +169,7 @@ def about(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -> dict[str, dict[str, Any]]:
-    """By system and search ("ours-joey, beam 5"): the list of what each repeat gave."""
+    """By system and search ("JoeyNMT, beam 5"): a list of results for each measurement, one result per repeat."""
     text, line = output / "sentences.txt", output / "sentence.txt"
     text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
     line.write_text(sentences[0] + "\n", encoding="utf-8")
@@ -193,10 +195,10 @@ def measure(arguments: argparse.Namespace, output: Path, sentences: list[str]) -
 
 
 def measure_lines(arguments: argparse.Namespace, output: Path) -> None:
-    """Prints a table of whole commands of ours by how many lines their file has, and writes it into lines.md."""
+    """Times `nmt translate` on files of growing length; prints the table and writes it into lines.md."""
     sentences, text = read(arguments.test)[: arguments.limit], output / "lines.txt"
     about = report.headline(machine.describe())
-    table = [about, "| lines | seconds | lines a second | peak memory |", "| ---: | ---: | ---: | ---: |"]
+    table = [about, "| lines | seconds | lines per second | peak memory |", "| ---: | ---: | ---: | ---: |"]
     for count in arguments.lines:
         with open(text, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in islice(cycle(sentences), count))
@@ -213,7 +215,7 @@ def measure_lines(arguments: argparse.Namespace, output: Path) -> None:
 
 
 def systems(arguments: argparse.Namespace, output: Path) -> list[System]:
-    """Ours beside each peer that is given."""
+    """Each peer that is given, and nmt at its sizes in every precision and with every short list."""
     found = []
     for peer, folder in PEERS.items():
         if python := getattr(arguments, peer):
@@ -227,4 +229,4 @@ def systems(arguments: argparse.Namespace, output: Path) -> list[System]:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

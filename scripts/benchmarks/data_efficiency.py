@@ -1,12 +1,12 @@
-"""BLEU against the number of training pairs: our recipe for as many, and JoeyNMT given the same pieces and time.
+"""BLEU against the number of training pairs: the recipe of nmt, and JoeyNMT with the same pieces and time.
 
     python scripts/benchmarks/data_efficiency.py --source train.en --target train.de --validation val.en val.de \\
         --pairs 3000 10000 29000 --joeynmt JOEY_ENV/bin/python
 
-Of each number the first pairs of the corpus are trained on: ours with `nmt train --recipe auto` (and with whatever else
-is given here), from the command to its end; then JoeyNMT, with the sizes and settings of `benchmarking.peers`,
-validating once a pass and killed when it has had as long. Both translate the validation sentences from their best
-weights with a beam of 5. What has been measured is in --output and is not measured again.
+For each number N the systems train on the first N pairs of the corpus. First `nmt train --recipe auto` runs from start
+to end; unknown flags of this script go to it. Then JoeyNMT trains for the same time with the sizes and settings of
+`benchmarking.peers`, and validates once per epoch. Both translate the validation sentences with their best weights and
+a beam of 5. Results are kept in --output and are not measured again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import sacrebleu
 from benchmarks.benchmarking import machine, peers, translating
 from benchmarks.benchmarking.report import headline
 from benchmarks.benchmarking.translating import REPOSITORY, System
-from common.running import ended
+from common.running import run_script
 from nmt.errors import NmtError
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.text.lines import read_lines
@@ -39,14 +39,14 @@ from nmt.text.lines import read_lines
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 BEAM, SENTENCES = 5, 64
-"""Of the search; of a batch of JoeyNMT's training."""
+"""Beam size of the search, and sentences per training batch of JoeyNMT."""
 
 FOREVER = 10**6
-"""Updates that nobody makes in the time that there is."""
+"""Epochs that no training finishes in its time."""
 
 
 def main() -> None:
-    """Measures what is missing and prints the table."""
+    """Makes the missing measurements and prints the table."""
     arguments = parse()
     found: dict[str, Any] = {"machine": machine.describe()}
     found["machine"]["packages"] |= translating.versions(arguments.joeynmt, ["joeynmt", "torch"])
@@ -65,14 +65,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--target", type=Path, default=data / "train.de", help="their translations")
     parser.add_argument("--validation", type=Path, nargs=2, default=(data / "val.en", data / "val.de"))
     parser.add_argument("--pairs", type=int, nargs="+", default=[3000, 10000, 29000], help="sizes of the corpus")
-    parser.add_argument("--joeynmt", metavar="PYTHON", required=True, help="of an environment that has JoeyNMT 2.3.0")
-    parser.add_argument("--times", type=float, default=1, help="how many times our time JoeyNMT gets (default: 1)")
     parser.add_argument(
-        "--tokenize", default="none", help="sacrebleu's tokenization (default: none, text is in tokens)"
+        "--joeynmt", metavar="PYTHON", required=True, help="the Python of an environment with JoeyNMT 2.3.0"
     )
+    parser.add_argument(
+        "--times", type=float, default=1, help="time of JoeyNMT as a multiple of the time of nmt (default: 1)"
+    )
+    parser.add_argument("--tokenize", default="none", help="sacrebleu's tokenizer (default: none, for tokenized text)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/efficiency"))
     arguments, arguments.more = parser.parse_known_args()
-    require_tokenizer(arguments.tokenize)  # told before the training, not after it
+    require_tokenizer(arguments.tokenize)  # checked before the long training
     for name in ("source", "target", "output"):
         setattr(arguments, name, getattr(arguments, name).resolve())
     arguments.validation = [path.resolve() for path in arguments.validation]
@@ -80,46 +82,46 @@ def parse() -> argparse.Namespace:
 
 
 def measure(arguments: argparse.Namespace, pairs: int) -> dict[str, Any]:
-    """Of both systems BLEU, minutes of training and passes over the pairs."""
+    """BLEU, minutes of training and epochs of both systems."""
     directory = arguments.output / str(pairs)
     directory.mkdir(parents=True, exist_ok=True)
     text = [directory / f"train.{side}" for side in ("source", "target")]
     for path, whole in zip(text, (arguments.source, arguments.target), strict=True):
         lines = list(islice(read_lines(str(whole)), pairs))
         if len(lines) < pairs:
-            raise NmtError(f"{whole}: has {len(lines)} lines, and --pairs is {pairs}: give what there is")
+            raise NmtError(f"{whole}: has {len(lines)} lines, and --pairs is {pairs}: lower --pairs")
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     require_same(directory / "made-from.json", arguments, [*text, *arguments.validation])
-    ours = once(directory / "ours.json", lambda: train_ours(arguments, directory, text))
+    ours = cached(directory / "ours.json", lambda: train_ours(arguments, directory, text))
     name = f"joeynmt-{arguments.times:g}"
     seconds = 60 * ours["minutes"] * arguments.times
-    theirs = once(directory / f"{name}.json", lambda: train_joeynmt(arguments, directory, name, text, seconds))
+    theirs = cached(directory / f"{name}.json", lambda: train_joeynmt(arguments, directory, name, text, seconds))
     return {"nmt": ours, "JoeyNMT": theirs}
 
 
 def require_same(path: Path, arguments: argparse.Namespace, files: list[Path]) -> None:
-    """Refuses outcomes beside `path` that are of other text or settings."""
+    """Refuses results beside `path` that belong to other text or settings."""
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     made_from = json.dumps([*digests, arguments.tokenize, *arguments.more])
     if path.exists() and path.read_text(encoding="utf-8") != made_from:
         raise NmtError(
-            f"{path.parent} has outcomes of other text or other settings: give another --output, or delete it"
+            f"{path.parent} has results of other text or other settings: give another --output, or delete it"
         )
     path.write_text(made_from, encoding="utf-8")
 
 
-def once(path: Path, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `compute` gives, kept in a file."""
+def cached(path: Path, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The result of `compute`, kept in a file."""
     if not path.exists():
         path.write_text(json.dumps(compute()), encoding="utf-8")
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def train_ours(arguments: argparse.Namespace, directory: Path, text: list[Path]) -> dict[str, Any]:
-    """The recipe for as many pairs as there are."""
+    """Trains nmt with the recipe for this number of pairs."""
     from nmt.run.directory import Run
 
-    shutil.rmtree(directory / "ours", ignore_errors=True)  # interrupted: going on would hide the time that it had
+    shutil.rmtree(directory / "ours", ignore_errors=True)  # continuing an interrupted run would hide its earlier time
     given = {"train.source": text[0], "train.target": text[1]}
     given |= {f"validation.{side}": path for side, path in zip(("source", "target"), arguments.validation, strict=True)}
     files = [word for name, path in given.items() for word in (f"--corpus.{name}", str(path))]
@@ -136,17 +138,19 @@ def train_ours(arguments: argparse.Namespace, directory: Path, text: list[Path])
 def train_joeynmt(
     arguments: argparse.Namespace, directory: Path, name: str, text: list[Path], seconds: float
 ) -> dict[str, Any]:
-    """JoeyNMT on the same text and pieces, for so long."""
+    """Trains JoeyNMT on the same text and pieces for the given time."""
     prepared, model = directory / f"{name}-text", directory / name
     (pieces,) = (directory / "ours").glob("shared.model")
     peers.write_text(prepared, *text, pieces, tuple(arguments.validation))
-    updates = -(-len(text[0].read_text(encoding="utf-8").splitlines()) // SENTENCES)  # a pass
+    updates = -(-len(text[0].read_text(encoding="utf-8").splitlines()) // SENTENCES)  # an epoch
     log = peers.train_joeynmt(
         arguments.joeynmt, prepared, model, FOREVER * updates, updates, updates, SENTENCES, seconds=seconds
     )
     passes = len(peers.JOEYNMT_SPEED.findall(log))
     system = System("JoeyNMT", "joeynmt", arguments.joeynmt, model, directory)
-    found = bleu(arguments, system) if (model / "best.ckpt").exists() else 0.0  # it has not ended a pass
+    found = (
+        bleu(arguments, system) if (model / "best.ckpt").exists() else 0.0
+    )  # no checkpoint before the end of an epoch
     return {"minutes": seconds / 60, "passes": passes, "bleu": found}
 
 
@@ -159,7 +163,7 @@ def bleu(arguments: argparse.Namespace, system: System) -> float:
 
 
 def table(found: dict[str, Any]) -> str:
-    """What measured it, then a row a size, in Markdown."""
+    """Markdown: the machine, then a row for each corpus size and system."""
     lines = [
         headline(found["machine"]),
         "| pairs | pieces | system | minutes | passes | BLEU, beam 5 |",
@@ -173,4 +177,4 @@ def table(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common.running import ended
+from common.running import run_script
 from corpora.corrupt import SHORTEST, phrase
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
@@ -205,4 +205,4 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

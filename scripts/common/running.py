@@ -1,4 +1,4 @@
-"""How a script ends."""
+"""The end of a script: its exit code, and one line for an error that the user can fix."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 from nmt.errors import NmtError
 
 
-def ended(main: Callable[[], int | None], interrupted: str = "interrupted") -> int:
-    """Runs a script's `main` and gives its exit code. What the user can mend is told in one line, with exit code 2, and
-    an interruption with 130."""
+def run_script(main: Callable[[], int | None], interrupted: str = "interrupted") -> int:
+    """Runs a script's `main` and returns its exit code.
+
+    An error that the user can fix becomes one line on standard error and exit code 2. An interruption becomes the line
+    `interrupted` and exit code 130.
+    """
     name = Path(sys.argv[0]).name
     try:
         return main() or 0

@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common.running import ended
+from common.running import run_script
 from nmt.cli.parser import share
 from nmt.errors import NmtError
 from nmt.text.lines import read_lines
@@ -148,4 +148,4 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from common.running import ended
+from common.running import run_script
 from nmt import NmtError, save_figure, show_heatmaps
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
@@ -205,4 +205,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.benchmarking.machine import describe
-from common.running import ended
+from common.running import run_script
 from nmt import NmtError, save_figure
 from nmt.cli.parser import Parser, positive
 from nmt.cli.quiet import quiet_start
@@ -170,4 +170,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

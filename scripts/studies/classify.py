@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common.running import ended
+from common.running import run_script
 from nmt import NmtError
 from nmt.cli.parser import Parser, positive
 from nmt.cli.quiet import quiet_start
@@ -64,4 +64,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

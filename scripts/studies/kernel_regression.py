@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from common.running import ended
+from common.running import run_script
 from nmt import NmtError, save_figure, show_heatmaps
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
@@ -349,4 +349,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(run_script(main))

@@ -38,7 +38,7 @@ def measured(monkeypatch, tmp_path, write):
         files = ["--source", write("source", "a b c d e f", "g h i j k l"), "--reference", write("ref", *reference)]
         arguments = ["--model", "run", *files, "--output", str(tmp_path / "found"), "--repeats", "2", *more]
         monkeypatch.setattr(sys, "argv", ["beam_sizes.py", *arguments])
-        return running.ended(beam_sizes.main)
+        return running.run_script(beam_sizes.main)
 
     return run
 
@@ -82,7 +82,7 @@ def test_mistakes_are_a_line_and_exit_code_2(measured, capsys):
     assert "source has 2 lines and" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         measured("--beams", "0")
-    assert "--beams, --repeats and --alone are 1 or more" in capsys.readouterr().err
+    assert "--beams, --repeats and --alone: expected 1 or more" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         measured("--prune", "-1")
-    assert "--prune and --short-list are 0 or more" in capsys.readouterr().err
+    assert "--prune and --short-list: expected 0 or more" in capsys.readouterr().err

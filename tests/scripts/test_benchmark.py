@@ -63,10 +63,10 @@ def test_logs_of_the_peers_are_read() -> None:
     joey = "Epoch   1, Step:       20, Batch Loss: 6.1, Tokens per Sec:     1000, Lr: 0.001\n"
     joey += "Epoch   1, Step:       40, Batch Loss: 5.9, Tokens per Sec:     2000, Lr: 0.001\n"
     found = peers.JOEYNMT_SPEED.findall(joey)
-    assert peers.between(found, (10, 40), Path("log")) == {"tokens_per_s": pytest.approx(4000 / 3)}
-    assert peers.between(found, (20, 40), Path("log")) == {"tokens_per_s": 2000}
+    assert peers.speed_between(found, (10, 40), Path("log")) == {"tokens_per_s": pytest.approx(4000 / 3)}
+    assert peers.speed_between(found, (20, 40), Path("log")) == {"tokens_per_s": 2000}
     with pytest.raises(RuntimeError, match="no speed between updates 40 and 60 in log"):
-        peers.between(found, (40, 60), Path("log"))
+        peers.speed_between(found, (40, 60), Path("log"))
     marian = "[2026] Ep. 1 : Up. 1,020 : Sen. 1,280 : Cost 8.90 * 17,000 : Time 20.73s : 1,820.31 words/s : gNorm 1.8\n"
     assert peers.MARIAN_SPEED.findall(marian) == [("1,020", "1,820.31")]
 

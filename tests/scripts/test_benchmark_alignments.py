@@ -1,4 +1,4 @@
-"""The benchmark of alignments: what is turned around, what aligners are given, the script run on a small corpus."""
+"""The benchmark of alignments: reversed links, the input of the aligners, the script on a small corpus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for side, order in (("-f", "{0}-{0}"), ("-r", "{0}-0")):
     with open(flags["-s"]) as source, open(flags[side], "w") as links:
         links.writelines(" ".join(order.format(i) for i in range(len(line.split()))) + "\\n" for line in source)
 """
-"""In place of eflomal: forward links lie on the diagonal, backward ones all lead to the first target word."""
+"""A stand-in for eflomal: its forward links lie on the diagonal, its backward links lead to the first target word."""
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def eflomal(tmp_path: Path) -> Path:
 
 def test_the_other_direction_has_the_sides_exchanged_and_no_gold() -> None:
     files = PairsConfig(source="a.en", target="a.fr", alignment="a.align")
-    turned = benchmark.turned_corpus(CorpusConfig(train=files, validation=PairsConfig(tsv="b", source_column=3)))
-    assert (turned.train.source, turned.train.target, turned.train.alignment) == ("a.fr", "a.en", "")
-    assert (turned.validation.source_column, turned.validation.target_column) == (2, 3)
-    assert benchmark.turn(frozenset({(0, 1), (2, 2)})) == {(1, 0), (2, 2)}
+    corpus = benchmark.reversed_corpus(CorpusConfig(train=files, validation=PairsConfig(tsv="b", source_column=3)))
+    assert (corpus.train.source, corpus.train.target, corpus.train.alignment) == ("a.fr", "a.en", "")
+    assert (corpus.validation.source_column, corpus.validation.target_column) == (2, 3)
+    assert benchmark.reverse_links(frozenset({(0, 1), (2, 2)})) == {(1, 0), (2, 2)}
 
 
-def test_aligners_are_given_all_pairs_and_symmetrized(tmp_path: Path, eflomal: Path) -> None:
+def test_aligners_get_all_pairs_and_their_links_are_symmetrized(tmp_path: Path, eflomal: Path) -> None:
     arguments = Namespace(eflomal=eflomal, fast_align=None, output=tmp_path)
     found = benchmark.aligners(arguments, 1, [("a b", "x y")], [("c d", "z w")])
     assert (tmp_path / "eflomal-1.source").read_text() == "a b\nc d\n"
@@ -62,18 +62,13 @@ def test_the_table_has_means_and_ranges() -> None:
 
 @pytest.mark.slow
 def test_the_script_measures_models_of_both_directions_and_guided_ones(tmp_path: Path, eflomal: Path) -> None:
-    """The made-up language goes word for word, so the false aligner's forward links are right."""
+    """The copy task translates word by word, so the forward links of the stand-in are right."""
     copy_task.write_corpus(tmp_path, train=400, validation=20)
     config = copy_task.config(tmp_path, training={"passes": 2, "batch_tokens": 200, "ema": 0.0})
     (tmp_path / "config.json").write_text(json.dumps(config_to_dict(config)))
     files = [f"--{name}={tmp_path}/validation.{name}" for name in ("source", "target")]
-    command = [
-        sys.executable,
-        str(REPOSITORY / "scripts" / "benchmarks" / "benchmark_alignments.py"),
-        *files,
-        "--seeds",
-        "1",
-    ]
+    script = REPOSITORY / "scripts" / "benchmarks" / "benchmark_alignments.py"
+    command = [sys.executable, str(script), *files, "--seeds", "1"]
     command += [f"--gold={tmp_path}/validation.align", f"--config={tmp_path}/config.json", "--guided", "own"]
     result = subprocess.run(
         [*command, f"--eflomal={eflomal}", f"--output={tmp_path}/out"], capture_output=True, text=True, check=False

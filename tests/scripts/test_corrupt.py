@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from common.running import ended
+from common.running import run_script
 from corpora.corrupt import damage, main, measure
 from nmt.errors import NmtError
 
@@ -70,5 +70,5 @@ def test_tables_that_are_none_are_refused(table, by, message, tmp_path, monkeypa
     (tmp_path / "report").write_text(table)
     files = ["--damage", str(tmp_path / "damage"), "--report", str(tmp_path / "report")]
     monkeypatch.setattr(sys, "argv", ["corrupt.py", "measure", *files, *(["--by", by] if by else [])])
-    assert ended(main) == 2
+    assert run_script(main) == 2
     assert message in capsys.readouterr().err

@@ -89,8 +89,8 @@ def test_sizes_are_measured_once_and_both_systems_get_the_same_time(
     assert (corpus / "found/efficiency.md").read_text() in table
     assert json.loads((corpus / "found/efficiency.json").read_text())["results"]["50"]["nmt"]["bleu"] == 30.0
     (corpus / "train.target").write_text("something else\n" * 100)
-    assert running.ended(data_efficiency.main) == 2
-    assert "found/20 has outcomes of other text" in capsys.readouterr().err
+    assert running.run_script(data_efficiency.main) == 2
+    assert "found/20 has results of other text" in capsys.readouterr().err
     monkeypatch.setattr(sys, "argv", [*command, "--pairs", "101"])
-    assert running.ended(data_efficiency.main) == 2
-    assert "train.source: has 100 lines, and --pairs is 101: give what there is" in capsys.readouterr().err
+    assert running.run_script(data_efficiency.main) == 2
+    assert "train.source: has 100 lines, and --pairs is 101: lower --pairs" in capsys.readouterr().err

@@ -1,1 +1,1 @@
-"""What scripts/benchmarks/benchmark.py measures: the machine, our training, and peers beside it."""
+"""Parts of the benchmarks: the machine, the training of nmt, translation, and the peers."""

@@ -1,4 +1,4 @@
-"""JoeyNMT and Marian on the same text and the same pieces, each from the Python environment that has it."""
+"""JoeyNMT and Marian on the same text and with the same pieces, each run by the Python of its own environment."""
 
 from __future__ import annotations
 
@@ -81,23 +81,25 @@ MARIAN = (
 
 JOEYNMT_SPEED = re.compile(r"Step:\s*(\d+).*?Tokens per Sec:\s*([\d,]*\d(?:\.\d+)?)")
 MARIAN_SPEED = re.compile(r"Up\.\s*([\d,]+)\s.*?:\s*([\d.,]+) words/s")
-"""Update and speed in a line of each one's log."""
+"""Update and speed in a line of the peer's log."""
 
 
 def write_text(
     directory: Path, source: Path, target: Path, pieces: Path, validation: tuple[Path, Path] | None = None
 ) -> None:
-    """The pairs as the peers read them: plain lines, and our own SentencePiece model, which both can use.
+    """Writes the pairs for the peers: plain lines, and the SentencePiece model of nmt, which both peers can read.
 
     Args:
-        pieces: a vocabulary that `nmt train` left, such as shared.model.
-        validation: source and target to validate on; None: the first pairs of training, where nothing depends on it.
+        directory: directory to write into.
+        source, target: files of the training pairs.
+        pieces: a vocabulary that `nmt train` wrote, such as shared.model.
+        validation: files of the validation pairs; None: the first training pairs, where the validation does not matter.
     """
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(pieces, directory / "pieces.spm")
     vocabulary = Tokenizer.load(pieces)
     names = [name for name in vocabulary.pieces(range(vocabulary.size)) if name not in SPECIAL_PIECES]
-    ordered = ["<unk>", "<pad>", "<s>", "</s>", *names]  # JoeyNMT numbers them by itself and wants these first
+    ordered = ["<unk>", "<pad>", "<s>", "</s>", *names]  # JoeyNMT assigns ids in this order and requires these first
     (directory / "vocab.txt").write_text("\n".join(ordered) + "\n", encoding="utf-8")
     for side, path, held_out in zip(("src", "trg"), (source, target), validation or (None, None), strict=True):
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -107,12 +109,12 @@ def write_text(
 
 
 def joeynmt(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
-    """Target tokens a second that JoeyNMT logs between the two updates."""
+    """Target tokens per second that JoeyNMT logs between the two updates."""
     every = _every(updates)
-    never = every * 1_000_000  # JoeyNMT wants a multiple
+    never = every * 1_000_000  # JoeyNMT requires a multiple of it
     model = directory / "joeynmt_model"
     output = train_joeynmt(python, directory, model, updates[1], every, never, sentences, seed)
-    return between(JOEYNMT_SPEED.findall(output), updates, directory / "joeynmt.log")
+    return speed_between(JOEYNMT_SPEED.findall(output), updates, directory / "joeynmt.log")
 
 
 def train_joeynmt(
@@ -126,12 +128,16 @@ def train_joeynmt(
     seed: int = 1,
     seconds: float | None = None,
 ) -> str:
-    """Trains JoeyNMT on what `write_text` wrote; returns its log. How it ended does not count: see `_run`.
+    """Trains JoeyNMT on the files of `write_text` and returns its log. Its exit code is ignored: see `_run`.
 
     Args:
-        model: directory to make, with a checkpoint a validation.
-        last, every, validate: updates in all, between two lines of the log, between two validations.
-        seconds: after which it is killed, its best checkpoint being what it has got; None: never.
+        python: the Python of JoeyNMT's environment.
+        directory: directory with the files of `write_text`.
+        model: directory for the model; each validation writes a checkpoint.
+        last, every, validate: updates in all, between two lines of the log, and between two validations.
+        sentences: sentences per batch.
+        seed: seed of the training.
+        seconds: time after which the training is killed, with its best checkpoint as the result; None: no limit.
     """
     settings = JOEYNMT.format(
         directory=directory, model=model, last=last, every=every, validate=validate, sentences=sentences, seed=seed
@@ -143,17 +149,17 @@ def train_joeynmt(
 
 
 def marian(python: str, directory: Path, updates: tuple[int, int], sentences: int, seed: int) -> dict[str, Any]:
-    """Target words (pieces) a second that Marian displays between the two updates."""
+    """Target words (pieces) per second that Marian logs between the two updates."""
     model = directory / "marian_model"
     (model / "model.npz").unlink(missing_ok=True)
     output = train_marian(python, directory, model, updates[1], _every(updates), sentences, seed)
-    return between(MARIAN_SPEED.findall(output), updates, directory / "marian.log")
+    return speed_between(MARIAN_SPEED.findall(output), updates, directory / "marian.log")
 
 
 def train_marian(
     python: str, directory: Path, model: Path, last: int, every: int, sentences: int = 64, seed: int = 1
 ) -> str:
-    """Trains Marian on what `write_text` wrote into `model/model.npz`, with the pieces beside it; returns its log."""
+    """Trains Marian on the files of `write_text` and returns its log; `model` gets model.npz and the pieces."""
     model.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(directory / "pieces.spm", model / "pieces.spm")
     threads = len(os.sched_getaffinity(0))
@@ -170,16 +176,25 @@ def _every(updates: tuple[int, int]) -> int:
 
 
 def _run(command: list[str], log: Path, seconds: float | None = None) -> str:
-    """What it wrote. How it ended does not count: JoeyNMT wants a checkpoint at its end, which a short one has not."""
+    """Runs a command and returns its log. The exit code is ignored: JoeyNMT fails if it wrote no checkpoint."""
     with open(log, "wb") as file, contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False, timeout=seconds)
     return log.read_text(encoding="utf-8", errors="replace")
 
 
-def between(found: list[tuple[str, str]], updates: tuple[int, int], log: Path) -> dict[str, Any]:
-    """The speed from the first to the last of the updates, out of (update, speed since the one before)."""
+def speed_between(logged: list[tuple[str, str]], updates: tuple[int, int], log: Path) -> dict[str, Any]:
+    """The mean speed between two updates.
+
+    Args:
+        logged: pairs of an update and the speed since the logged update before it.
+        updates: the two updates.
+        log: the log file, for the error message.
+
+    Raises:
+        RuntimeError: the log has no speed between the updates.
+    """
     speeds = [
-        float(speed.replace(",", "")) for step, speed in found if updates[0] < int(step.replace(",", "")) <= updates[1]
+        float(speed.replace(",", "")) for step, speed in logged if updates[0] < int(step.replace(",", "")) <= updates[1]
     ]
     if not speeds:
         raise RuntimeError(f"no speed between updates {updates[0]} and {updates[1]} in {log}")

@@ -1,4 +1,4 @@
-"""Where an update's time goes: TensorFlow's operations by the time spent in them, all threads together."""
+"""The time of TensorFlow's operations in an update, summed over all threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Operation(NamedTuple):
 
     kind: str
     milliseconds: float
-    """An update, what it called itself not included."""
+    """Per update, without the operations that it calls."""
     calls: float
-    """An update."""
+    """Per update."""
 
 
 def operations(run: Callable[[], Any], updates: int) -> list[Operation]:
-    """The operations of `run`, which makes so many updates, the most costly first."""
+    """The operations of `run`, which makes so many updates; the most costly operation first."""
     import tensorflow as tf
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
@@ -37,16 +37,18 @@ def operations(run: Callable[[], Any], updates: int) -> list[Operation]:
             events = [(e.offset_ps, e.duration_ps, plane.event_metadata[e.metadata_id].name) for e in line.events]
             for name, own in own_times(events):
                 node, colon, kind = name.rpartition(":")
-                if colon and node and not node.endswith(":"):  # of the graph; not the executor's Class::Run
+                if (
+                    colon and node and not node.endswith(":")
+                ):  # an operation of the graph, not the executor's Class::Run
                     spent[kind] += own
                     calls[kind] += 1
     return [Operation(kind, own / 1e9 / updates, calls[kind] / updates) for kind, own in spent.most_common()]
 
 
 def own_times(events: list[tuple[int, int, str]]) -> list[tuple[str, int]]:
-    """Names and durations of one thread's (begin, duration, name) events, less what lies inside of each."""
+    """Names and own durations of one thread's (begin, duration, name) events, without the events inside them."""
     found: list[list[Any]] = []
-    open_until: list[tuple[int, int]] = []  # end of an event that others may lie in, and its place in `found`
+    open_until: list[tuple[int, int]] = []  # end of an event that may contain others, and its index in `found`
     for begin, duration, name in sorted(events, key=lambda event: (event[0], -event[1])):
         while open_until and open_until[-1][0] <= begin:
             open_until.pop()

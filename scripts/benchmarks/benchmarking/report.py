@@ -1,4 +1,4 @@
-"""The benchmark's numbers as text, table and plot."""
+"""The results of the training benchmark as text, table and plot."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 Results = dict[str, list[dict[str, Any]]]
 
-SPLIT = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
+PARTS = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
 TYPES = ("float32", "bfloat16", "float16")
-KERNEL = {True: "cuDNN's kernel", False: "a loop"}
+KERNELS = {True: "cuDNN's kernel", False: "a loop"}
 INPUT = ("update_from_memory_ms", "update_through_pipeline_ms")
 
 
 def headline(machine: dict[str, Any]) -> str:
-    """One paragraph about the machine, with its ceilings where they were measured."""
+    """One paragraph about the machine, with its ceilings if they were measured."""
     packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
     processors = ", ".join(name for name in (machine.get("gpu"), machine["processor"]) if name)
     lines = [
@@ -32,7 +32,7 @@ def headline(machine: dict[str, Any]) -> str:
 
 
 def table(machine: dict[str, Any], results: Results) -> str:
-    """Markdown: the machine, speeds, and the update taken apart where that was measured."""
+    """Markdown: the machine, speeds, and the parts of an update if they were measured."""
     lines = [
         headline(machine),
         "| system | target tokens/s, median (range) | of the ceiling | peak memory | first update | padding |",
@@ -45,11 +45,13 @@ def table(machine: dict[str, Any], results: Results) -> str:
         low, middle, high = spread(repeats, "tokens_per_s")
         cells = [name, f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"]
         if "gflops" in repeats[0]:
-            ceiling = machine.get(f"{next(kind for kind in TYPES if kind in name)}_gflops")  # of float16 on GPUs alone
+            ceiling = machine.get(
+                f"{next(kind for kind in TYPES if kind in name)}_gflops"
+            )  # float16 is measured on GPUs only
             cells += [
                 f"{spread(repeats, 'gflops')[1] / ceiling:.0%}" if ceiling else "",
                 f"{spread(repeats, 'peak_memory_mib')[1]:,.0f} MiB",
-                f"{spread(repeats, 'compile_s')[1]:.1f} s{_of_shapes(repeats[0])}",
+                f"{spread(repeats, 'compile_s')[1]:.1f} s{_shapes_note(repeats[0])}",
                 f"{spread(repeats, 'padding')[1]:.1%}",
             ]
         else:
@@ -60,15 +62,15 @@ def table(machine: dict[str, Any], results: Results) -> str:
     return "\n".join([*lines, *kernels, *ratios(measured), *_parts(measured)])
 
 
-def _of_shapes(case: dict[str, Any]) -> str:
-    """Where there are few shapes, the first update is one of each."""
+def _shapes_note(case: dict[str, Any]) -> str:
+    """The number of batch shapes, where the first update compiles more than one program."""
     return f", {case['shapes']} shapes" if case.get("shapes", 1) > 1 else ""
 
 
 def _kernels(results: Results) -> list[str]:
-    """On a GPU, what computes the recurrence of the encoder; it is read off the program."""
+    """Lines that name the kernel of the encoder's recurrence on a GPU."""
     lines = [
-        f"* {name}: the encoder's recurrence is {KERNEL[repeats[0]['cudnn']]}"
+        f"* {name}: the encoder's recurrence is {KERNELS[repeats[0]['cudnn']]}"
         for name, repeats in results.items()
         if "cudnn" in repeats[0] and "transformer" not in name
     ]
@@ -82,13 +84,13 @@ def spread(repeats: list[dict[str, Any]], field: str) -> tuple[float, float, flo
 
 
 def in_range(values: Sequence[float], digits: int) -> str:
-    """What `spread` gives, as a cell: median (range)."""
+    """A result of `spread` as a cell: median (range)."""
     low, middle, high = (f"{value:,.{digits}f}" for value in values)
     return f"{middle} ({low} to {high})"
 
 
 def ratios(results: Results) -> list[str]:
-    """How many times a peer's speed ours is, at the sizes that carry its name."""
+    """Lines with the speed of nmt as a multiple of each peer's speed, at the peer's sizes."""
     lines = []
     for peer in ("JoeyNMT", "Marian"):
         for theirs, slow in results.items():
@@ -101,11 +103,11 @@ def ratios(results: Results) -> list[str]:
 
 
 def _parts(results: Results) -> list[str]:
-    """Milliseconds of an update by part."""
+    """A table of the milliseconds of each part of an update."""
     rows = [
-        f"| {name} | " + " | ".join(f"{spread(repeats, part)[1]:.1f}" for part in (*SPLIT, *INPUT)) + " |"
+        f"| {name} | " + " | ".join(f"{spread(repeats, part)[1]:.1f}" for part in (*PARTS, *INPUT)) + " |"
         for name, repeats in results.items()
-        if SPLIT[0] in repeats[0]
+        if PARTS[0] in repeats[0]
     ]
     if not rows:
         return []
@@ -116,12 +118,12 @@ def _parts(results: Results) -> list[str]:
     for name, repeats in results.items():
         listed = ", ".join(f"{kind} {spent:.0f}" for kind, spent, _ in repeats[-1].get("operations", []))
         if listed:
-            profiles.append(f"* {name}: thread milliseconds an update by operation: {listed}")
+            profiles.append(f"* {name}: thread milliseconds per update by operation: {listed}")
     return ["", head, "| --- " + "| ---: " * 6 + "|", *rows, "", *profiles]
 
 
 def plot(results: Results, path: Path) -> None:
-    """Speeds as bars, the range of the repeats as a line on each."""
+    """Draws speeds as bars, with the range of the repeats as a line on each bar."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -134,7 +136,7 @@ def plot(results: Results, path: Path) -> None:
     ranges = [[m - low for low, m, _ in spreads], [high - m for _, m, high in spreads]]
     colors = ["#4477aa" if name.startswith("nmt") else "#bbbbbb" for name in names]
     axes.barh(names, middles, xerr=ranges, color=colors, capsize=3)
-    axes.set_xlabel("target tokens a second, padding not counted")
+    axes.set_xlabel("target tokens per second, without padding")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

@@ -1,4 +1,4 @@
-"""From the command to the first training step: seconds and memory, cold and warm, over sizes of the corpus."""
+"""The start of a training, from the command to the first step: seconds and memory, cold and warm, by corpus size."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benchmarks.benchmarking.report import in_range, spread
 
 DEMO = Path("data/demo")
 STEPS = {"prepared": " training pairs, ", "first_step": "  step 1/"}
-"""What the command says when it gets there."""
+"""Text in the command's output when it reaches each stage."""
 
 
 def write_pairs(directory: Path, count: int, seed: int = 1) -> tuple[Path, Path]:
-    """Writes so many pairs, each two of the demo's one after the other with a number between them; returns the files.
+    """Writes pairs that join two random pairs of the demo corpus with a number between them; returns the files.
 
-    They are all different: so the vocabulary has as many sentences to look at as there are pairs.
+    All pairs differ, so the vocabulary is learnt from as many sentences as there are pairs.
     """
     sides = [read(DEMO / f"train.{side}") for side in ("en", "fr")]
     draw = random.Random(seed)
@@ -41,14 +41,15 @@ def read(path: Path) -> list[str]:
 
 
 def measure(pairs: int, repeats: int) -> Iterator[dict[str, Any]]:
-    """A cold start and a warm one for each repeat.
+    """Times a cold start and a warm start in each repeat.
 
     Args:
-        pairs: generated ones; 0: the demo corpus as it is.
+        pairs: number of generated pairs; 0: the demo corpus.
+        repeats: number of repeats.
 
     Yields:
-        Pairs, start ("cold", "warm"), seconds until the pairs are `prepared` and until the `first_step` is done, and
-        peak memory in MiB until then.
+        `pairs`, `start` ("cold" or "warm"), the seconds until the pairs are `prepared` and until the `first_step` ends,
+        and the peak memory until then (`peak_mib`).
     """
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -61,30 +62,30 @@ def measure(pairs: int, repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def start_training(arguments: list[str]) -> dict[str, float]:
-    """Starts `nmt train` on the demo's configuration with these flags, and ends it after the first step."""
+    """Starts `nmt train` with the demo configuration and these flags, and kills it after the first step."""
     command = [sys.executable, "-m", "nmt", "train", "--config", str(DEMO / "config.yaml"), "--training.log_every", "1"]
     path = os.pathsep.join([os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])])
     found: dict[str, float] = {}
-    said = []
+    output = []
     begin = time.perf_counter()
     with subprocess.Popen(
         [*command, *arguments], stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": path}
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            said.append(line)
+            output.append(line)
             found |= {name: time.perf_counter() - begin for name, sign in STEPS.items() if sign in line}
             if "first_step" in found:
                 found["peak_mib"] = peak_memory(process.pid)
                 process.kill()
                 break
     if "peak_mib" not in found:
-        raise SystemExit(f"nmt train ended before its first step:\n{''.join(said)}")
+        raise SystemExit(f"nmt train ended before its first step:\n{''.join(output)}")
     return found
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """Markdown: medians and ranges by corpus and start."""
+    """Markdown: medians and ranges for each corpus and start."""
     rows: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for one in found:
         rows.setdefault((one["pairs"], one["start"]), []).append(one)

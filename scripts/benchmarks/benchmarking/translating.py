@@ -1,4 +1,4 @@
-"""Translation measured: whole commands and translators in their process, of ours and of the peers."""
+"""Measurements of translation, for nmt and the peers: whole commands, and translators inside a process."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from benchmarks.benchmarking.machine import peak_memory
 WORKER = Path(__file__).with_name("worker.py")
 REPOSITORY = WORKER.parents[3]
 
-GLANCE = 0.05
-"""Seconds between two looks at a process's memory."""
+POLL_SECONDS = 0.05
+"""Time between two readings of a process's memory."""
 
 SENTENCES = 64
-"""Of a peer's batch; ours are cut by `search.batch_tokens` of the run."""
+"""Sentences per batch of a peer; nmt takes `search.batch_tokens` of its run."""
 
 MARIAN = (
     "--quiet --models {model}/model.npz --vocabs {model}/pieces.spm {model}/pieces.spm --beam-size {beam} "
     "--normalize 1 --mini-batch {sentences} --maxi-batch 100 --maxi-batch-sort src --max-length-factor 2 "
     "--cpu-threads {threads}"
 )
-"""Marian's settings: score divided by length, as many worker threads as cores, each with batches of its own."""
+"""Settings of Marian: length-normalised scores, and one worker thread per core, each with batches of its own."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class System:
     """A trained model and the program that translates with it.
 
     Args:
-        name: for the tables.
+        name: name in the tables.
         kind: nmt, joeynmt or marian.
-        python: of the environment that has the program.
+        python: the Python of the program's environment.
         model: directory of the model.
-        directory: for the files that are needed to run it.
-        precision: of the products; ours alone has a choice.
-        short_list: see `SearchConfig.short_list`; ours alone has one.
+        directory: directory for the files that a run needs.
+        precision: precision of the matrix products; only nmt has a choice.
+        short_list: see `SearchConfig.short_list`; only nmt has one.
     """
 
     name: str
@@ -58,7 +58,7 @@ class System:
     short_list: int = 0
 
     def command(self, beam: int, text: Path, output: Path) -> tuple[list[str], bool]:
-        """The command line that translates a file, and whether it reads standard input and writes standard output."""
+        """The command line that translates a file, and whether it uses standard input and output."""
         if self.kind == "nmt":
             files = ["--input", str(text), "--output", str(output)]
             search = ["--beam-size", str(beam), "--length-penalty", "1", "--precision", self.precision]
@@ -70,7 +70,7 @@ class System:
         return [self.python, "-m", "pymarian", "decode", *options], False
 
     def job(self, beam: int) -> dict[str, Any]:
-        """What `worker.py` needs to load it."""
+        """The fields with which `worker.py` loads the system."""
         if self.kind == "nmt":
             how = {"precision": self.precision, "short_list": self.short_list}
             return {"kind": "nmt", "model": str(self.model), "beam": beam} | how
@@ -83,7 +83,7 @@ class System:
         return MARIAN.format(model=self.model, beam=beam, sentences=SENTENCES, threads=threads)
 
     def _joeynmt_settings(self, beam: int) -> Path:
-        """The configuration that the model was trained with, with this search; its files are those beside the model."""
+        """Writes the configuration of the trained model with this search and with the files beside the model."""
         settings = yaml.safe_load((self.model / "config.yaml").read_text(encoding="utf-8"))
         settings["model_dir"] = str(self.model)
         for side in ("src", "trg"):
@@ -99,16 +99,16 @@ class System:
 
 
 def versions(python: str, packages: list[str]) -> dict[str, str]:
-    """Versions of the packages in another Python's environment."""
+    """Versions of packages in the environment of another Python."""
     program = "import importlib.metadata as m, json, sys; print(json.dumps({p: m.version(p) for p in sys.argv[1:]}))"
     return json.loads(subprocess.run([python, "-c", program, *packages], capture_output=True, check=True).stdout)
 
 
 def run_command(system: System, beam: int, text: Path) -> dict[str, Any]:
-    """The whole command on a file, from the start of its process to the end.
+    """Runs a whole command on a file, from the start of its process to the end.
 
     Returns:
-        Its seconds, peak memory in MiB, the lines that it wrote, and the command line.
+        Seconds, peak memory in MiB, the translated lines, and the command line.
     """
     output = system.directory / "output.txt"
     command, piped = system.command(beam, text, output)
@@ -119,10 +119,10 @@ def run_command(system: System, beam: int, text: Path) -> dict[str, Any]:
 
 
 def run_worker(system: System, beam: int, sentences: list[str], alone: int) -> dict[str, Any]:
-    """The translator in a process: loaded, first sentence, so many one at a time, then all at once.
+    """Times a translator inside a process: loading, the first sentence, `alone` single sentences, all at once.
 
     Returns:
-        What `worker.py` gives, p50 and p95 of the seconds of one sentence at a time, and peak memory in MiB.
+        The results of `worker.py`, percentiles 50 and 95 of the seconds per single sentence, and peak memory in MiB.
     """
     job = system.job(beam) | {"sentences": sentences, "warm": 5, "alone": alone}
     with tempfile.TemporaryFile() as output:
@@ -134,7 +134,11 @@ def run_worker(system: System, beam: int, sentences: list[str], alone: int) -> d
 
 
 def _run(system: System, command: list[str], **files: Any) -> dict[str, float]:
-    """Seconds and peak memory of a process, our code on its path; stops where it fails."""
+    """Seconds and peak memory of a process that has nmt on its path.
+
+    Raises:
+        SystemExit: the process failed.
+    """
     path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
     variables = os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     peak, log = 0.0, system.directory / f"{system.kind}.log"
@@ -144,8 +148,8 @@ def _run(system: System, command: list[str], **files: Any) -> dict[str, float]:
         ended = threading.Event()
         watch = threading.Thread(target=lambda: (process.wait(), ended.set()))
         watch.start()
-        while not ended.wait(GLANCE):
-            with contextlib.suppress(OSError, StopIteration):  # it has just ended
+        while not ended.wait(POLL_SECONDS):
+            with contextlib.suppress(OSError, StopIteration):  # the process has just ended
                 peak = max(peak, peak_memory(process.pid))
         seconds = time.perf_counter() - begin
         watch.join()

@@ -1,4 +1,4 @@
-"""The translation benchmark's numbers as tables."""
+"""The results of the translation benchmark as tables."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.text.tokenizer import Tokenizer
 
 Results = dict[str, dict[str, Any]]
-"""By system and search ("JoeyNMT, beam 5"): lists of what the repeats of each measurement gave."""
+"""By system and search ("JoeyNMT, beam 5"): a list of results for each measurement, one result per repeat."""
 
 
 def quality(results: Results, references: list[str], vocabulary: Path) -> dict[str, dict[str, float]]:
-    """BLEU, words and pieces a sentence of each system's commands, and words and pieces of the references.
+    """BLEU, words and pieces per sentence of each system's commands, and words and pieces of the references.
 
-    Also the tokens of what was translated inside of a process, and how many lines of that the command has otherwise.
+    The result also has the tokens of the translations inside a process, and the number of lines that differ between the
+    process and the command.
 
     Args:
-        vocabulary: the SentencePiece model by which pieces are counted, end of sentence included.
+        results: the measurements.
+        references: the reference translations.
+        vocabulary: the SentencePiece model that counts pieces; the end of a sentence counts as a piece.
     """
     pieces = Tokenizer.load(vocabulary)
 
@@ -48,19 +51,19 @@ def tables(found: dict[str, Any]) -> str:
     commands = [f"* {name}: `{repeats['whole'][-1]['command']}`" for name, repeats in results.items()]
     lines = [
         headline(found["machine"]),
-        f"{len(inside['found'])} sentences at once inside of a process, {len(whole['lines'])} by a command: median "
-        f"(range) of {len(first['inside'])} repeats. Tokens are the translations' pieces and their ends.",
+        f"{len(inside['found'])} sentences at once inside a process, {len(whole['lines'])} by a command: median "
+        f"(range) of {len(first['inside'])} repeats. Tokens are pieces of the translations and ends of sentence.",
         "",
         *_speeds(results, measured),
         "",
-        f"{len(inside['alone_s'])} sentences one at a time, their percentiles in milliseconds; and seconds to load, of "
-        "the first sentence after that, and of the whole command on one line.",
+        f"Percentiles over {len(inside['alone_s'])} sentences that are translated one at a time; then the seconds to "
+        "load, of the first sentence, and of the whole command on one line.",
         "",
         *_latencies(results),
         "",
-        f"Lengths a sentence; the references have {measured['reference']['words']:.1f} words and "
-        f"{measured['reference']['pieces']:.1f} pieces. The last column: lines that the command and the process "
-        "translate differently.",
+        f"Lengths per sentence; the references have {measured['reference']['words']:.1f} words and "
+        f"{measured['reference']['pieces']:.1f} pieces. The last column counts the lines that the command and the "
+        "process translate differently.",
         "",
         *_lengths(results, measured),
     ]
@@ -109,7 +112,7 @@ def _lengths(results: Results, measured: dict[str, dict[str, float]]) -> list[st
 
 
 def ratios(results: Results) -> list[str]:
-    """How many times a peer's speed ours is, at the peer's sizes and with the same search."""
+    """Lines with the speed of nmt as a multiple of each peer's speed, at its sizes and with the same search."""
     lines = []
     for theirs, slow in results.items():
         peer, search = theirs.split(", ", 1)
@@ -129,5 +132,5 @@ def ratios(results: Results) -> list[str]:
 
 
 def _rate(count: float, seconds: Sequence[float], digits: int) -> str:
-    """Things a second: median (range)."""
+    """A rate per second: median (range)."""
     return in_range(sorted(count / value for value in seconds), digits)

@@ -1,11 +1,12 @@
-"""One system translating in a process of its own; run by that system's Python, so it imports nothing of ours but nmt.
+"""One system that translates in a process of its own. The system's own Python runs it, so it imports nothing else.
 
     python worker.py JOB
 
-JOB is JSON: `kind` (nmt, joeynmt, marian) with what that kind's class below takes, `sentences`, and `warm` and `alone`,
-how many of them are translated one by one, untimed and timed, before all are translated at once. Untimed are as many at
-once too, for a system may compile one program for a sentence and another for several. The last line that comes out is
-JSON: seconds of each stage and the translations.
+JOB is JSON with the fields `kind` (nmt, joeynmt, marian), `sentences`, `warm`, `alone`, and the arguments of the class
+of this kind. The process translates `warm` sentences one by one untimed, then `alone` sentences one by one timed, then
+`warm` sentences at once untimed, then all sentences at once timed. A system may compile one program for a single
+sentence and another one for several. The last line of the output is JSON: the seconds of each stage, and the
+translations.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-del sys.path[0]  # this folder, whose profile.py is not the standard library's
+del sys.path[0]  # this folder: its profile.py would hide Python's own
 
 
 class Nmt:
-    """Ours.
+    """This package.
 
     Args:
         model: run directory.
-        beam: hypotheses.
-        precision: of the products.
+        beam: beam size.
+        precision: precision of the matrix products.
         short_list: see `SearchConfig.short_list`.
     """
 
@@ -46,7 +47,7 @@ class JoeyNMT:
     """JoeyNMT 2.3.0.
 
     Args:
-        settings: configuration file with the beam in it.
+        settings: configuration file, which sets the beam size.
     """
 
     def __init__(self, settings: str, **_: Any) -> None:
@@ -81,7 +82,7 @@ class Marian:
     """Marian 1.12.
 
     Args:
-        options: its command line.
+        options: command line of Marian.
     """
 
     def __init__(self, options: str, **_: Any) -> None:
