@@ -1,1 +1,1 @@
-"""The network: attention, encoder, decoders, read-out, losses, and the model that joins them."""
+"""The network: attention, encoder, decoders, read-out, dropout, losses, and the model that joins them."""

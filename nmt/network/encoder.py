@@ -1,4 +1,4 @@
-"""The encoder: stacked bidirectional LSTMs over right-padded sentences."""
+"""The recurrent encoder: stacked bidirectional LSTMs over right-padded sentences."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from keras import ops
 
 from nmt.backend import Tensor
 from nmt.backend.gather_scatter import gather, gather_within
-from nmt.network.attention import product_in
 from nmt.network.dropout import Dropout
-from nmt.network.recurrence import lstm_states
+from nmt.network.linear import linear_to_float32
+from nmt.network.recurrence.lstm import lstm_states
 
 
 class Encoded(NamedTuple):
-    """What the encoder hands to the decoder."""
+    """The output of an encoder."""
 
     memory: Tensor
-    """Annotations h_j = [forward; backward], [batch, positions, units], in the compute type."""
+    """Annotations h_j, [batch, positions, width], in the compute type. A BiLSTM gives h_j = [forward; backward]."""
     final: Tensor
-    """Forward state at the last word and backward state at the first, float32 [batch, units]."""
+    """Summary of the sentence for the first decoder state, float32 [batch, width]. A BiLSTM gives the forward state at
+    the last word and the backward state at the first."""
 
 
 def fused_lstm() -> bool:
-    """Whether Keras's LSTM layers compute the recurrence, which on a GPU is cuDNN's kernel, and not our own loop."""
+    """Whether Keras's LSTM layers compute the recurrence. On a GPU they run cuDNN's fused kernel; elsewhere the scan of
+    this package is faster."""
     return any(device.startswith("gpu") for device in keras.distribution.list_devices())
 
 
 def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
-    """Reverses the first `lengths[b]` positions of each row and leaves the padding where it is.
+    """Reverses the first `lengths[b]` positions of each row b. Padding stays in place.
 
     Args:
         values: [batch, positions, width].
@@ -37,26 +39,26 @@ def reverse_by_length(values: Tensor, lengths: Tensor) -> Tensor:
     """
     positions = ops.arange(ops.shape(values)[1], dtype="int32")[None, :]
     lengths = lengths[:, None]
-    turned = ops.where(positions < lengths, lengths - 1 - positions, positions)
+    sources = ops.where(positions < lengths, lengths - 1 - positions, positions)
 
     def reverse(values: Tensor) -> Tensor:
-        return gather_within(values, turned)
+        return gather_within(values, sources)
 
-    # Its own inverse, so its own transpose too: said here because the gradient of a gather is a slow scatter.
+    # The reversal is its own inverse and transpose. TensorFlow's gradient of a gather is a slow scatter.
     return ops.custom_gradient(lambda values: (reverse(values), reverse))(values)
 
 
 @keras.saving.register_keras_serializable("nmt")
 class BidirectionalLSTM(keras.layers.Layer):
-    """Two LSTMs over the sentence, one in each direction, their outputs side by side (Schuster and Paliwal 1997).
+    """One LSTM over the sentence in each direction, their outputs side by side (Schuster and Paliwal 1997).
 
-    They see no mask: padding stands on the right, where it comes after everything that counts, and the backward one
-    reads its input reversed by length. So cuDNN's fused LSTM can be used on GPUs, by way of Keras, in float32. On CPUs
-    the recurrence is a scan of our own over the same weights: the input's share of the gates stays out of the loop and
-    products are in the compute type, states in float32.
+    The LSTMs need no mask: padding is on the right, after all real positions, and the backward LSTM reads its input
+    reversed by length. Keras can therefore use cuDNN's fused LSTM on GPUs, in float32. On CPUs a scan over the same
+    weights computes the recurrence. There the input's part of the gates is computed outside the loop, products are
+    formed in the compute type, and states are float32.
 
     Args:
-        units: width of the output, half of it for each direction.
+        units: width of the output; each direction has half of it.
     """
 
     def __init__(self, units: int, **kwargs: Any) -> None:
@@ -71,7 +73,7 @@ class BidirectionalLSTM(keras.layers.Layer):
         self.built = True
 
     def call(self, values: Tensor, lengths: Tensor) -> Encoded:
-        """values [batch, positions, width], lengths [batch] -> `Encoded`; padded positions hold no meaning."""
+        """values [batch, positions, width], lengths [batch] -> `Encoded`; the memory at padding is meaningless."""
         last = ops.maximum(lengths, 1) - 1
         forward, forward_last = self._run(self.forward, values, last)
         backward, backward_last = self._run(self.backward, reverse_by_length(values, lengths), last)
@@ -79,17 +81,25 @@ class BidirectionalLSTM(keras.layers.Layer):
         return Encoded(outputs, ops.concatenate([forward_last, backward_last], axis=-1))
 
     def _run(self, layer: keras.layers.LSTM, values: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
-        """One direction over [batch, positions, width]: states in the compute type, [batch, positions, units / 2], and
-        those at the places `last`, float32 [batch, units / 2]."""
+        """Runs one direction.
+
+        Args:
+            values: [batch, positions, width].
+            last: index of the last position of each sentence, int32 [batch].
+
+        Returns:
+            States in the compute type, [batch, positions, units / 2], and the last state, float32 [batch, units / 2].
+        """
         states = ops.transpose(layer(values), (1, 0, 2)) if fused_lstm() else self._scan(layer.cell, values)
         batch = ops.shape(states)[1]
         at_last = gather(ops.reshape(states, (-1, states.shape[-1])), last * batch + ops.arange(batch, dtype="int32"))
         return ops.transpose(ops.cast(states, self.compute_dtype), (1, 0, 2)), at_last
 
     def _scan(self, cell: keras.layers.LSTMCell, values: Tensor) -> Tensor:
-        """What a Keras LSTM of this cell computes (Hochreiter and Schmidhuber 1997, with forget gates), float32
-        [positions, batch, units / 2]."""
-        inputs = product_in(self.compute_dtype, ops.transpose(values, (1, 0, 2)), cell.kernel, cell.bias)
+        """The states that a Keras LSTM of this cell computes, float32 [positions, batch, units / 2]."""
+        inputs = linear_to_float32(
+            ops.transpose(values, (1, 0, 2)), cell.kernel, cell.bias, multiply_in=self.compute_dtype
+        )
         return lstm_states(inputs, cell.recurrent_kernel, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -98,13 +108,13 @@ class BidirectionalLSTM(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("nmt")
 class Encoder(keras.layers.Layer):
-    """A stack of bidirectional LSTMs, with dropout on every layer's output.
+    """A stack of bidirectional LSTMs, with dropout on the output of each layer.
 
     Args:
-        units: width of every layer's output and of the memory.
+        units: width of each layer's output and of the memory.
         layers: number of layers.
-        dropout: rate.
-        seed: of the dropout masks.
+        dropout: dropout rate.
+        seed: seed of the dropout masks.
     """
 
     def __init__(self, units: int, layers: int = 1, dropout: float = 0.0, seed: int = 0, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the read-outs of all decoders have in common: the source words that a step attends to."""
+"""The part of the read-out that all decoders share: the source words that a step attends to."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from nmt.backend.arithmetic import add_same_shape
 from nmt.network.attention import context_vectors
 
 
-def words_layer(width: int, dtype: Any) -> keras.layers.Layer:
-    """x -> tanh(L x), what `with_words` reads words with; `width` is that of the read-out."""
+def attended_words_layer(width: int, dtype: Any) -> keras.layers.Layer:
+    """The layer x -> tanh(L x + b) of `add_attended_words`.
+
+    Args:
+        width: width of the read-out.
+        dtype: Keras precision policy.
+    """
     return keras.layers.Dense(width, activation="tanh", dtype=dtype, name="words")
 
 
-def with_words(read: Tensor, layer: keras.layers.Layer, weights: Tensor, words: Tensor) -> Tensor:
-    """The read-out with tanh(L sum_j alpha_ij E x_j) added to it, which the attended source pieces decide by
-    themselves: a dictionary in the model, learned with it (Nguyen and Chiang 2018). Where we deviate from them: the
-    output layer is one for both, and what goes into L does not go around it too.
+def add_attended_words(readout: Tensor, layer: keras.layers.Layer, weights: Tensor, words: Tensor) -> Tensor:
+    """Adds tanh(L sum_j alpha_ij E x_j + b) to the read-out (Nguyen and Chiang 2018).
+
+    The attended source words thus influence the next piece directly, as a learned dictionary inside the model. Nguyen
+    and Chiang give the lexical part an output layer of its own and a residual connection around L. Here both parts
+    share one output layer, and there is no residual connection.
 
     Args:
-        read: of all steps of a sentence, [batch, steps, width], or of one, [batch, width].
-        layer: of `words_layer`.
-        weights: attention of these steps, float32 [batch, steps, positions] or [batch, positions].
+        readout: read-outs of all steps, [batch, steps, width], or of one step, [batch, width].
+        layer: result of `attended_words_layer`.
+        weights: attention weights of the steps, float32 [batch, steps, positions] or [batch, positions].
         words: embeddings of the source pieces, [batch, positions, embedding].
 
     Returns:
-        As `read`.
+        The sum, in the shape of `readout`.
     """
-    one = len(read.shape) == 2
-    attended = context_vectors(weights[:, None] if one else weights, words)
-    said = layer(ops.cast(attended, read.dtype))
-    return add_same_shape(read, said[:, 0] if one else said)
+    one_step = len(readout.shape) == 2
+    attended = context_vectors(weights[:, None] if one_step else weights, words)
+    lexical = layer(ops.cast(attended, readout.dtype))
+    return add_same_shape(readout, lexical[:, 0] if one_step else lexical)

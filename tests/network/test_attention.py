@@ -19,9 +19,9 @@ from hypothesis.extra.numpy import arrays
 from nmt.backend.gumbel import gumbel
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.config import AttentionConfig
-from nmt.network.attention import SCORES, WINDOWS, Attention, context_vectors, masked_softmax, product_in
-from nmt.network.attention.core import MASKED
-from nmt.network.attention.windows import HardWindow, Moment, last_position
+from nmt.network.attention import MASKED_ENERGY, SCORES, WINDOWS, Attention, context_vectors, masked_softmax
+from nmt.network.attention.windows import HardWindow, WindowInputs, last_position
+from nmt.network.linear import linear_to_float32
 from nmt.training.step import TrainStep
 
 BATCH, POSITIONS, STATE, MEMORY, UNITS, PLACES = 3, 5, 4, 6, 7, 4
@@ -174,7 +174,7 @@ def test_coverage_moves_every_scores_keys(score: str, make_layer: Callable, data
     covered = np.random.default_rng(3).uniform(0, 2, size=(BATCH, POSITIONS)).astype(np.float32)
     keys = np.asarray(layer.keys(memory))
     moved = keys + covered[..., None] * np.asarray(layer.coverage_kernel)
-    found = layer(query, memory, keys, MASK, covered=covered)
+    found = layer(query, memory, keys, MASK, past_attention=covered)
     for one, two in zip(found, plain(query, memory, moved, MASK), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-5)
     assert np.abs(np.asarray(found[1]) - np.asarray(attend(plain, query, memory)[1])).max() > 0.01
@@ -213,7 +213,9 @@ def test_hard_attention_draws_with_the_softmaxs_probabilities() -> None:
     energies = np.log(np.array([[[0.5, 0.3, 0.2, 7.0]]], np.float32))
     mask = np.array([[[True, True, True, False]]])
     noise = gumbel(np.arange(draws, dtype=np.uint32), 0, 1, 4)
-    weights = HardWindow()(np.repeat(energies, draws, axis=0), mask, Moment(np.zeros((draws, 1, 1), "f"), (), noise))
+    weights = HardWindow()(
+        np.repeat(energies, draws, axis=0), mask, WindowInputs(np.zeros((draws, 1, 1), "f"), (), noise)
+    )
     weights = np.asarray(weights)[:, 0]
     assert {*np.unique(weights)} == {0.0, 1.0}
     np.testing.assert_allclose(weights.mean(axis=0), [0.5, 0.3, 0.2, 0.0], atol=0.012)
@@ -227,7 +229,7 @@ def test_hard_attentions_gradient_is_that_of_the_softmax_of_the_same_draw() -> N
     inputs = tf.constant(energies)
     with tf.GradientTape() as tape:
         tape.watch(inputs)
-        weights = HardWindow()(inputs, mask, Moment(np.zeros((2, 1, 1), "f"), (), noise))
+        weights = HardWindow()(inputs, mask, WindowInputs(np.zeros((2, 1, 1), "f"), (), noise))
         total = tf.reduce_sum(weights * values.astype("f"))
     found = tape.gradient(total, inputs).numpy()
 
@@ -250,10 +252,11 @@ def test_the_sum_over_positions_is_the_memory_under_the_weights() -> None:
 def test_a_bias_keeps_its_digits_where_products_do_not() -> None:
     """In bfloat16, whose numbers between 1 and 2 are 1/128 apart, 1 + 1/1,024 is 1; in float32 it is itself."""
     values, kernel, bias = np.full((1, 2, 1), 1 + 1 / 1024, np.float32), np.array([[1.0, 2.0]]), np.full(2, 1 / 1024)
-    made = product_in("bfloat16", *(tf.constant(given, tf.float32) for given in (values, kernel, bias)))
+    tensors = [tf.constant(array, tf.float32) for array in (values, kernel, bias)]
+    made = linear_to_float32(*tensors, multiply_in="bfloat16")
     assert made.dtype == tf.float32
     np.testing.assert_array_equal(made, [[[1 + 1 / 1024, 2 + 1 / 1024]] * 2])
-    exact = product_in("float32", *(tf.constant(given, tf.float32) for given in (values, kernel, bias)))
+    exact = linear_to_float32(*tensors, multiply_in="float32")
     np.testing.assert_array_equal(exact, [[[1 + 2 / 1024, 2 + 3 / 1024]] * 2])
 
 
@@ -411,6 +414,6 @@ def test_the_score_that_contributing_shows_works(make_model: Callable) -> None:
 
 def test_a_window_of_positions_that_cannot_be_told_apart_is_a_distribution() -> None:
     """Behind `positions` the location score knows nothing: what the window leaves shares the weight."""
-    energies = np.full((1, 1, 6), MASKED, np.float32)
+    energies = np.full((1, 1, 6), MASKED_ENERGY, np.float32)
     inside = np.array([[[False, True, True, False, False, False]]])
     np.testing.assert_allclose(masked_softmax(energies, inside), [[[0, 0.5, 0.5, 0, 0, 0]]])

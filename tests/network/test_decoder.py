@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from nmt.config import AttentionConfig
-from nmt.network.decoder import NO_LOOP, BahdanauDecoder, DecoderState, Loop, LuongDecoder, RecurrentDecoder, Source
+from nmt.network.decoder import (
+    NO_CONSTANTS,
+    BahdanauDecoder,
+    DecoderState,
+    LoopConstants,
+    LuongDecoder,
+    RecurrentDecoder,
+    Source,
+)
 
 BATCH, STEPS, POSITIONS, UNITS, MEMORY, EMBEDDING = 3, 4, 5, 6, 8, 7
 RANDOM = np.random.default_rng(4)
@@ -63,12 +71,14 @@ def make_decoder(scramble: Callable[..., None]) -> Callable[..., RecurrentDecode
     return make
 
 
-def unroll(decoder: RecurrentDecoder, loop: Loop = NO_LOOP) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
+def unroll(
+    decoder: RecurrentDecoder, constants: LoopConstants = NO_CONSTANTS
+) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
     """Read-outs, weights and states, one step after the other."""
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
-        states.append(decoder.step(states[-1], decoder.piece_share(EMBEDDED[:, step]), source, loop))
+        states.append(decoder.step(states[-1], decoder.project_input(EMBEDDED[:, step]), source, constants))
     readouts = [decoder.readout(s, EMBEDDED[:, i], source) for i, s in enumerate(states[1:])]
     return np.stack(readouts, axis=1), np.stack([s.weights for s in states[1:]], axis=1), states
 
@@ -83,7 +93,7 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
     weights = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     before = decoder.initial_state(FINAL, source)
-    after = decoder.step(before, decoder.piece_share(EMBEDDED[:, 0]), source)
+    after = decoder.step(before, decoder.project_input(EMBEDDED[:, 0]), source)
     attended = np.asarray(after.weights)
     hidden = np.tanh(FINAL @ weights["bridge/kernel"] + weights["bridge/bias"])
     np.testing.assert_allclose(before.hidden, hidden, atol=1e-5)
@@ -181,10 +191,10 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     drawn = np.asarray(seeds.value)
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS, training=True)
     seeds.assign(drawn)
-    mask = np.asarray(decoder.drop_hidden(np.ones((BATCH, UNITS), np.float32), training=True))
+    mask = np.asarray(decoder.drop_state(np.ones((BATCH, UNITS), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
     assert len(np.unique(mask, axis=0)) == BATCH
-    expected_readouts, expected_weights, _ = unroll(decoder, Loop(hidden=mask))
+    expected_readouts, expected_weights, _ = unroll(decoder, LoopConstants(state_mask=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
@@ -203,7 +213,7 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
     mask = np.asarray(decoder.drop_context(np.ones((BATCH, MEMORY), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
     # `unroll` reads out of the whole context vector.
-    expected_readouts, expected_weights, _ = unroll(decoder, Loop(context=mask))
+    expected_readouts, expected_weights, _ = unroll(decoder, LoopConstants(context_mask=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
@@ -229,7 +239,7 @@ def test_the_source_is_a_plain_argument(make_decoder: Callable) -> None:
     decoder = make_decoder()
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     state = decoder.initial_state(FINAL, source)
-    gates = decoder.piece_share(EMBEDDED[:, 0])
+    gates = decoder.project_input(EMBEDDED[:, 0])
     expected = decoder.step(state, gates, source)
     decoder(EMBEDDED[:1], -MEMORIES[:1], FINAL[:1], MASK[:1])
     again = decoder.step(state, gates, Source(*source))
@@ -253,7 +263,7 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
     hidden = np.tanh(FINAL @ w["bridge/kernel"] + w["bridge/bias"])
     carry, fed = np.zeros((BATCH, UNITS)), np.zeros((BATCH, 9))
     for step in range(2):
-        state = decoder.step(state, decoder.piece_share(EMBEDDED[:, step]), source)
+        state = decoder.step(state, decoder.project_input(EMBEDDED[:, step]), source)
         gates = EMBEDDED[:, step] @ w["embedding_kernel"] + w["gate_bias"] + hidden @ w["state_kernel"]
         if feeding:
             gates = gates + fed @ w["context_kernel"]
@@ -277,14 +287,14 @@ def test_with_coverage_keys_know_what_attention_they_have_had(make_decoder: Call
     keys, w = np.asarray(source.keys), np.asarray(decoder.attention.coverage_kernel)
     state, covered = decoder.initial_state(FINAL, source), np.zeros((BATCH, POSITIONS))
     for step in range(STEPS):
-        before, state = state, decoder.step(state, decoder.piece_share(EMBEDDED[:, step]), source)
+        before, state = state, decoder.step(state, decoder.project_input(EMBEDDED[:, step]), source)
         query = np.asarray((before if kind is BahdanauDecoder else state).hidden)[:, None]
         moved, layer = (keys + covered[..., None] * w).astype(np.float32), decoder.attention.score
         energies = np.asarray(layer.compare(layer.project(query), moved))[:, 0]
         exponents = np.where(MASK, np.exp(energies), 0)
         np.testing.assert_allclose(state.weights, exponents / exponents.sum(axis=1, keepdims=True), atol=1e-5)
         covered = covered + np.asarray(state.weights)
-        np.testing.assert_allclose(state.covered, covered, atol=1e-6)
+        np.testing.assert_allclose(state.coverage, covered, atol=1e-6)
 
 
 def test_coverage_begins_as_attention_without_it() -> None:

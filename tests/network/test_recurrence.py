@@ -11,9 +11,10 @@ import pytest
 import tensorflow as tf
 
 from nmt.config import AttentionConfig, DropoutConfig
-from nmt.network import recurrence
-from nmt.network.decoder import core as decoder
-from nmt.network.model import MOST_KEPT
+from nmt.network.attention.scores import MOST_SAVED_VALUES
+from nmt.network.decoder import teacher_forcing
+from nmt.network.recurrence import deferred_gradient, gru, lstm
+from nmt.network.recurrence.deferred_gradient import ALIASED_COLUMNS, DeferredGradientKernel
 
 SOURCE = np.array([[4, 7, 9, 5, 11, 3], [6, 8, 3, 0, 0, 0]], np.int32)
 TARGET = np.array([[2, 5, 6, 11, 7], [2, 9, 10, 0, 0]], np.int32)
@@ -44,12 +45,12 @@ def gradients(model: Any) -> tuple[float, list[np.ndarray]]:
 RANDOM = np.random.default_rng(8)
 BATCH, UNITS = 3, 4
 CELLS: dict[str, tuple[Callable, list[tuple[int, ...]]]] = {
-    "gru": (recurrence.gru, [(BATCH, 3 * UNITS), (BATCH, 3 * UNITS), (UNITS,), (BATCH, UNITS)]),
+    "gru": (gru.gru, [(BATCH, 3 * UNITS), (BATCH, 3 * UNITS), (UNITS,), (BATCH, UNITS)]),
     "gru, a bias for each row": (
-        recurrence.gru,
+        gru.gru,
         [(BATCH, 3 * UNITS), (BATCH, 3 * UNITS), (BATCH, UNITS), (BATCH, UNITS)],
     ),
-    "lstm": (recurrence.lstm, [(BATCH, 4 * UNITS), (BATCH, UNITS)]),
+    "lstm": (lstm.lstm, [(BATCH, 4 * UNITS), (BATCH, UNITS)]),
 }
 
 
@@ -67,7 +68,8 @@ def test_the_gradients_of_a_cell_are_those_that_tensorflow_finds(name: str, monk
         return [np.asarray(value) for value in (*made, *tape.gradient(loss, given))]
 
     found = compute()
-    monkeypatch.setattr(recurrence, "with_gradient", lambda forward, *values: forward(*values)[0])
+    for module in (gru, lstm, deferred_gradient):
+        monkeypatch.setattr(module, "with_gradient", lambda forward, *values: forward(*values)[0])
     for one, expected in zip(found, compute(), strict=True):
         assert np.abs(expected).max() > 0
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
@@ -82,7 +84,7 @@ def test_the_states_of_an_lstm_and_their_gradients_are_those_of_step_after_step(
     def one_by_one(shares: Any, kernel: Any) -> Any:
         hidden, carry, states = tf.zeros((BATCH, UNITS)), tf.zeros((BATCH, UNITS)), []
         for share in tf.unstack(shares):
-            hidden, carry = recurrence.lstm(share + hidden @ kernel, carry)
+            hidden, carry = lstm.lstm(share + hidden @ kernel, carry)
             states.append(hidden)
         return tf.stack(states)
 
@@ -94,19 +96,19 @@ def test_the_states_of_an_lstm_and_their_gradients_are_those_of_step_after_step(
         by = tape.gradient(loss, [shares, kernel], unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return [np.asarray(value) for value in (states, *by)]
 
-    found = compute(lambda shares, kernel: recurrence.lstm_states(shares, kernel, "float32"))
+    found = compute(lambda shares, kernel: lstm.lstm_states(shares, kernel, "float32"))
     for one, expected in zip(found, compute(one_by_one), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("shape", [(3, recurrence.ALIASED), (2 * recurrence.ALIASED, 3), (4, recurrence.ALIASED + 16)])
+@pytest.mark.parametrize("shape", [(3, ALIASED_COLUMNS), (2 * ALIASED_COLUMNS, 3), (4, ALIASED_COLUMNS + 16)])
 def test_a_kernel_that_lies_badly_multiplies_as_it_is(shape: tuple[int, int], dtype: str) -> None:
     values, back = RANDOM.integers(-2, 3, (2, shape[0])), RANDOM.integers(-2, 3, (2, shape[1]))
     kernel = RANDOM.integers(-2, 3, shape)
-    multiplied = recurrence.LoopKernel(tf.constant(kernel, tf.float32), dtype)
+    multiplied = DeferredGradientKernel(tf.constant(kernel, tf.float32), dtype)
     np.testing.assert_array_equal(multiplied.product(tf.constant(values, tf.float32)), values @ kernel)
-    np.testing.assert_array_equal(multiplied.product_back(tf.constant(back, tf.float32)), back @ kernel.T)
+    np.testing.assert_array_equal(multiplied.transposed_product(tf.constant(back, tf.float32)), back @ kernel.T)
 
 
 @pytest.mark.parametrize("changes", KINDS)
@@ -114,23 +116,24 @@ def test_gradients_are_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loss, found = gradients(make_model(**changes))
-    plain_kernel = recurrence.LoopKernel.__init__
+    plain_kernel = DeferredGradientKernel.__init__
 
     def plain(self: Any, kernel: Any, dtype: str) -> None:
         plain_kernel(self, kernel, dtype)
-        self.apart, self.turned = False, None
-        self.constant = self.there = tf.cast(self.kernel, dtype)
+        self.deferred, self.padded_transposed = False, None
+        self.constant = self.padded = tf.cast(self.kernel, dtype)
 
-    def plain_scan(step: Callable, start: Any, inputs: Any, kept: Callable = lambda state: state) -> Any:
+    def plain_scan(step: Callable, start: Any, inputs: Any, output: Callable = lambda state: state) -> Any:
         def body(state: Any, inputs: Any) -> tuple[Any, Any]:
             state = step(state, inputs)
             return state, state
 
-        return kept(keras.ops.scan(body, start, inputs)[1])
+        return output(keras.ops.scan(body, start, inputs)[1])
 
-    monkeypatch.setattr(recurrence.LoopKernel, "__init__", plain)
-    monkeypatch.setattr(recurrence, "with_gradient", lambda forward, *values: forward(*values)[0])
-    for module in (recurrence, decoder):
+    monkeypatch.setattr(DeferredGradientKernel, "__init__", plain)
+    for module in (gru, lstm, deferred_gradient):
+        monkeypatch.setattr(module, "with_gradient", lambda forward, *values: forward(*values)[0])
+    for module in (lstm, teacher_forcing):
         monkeypatch.setattr(module, "scan", plain_scan)
     expected_loss, expected = gradients(make_model(**changes))
     assert loss == pytest.approx(expected_loss, rel=1e-6)
@@ -148,7 +151,7 @@ def test_what_attention_computes_twice_has_the_same_gradients(
     loss, expected = gradients(make_model(**changes))
     assert not twice
     model = make_model(**changes)
-    assert model.limit_attention_memory(MOST_KEPT) == 5 * MOST_KEPT
+    assert model.limit_attention_memory(MOST_SAVED_VALUES) == 5 * MOST_SAVED_VALUES
     again, found = gradients(model)
     assert twice
     assert again == pytest.approx(loss, rel=1e-6)
@@ -159,7 +162,7 @@ def test_what_attention_computes_twice_has_the_same_gradients(
 def test_attention_keeps_what_is_not_too_much(make_model: Callable) -> None:
     """A hidden layer of five units, no hidden layer, no attention at all, and a decoder that is none of these."""
     model = make_model()
-    assert model.limit_attention_memory(MOST_KEPT // 5) == 0 and not model.decoder.attention.score.recompute
+    assert model.limit_attention_memory(MOST_SAVED_VALUES // 5) == 0 and not model.decoder.attention.score.recompute
     for attention in (AttentionConfig(score="general"), AttentionConfig(score="none")):
-        assert make_model(attention=attention).limit_attention_memory(10 * MOST_KEPT) == 0
-    assert make_model(architecture="transformer", embedding=8).limit_attention_memory(10 * MOST_KEPT) == 0
+        assert make_model(attention=attention).limit_attention_memory(10 * MOST_SAVED_VALUES) == 0
+    assert make_model(architecture="transformer", embedding=8).limit_attention_memory(10 * MOST_SAVED_VALUES) == 0

@@ -11,8 +11,11 @@ import pytest
 import tensorflow as tf
 
 from nmt.config import ConfigError, ModelConfig, TransformerConfig
-from nmt.network.attention import Attention, MultiHeadAttention, causal_mask, sinusoids
-from nmt.network.transformer import LayerNormalization, Positions, TransformerDecoder, TransformerEncoder
+from nmt.network.attention import Attention, MultiHeadAttention, causal_mask
+from nmt.network.transformer.decoder import TransformerDecoder
+from nmt.network.transformer.encoder import TransformerEncoder
+from nmt.network.transformer.layer_normalization import LayerNormalization
+from nmt.network.transformer.positions import Positions, sinusoids
 from nmt.text.pieces import PAD
 
 BATCH, POSITIONS, STEPS, WIDTH = 3, 5, 4, 8
@@ -81,7 +84,7 @@ def test_a_sequence_that_attends_to_itself_is_projected_at_once(steps: int, make
     layer, values = make_heads(2), QUERIES[:, :steps]
     own = np.tril(np.ones((steps, steps), bool))
     for found, expected in zip(
-        layer.attend(*layer.read(values), own), layer(values, layer.project_memory(values), own), strict=True
+        layer.attend(*layer.project_self(values), own), layer(values, layer.project_memory(values), own), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -190,7 +193,7 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
     source = decoder.source(MEMORY, MEMORY[:, 0], MASK, pieces)
     state = decoder.initial_state(MEMORY[:, 0], source, STEPS + 2)
     for step in range(STEPS):
-        state = decoder.step(state, decoder.piece_share(QUERIES[:, step]), source)
+        state = decoder.step(state, decoder.project_input(QUERIES[:, step]), source)
         read = decoder.readout(state, QUERIES[:, step], source)
         np.testing.assert_allclose(np.asarray(read, "f"), np.asarray(readouts[:, step], "f"), atol=tolerance)
         np.testing.assert_allclose(state.weights, weights[:, step], atol=tolerance)

@@ -1,35 +1,34 @@
-"""The attention family: scores, windows, pooling, many heads; the parts of every mechanism in this package.
+"""The attention family: scores, windows, pooling and multi-head attention, built from the same parts.
 
-Queries ask, keys answer with energies, a masked softmax makes weights of these, and the context vector is the weighted
-sum of the values. What differs between mechanisms is the score and the window.
+A score compares a query with each key and gives an energy per position. A masked softmax turns the energies into
+attention weights. The context vector is the sum of the values, weighted by attention. Mechanisms differ in the score
+and in the window, which limits the positions that a query may attend to.
 """
 
-from nmt.network.attention.core import MASKED, by_rows, context_vectors, inner_products, masked_softmax, product_in
+from nmt.network.attention.context import context_vectors
 from nmt.network.attention.layer import Attention
-from nmt.network.attention.multihead import KeysValues, MultiHeadAttention, causal_mask, sinusoids
+from nmt.network.attention.masked_softmax import MASKED_ENERGY, masked_softmax
+from nmt.network.attention.multi_head import KeysValues, MultiHeadAttention, causal_mask
 from nmt.network.attention.pooling import FixedQueryPooling, average_pooling, max_pooling
-from nmt.network.attention.scores import SCORES, Score, register_score
-from nmt.network.attention.windows import WINDOWS, Moment, Window
+from nmt.network.attention.scores import SCORES, Score, inner_products, register_score
+from nmt.network.attention.windows import WINDOWS, Window, WindowInputs
 
 __all__ = [
-    "MASKED",
+    "MASKED_ENERGY",
     "SCORES",
     "WINDOWS",
     "Attention",
     "FixedQueryPooling",
     "KeysValues",
-    "Moment",
     "MultiHeadAttention",
     "Score",
     "Window",
+    "WindowInputs",
     "average_pooling",
     "causal_mask",
-    "by_rows",
     "context_vectors",
     "inner_products",
     "masked_softmax",
     "max_pooling",
-    "product_in",
     "register_score",
-    "sinusoids",
 ]

@@ -8,17 +8,23 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.network.decoder.core import NO_LOOP, DecoderState, Loop, PieceShare, RecurrentDecoder, Source
-from nmt.network.recurrence import before
+from nmt.network.decoder.recurrent import RecurrentDecoder
+from nmt.network.decoder.state import NO_CONSTANTS, DecoderState, InputProjection, LoopConstants, Source
+from nmt.network.recurrence.states import previous_states
 
 
 @keras.saving.register_keras_serializable("nmt")
 class LuongDecoder(RecurrentDecoder):
     """Attends with the new state, after the recurrence (Luong et al. 2015, sections 3 and 3.3).
 
-    A step: update the cell with the embedding of y_{i-1}, and with input feeding the attentional vector of the step
-    before, get h_i; attend with h_i, get c_i; the attentional vector tanh(W [h_i; c_i]) is what is read out. Where we
-    deviate: one layer, GRU or LSTM, and the encoder is ours.
+    One step:
+
+        update the cell with the embedding of y_{i-1}, which gives the state h_i; with input feeding the cell also reads
+            the attentional vector of the step before
+        attend with the query h_i, which gives the context vector c_i
+        the attentional vector tanh(W [h_i; c_i]) is the read-out
+
+    Differences from the paper: one layer, GRU or LSTM, and a bidirectional encoder.
 
     Args:
         input_feeding: whether the next step reads the attentional vector.
@@ -28,35 +34,40 @@ class LuongDecoder(RecurrentDecoder):
         super().__init__(*args, **kwargs)
         self.input_feeding = input_feeding
 
-    def _readout_inputs(self, embedded: int, memory: int) -> int:
+    def _readout_input_width(self, embedded: int, memory: int) -> int:
         return self.units + memory
 
-    def _read_width(self, memory: int) -> int:
+    def _recurrent_input_width(self, memory: int) -> int:
         return self.readout_units if self.input_feeding else 0
 
-    def _first_fed(self, batch: Tensor) -> Tensor | tuple[()]:
+    def _first_attentional_vector(self, batch: Tensor) -> Tensor | tuple[()]:
         return ops.zeros((batch, self.readout_units)) if self.input_feeding else ()
 
-    def step(self, state: DecoderState, piece: PieceShare, source: Source, loop: Loop = NO_LOOP) -> DecoderState:
-        gates = piece.gates
+    def step(
+        self, state: DecoderState, projection: InputProjection, source: Source, constants: LoopConstants = NO_CONSTANTS
+    ) -> DecoderState:
+        gates = projection.gates
         if self.input_feeding:
-            read = state.fed if loop.context is None else state.fed * loop.context
-            gates = gates + self._multiplied(read, "context_kernel", loop)
-        hidden, carry, time = self.advance(state, gates, piece, loop)
-        context, weights = self.attend(hidden, state, piece, source, loop)
-        fed = ops.cast(self._read(hidden, context), "float32") if self.input_feeding else ()
-        return DecoderState(hidden, context, weights, carry, fed, time, self._covered(state, weights))
+            mask = constants.context_mask
+            recurrent_input = state.attentional if mask is None else state.attentional * mask
+            gates = gates + self._product(recurrent_input, "context_kernel", constants)
+        hidden, cell, time = self._advance_cell(state, gates, projection, constants)
+        context, weights = self._attend(hidden, state, projection, source, constants)
+        attentional: Tensor | tuple[()] = ()
+        if self.input_feeding:
+            attentional = ops.cast(self._apply_readout_layer(hidden, context), "float32")
+        return DecoderState(hidden, context, weights, cell, attentional, time, self._next_coverage(state, weights))
 
-    def _reads(self, start: DecoderState, states: DecoderState) -> Tensor:
-        return before(states.fed, start.fed) if self.input_feeding else ()
+    def recurrent_inputs(self, start: DecoderState, states: DecoderState) -> Tensor:
+        return previous_states(states.attentional, start.attentional) if self.input_feeding else ()
 
-    def _asks(self, start: DecoderState, states: DecoderState) -> Tensor:
+    def queries(self, start: DecoderState, states: DecoderState) -> Tensor:
         return states.hidden
 
-    def _readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
+    def _state_readout(self, state: DecoderState, embedded: Tensor) -> Tensor:
         if self.input_feeding:
-            return ops.cast(state.fed, self.compute_dtype)
-        return self._read(state.hidden, state.context)
+            return ops.cast(state.attentional, self.compute_dtype)
+        return self._apply_readout_layer(state.hidden, state.context)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "input_feeding": self.input_feeding}

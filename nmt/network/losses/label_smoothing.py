@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy over the pieces of a vocabulary."""
+"""Label-smoothed cross-entropy of logits."""
 
 from __future__ import annotations
 
@@ -8,54 +8,70 @@ from keras import ops
 from nmt.backend import Tensor
 from nmt.text.pieces import PAD
 
-TINY = 1e-20
-"""Smallest probability or attention weight that a logarithm is taken of: that of what underflowed would be infinite."""
+SMALLEST_PROBABILITY = 1e-20
+"""Lower bound of a probability or an attention weight before its logarithm is taken, so that the logarithm is
+finite."""
 
-LEAST_OF_FLOAT16 = 2.0**-14
-"""Its smallest number that is as exact as others."""
+SMALLEST_NORMAL_FLOAT16 = 2.0**-14
+"""The smallest number that float16 holds at full relative precision."""
 
 
 def token_losses(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy with the right piece's probability 1 - smoothing + smoothing / V (Szegedy et al. 2016, section 7).
+    """Cross-entropy with label smoothing (Szegedy et al. 2016, section 7).
+
+    The target distribution gives each of the V pieces smoothing / V, and the right piece another 1 - smoothing.
 
     Args:
-        logits: [..., vocabulary]; computed in float32.
-        targets: integer [...].
-        smoothing: mass spread evenly over the whole vocabulary, the right piece included.
+        logits: [..., vocabulary]; the loss is computed in float32.
+        targets: right pieces, integer [...].
+        smoothing: probability that is spread evenly over the vocabulary.
 
     Returns:
         float32 [...], in nats; zero where the target is padding.
     """
     logits = ops.cast(logits, "float32")
-    losses = cross_entropy_from_softmax(
-        logits, ops.softmax(logits, axis=-1), targets, smoothing, ops.mean(logits, axis=-1)
-    )
+    probabilities, mean_logit = ops.softmax(logits, axis=-1), ops.mean(logits, axis=-1)
+    losses = losses_from_softmax(logits, probabilities, targets, smoothing, mean_logit)
     return ops.where(targets != PAD, losses, 0.0)
 
 
-def cross_entropy_from_softmax(
+def losses_from_softmax(
     logits: Tensor, probabilities: Tensor, targets: Tensor, smoothing: float, mean_logit: Tensor
 ) -> Tensor:
-    """`token_losses`, of padding anything, from logits, their softmax and their mean, in float32."""
+    """`token_losses` where the softmax is known already; values at padding are meaningless.
+
+    The loss is ln(sum exp(logits)) - (1 - smoothing) * logit of the right piece - smoothing * mean logit.
+
+    Args:
+        logits, probabilities: logits and their softmax, [..., vocabulary], of one type.
+        targets: right pieces, integer [...].
+        smoothing: as in `token_losses`.
+        mean_logit: mean over the vocabulary, float32 [...].
+
+    Returns:
+        float32 [...], in nats.
+    """
     logit, probability = (
         ops.cast(ops.take_along_axis(values, targets[..., None], axis=-1)[..., 0], "float32")
         for values in (logits, probabilities)
     )
 
-    def by_the_right_piece() -> Tensor:
-        return logit - ops.log(ops.maximum(probability, TINY))
+    def from_right_piece() -> Tensor:
+        return logit - ops.log(ops.maximum(probability, SMALLEST_PROBABILITY))
 
-    def by_the_most_probable() -> Tensor:
+    def from_most_probable_piece() -> Tensor:
         logit, probability = (ops.cast(ops.max(values, axis=-1), "float32") for values in (logits, probabilities))
         return logit - ops.log(probability)
 
-    # ln(sum(exp)), which is any piece's logit less the logarithm of its probability, where that has not underflowed.
-    least = TINY if keras.backend.standardize_dtype(probabilities.dtype) != "float16" else LEAST_OF_FLOAT16
-    usual = ops.all(ops.logical_or(probability > least, targets == PAD))
-    normalizer = ops.cond(usual, by_the_right_piece, by_the_most_probable)
+    # ln(sum exp) is the logit of any piece minus the logarithm of its probability. The right piece is at hand, but its
+    # probability may have underflowed. Then the most probable piece takes its place.
+    is_float16 = keras.backend.standardize_dtype(probabilities.dtype) == "float16"
+    smallest = SMALLEST_NORMAL_FLOAT16 if is_float16 else SMALLEST_PROBABILITY
+    precise = ops.all(ops.logical_or(probability > smallest, targets == PAD))
+    normalizer = ops.cond(precise, from_right_piece, from_most_probable_piece)
     return normalizer - (1 - smoothing) * logit - smoothing * mean_logit
 
 
 def count_tokens(targets: Tensor) -> Tensor:
-    """Number of tokens that are not padding, float32, at least 1."""
+    """Number of tokens without padding, the divisor of the mean loss: a float32 scalar, at least 1."""
     return ops.maximum(ops.sum(ops.cast(targets != PAD, "float32")), 1.0)

@@ -20,7 +20,8 @@ from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
 from nmt.network.losses.label_smoothing import token_losses
-from nmt.network.model import Output, Seq2Seq
+from nmt.network.model import Seq2Seq
+from nmt.network.output_layer import OutputLayer
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.inference.distributions import Averaging, averaged, mean, unrounded
@@ -156,7 +157,7 @@ class Inference:
     def _short_step(self, pieces: Any) -> search.Step:
         """`_step` over these pieces alone; besides what is encoded it reads which of them can come, bool [rows,
         places]. The log-probabilities of those sum to one."""
-        outputs = [model.output(pieces) for model in self.models]
+        outputs = [model.output_layer(pieces) for model in self.models]
         subset = search.PieceSubset(pieces, self.models[0].target_size)
 
         def step(tokens: Any, states: Any, *read: Any) -> tuple[search.Distribution, Any, Any]:
@@ -187,7 +188,7 @@ class Inference:
         return ops.cond(few, lambda: model.logits(readout, parts), lambda: model.logits(readout))
 
     def _distribution(
-        self, logits: Sequence[Any], readouts: Sequence[Any], outputs: Sequence[Output | None] | None = None
+        self, logits: Sequence[Any], readouts: Sequence[Any], outputs: Sequence[OutputLayer | None] | None = None
     ) -> search.Distribution:
         """What comes next, from the models' logits; the read-outs tell what rounding took from these.
 
@@ -203,7 +204,7 @@ class Inference:
 
         def sharp(places: Any) -> Any:
             lost = [
-                model.rounding_error(readout, places, output)
+                model.rounding_errors(readout, places, output)
                 for model, readout, output in zip(self.models, readouts, outputs, strict=True)
             ]
             if self.averaging == "log_probability":

@@ -34,7 +34,7 @@ def unrounded(log_probabilities: Any, lost: Any) -> Any:
 
     Args:
         log_probabilities: of these pieces, from rounded logits, float32 [rows, any].
-        lost: `Seq2Seq.rounding_error` of them.
+        lost: `Seq2Seq.rounding_errors` of them.
     """
     # What these gain is added to the sum over all.
     gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)
