@@ -137,7 +137,8 @@ def _scores(
     """
     import numpy as np
 
-    from nmt.explaining.unusual_pairs import MEASURES, find_outliers, measure_pair
+    from nmt.explaining.pair_measures import MEASURES, measure_pair
+    from nmt.explaining.unusual_pairs import find_outliers
 
     translator = load_models(arguments)
     judged = judge(_pairs(arguments), rules, usual)

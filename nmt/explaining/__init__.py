@@ -1,1 +1,1 @@
-"""Explaining: unusual pairs and why, erasure of source words, word vectors."""
+"""Explaining: unusual pairs and the reasons, erasure of source words, word vectors."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.erasure import Erasure, agreement
-from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, Outliers, PairMeasures, find_outliers, measure_pair, reason
+from nmt.explaining.pair_measures import MEASURES, PairMeasures, measure_pair
+from nmt.explaining.unusual_pairs import UNUSUAL, Outliers, find_outliers, reason
 from nmt.progress import LineProgress
 
 if TYPE_CHECKING:

@@ -102,7 +102,8 @@ def by_rules(pairs: Sequence[Pair]) -> dict[int, str]:
 def by_model(pairs: Sequence[Pair], translator: nmt.Translator, rules: set[int], count: int) -> dict[str, set[int]]:
     """The indices of the `count` worst pairs by either detector, and of those that the rules drop with the worst of
     the rest."""
-    from nmt.explaining.unusual_pairs import find_outliers, measure_pair
+    from nmt.explaining.pair_measures import measure_pair
+    from nmt.explaining.unusual_pairs import find_outliers
 
     found = [
         measure_pair(pair.alignment, pair.log_probability, len(pair.pieces))

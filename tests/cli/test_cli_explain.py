@@ -34,12 +34,12 @@ def test_explain_given_pairs(model, write, tmp_path, capsys):
     assert sorted(int(row["line"]) for row in rows) == [1, 2, 3, 4, 5]
     assert [row["line"] for row in rows[:2]] == ["3", "4"]
     dropped, repeated = rows[:2]
-    assert "hardly attended to, perhaps dropped: 'c', 'd'" in dropped["reason"]
+    assert "too little attention, perhaps dropped: 'c', 'd'" in dropped["reason"]
     assert "short: 2 words for 4, usually 4" in dropped["reason"]
     assert (dropped["unattended"], dropped["length_ratio"], dropped["source"]) == ("0.5", "0.5", "a b c d")
     assert float(dropped["log_probability"]) == -0.5  # -1.5 nats over two words and the end
     assert repeated["measure"] == "repeated"
-    assert repeated["reason"] == "says again: 's', 't'"
+    assert repeated["reason"] == "repeats earlier words: 's', 't'"
     assert [row["reason"] for row in rows[2:]] == ["nothing unusual"] * 3
     assert all("rank_correlation" not in row for row in rows)
     assert records[2]["measures"]["unattended"] == [2, 3]

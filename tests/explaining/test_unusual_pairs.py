@@ -1,4 +1,4 @@
-"""Measures of a pair, each against numbers worked out by hand, and the ranking of a corpus."""
+"""The measures of a pair, each against numbers worked out by hand, and the outliers of a corpus."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.explaining.unusual_pairs import MEASURES, UNUSUAL, PairMeasures, find_outliers, measure_pair, reason, repeats
+from nmt.explaining.pair_measures import MEASURES, PairMeasures, measure_pair, repeats
+from nmt.explaining.unusual_pairs import UNUSUAL, find_outliers, reason
 
 NAMES = [measure.name for measure in MEASURES]
 
 
 def pair(source: str, target: str, weights: list[list[float]]) -> WordAlignment:
-    """The end of sentence has what the weights leave."""
+    """A pair whose end of sentence gets the rest of each row."""
     matrix = np.array(weights, np.float32).reshape(len(target.split()), len(source.split()))
     return WordAlignment(tuple(source.split()), tuple(target.split()), matrix, np.maximum(1 - matrix.sum(axis=1), 0))
 
@@ -29,16 +30,15 @@ def test_measures_by_hand() -> None:
     # ln 2 / 2 + 2 (ln 4 / 4) = 1.5 ln 2 for x, nothing for y.
     assert found.entropy == pytest.approx(0.75 * math.log(2))
     assert found.end_of_sentence == pytest.approx(0.125)
-    assert found.unattended == (2,)  # they receive 1.5, 0.25, 0
+    assert found.unattended == (2,)  # the words receive 1.5, 0.25 and 0
     assert found.overattended == ()
     assert found.length_ratio == pytest.approx(2 / 3)
     assert found.row() == pytest.approx((-1.5, 0.75 * math.log(2), 0.125, 1 / 3, 0, 0, math.log(2 / 3)))
 
 
-def test_the_bounds_of_attention_received() -> None:
-    """A word that receives exactly as much as a bound says is within it."""
+def test_a_word_at_a_bound_of_attention_is_within_it() -> None:
     found = measure_pair(pair("a b c d", "x y z", [[0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0], [0.3, 0, 0.19, 0.51]]), -1, 4)
-    assert (found.unattended, found.overattended) == ((2,), (0,))  # 2.1, 0.2, 0.19, 0.51
+    assert (found.unattended, found.overattended) == ((2,), (0,))  # the words receive 2.1, 0.2, 0.19 and 0.51
     found = measure_pair(pair("a", "x y", [[1.0], [1.0]]), -1, 3)
     assert (found.unattended, found.overattended) == ((), ())
 
@@ -54,7 +54,7 @@ def test_a_target_word_without_pieces_does_not_count() -> None:
     [
         ("", []),
         ("a b c d", []),
-        ("a b c a d", []),  # one word again is nothing
+        ("a b c a d", []),  # a single word, not directly after itself, is no repeat
         ("a b c a b d", ["a b"]),
         ("a b a b a b", ["a b a b"]),
         ("the red dog the red dog sleeps", ["the red dog"]),
@@ -64,15 +64,15 @@ def test_a_target_word_without_pieces_does_not_count() -> None:
         ("a b x a b y b x", ["a b", "b x"]),
     ],
 )
-def test_what_is_said_again(text: str, expected: list[str]) -> None:
+def test_repeated_words_are_found(text: str, expected: list[str]) -> None:
     words = text.split()
     assert [" ".join(words[begin:end]) for begin, end in repeats(words)] == expected
 
 
-def test_what_the_source_says_again_too_is_no_fault() -> None:
+def test_repeats_of_the_source_are_subtracted() -> None:
     source, target = "very very old and very very tired", "tres tres vieux et tres tres las"
     assert measure_pair(pair(source, target, np.eye(7).tolist()), -1, 8).repeated == 0
-    # "tres" and "tres tres" are 3 words of 7; the source says one word again.
+    # "tres" and "tres tres" are 3 words of 7; the source repeats one word.
     assert measure_pair(pair("very very old", target, np.ones((7, 3)).tolist()), -1, 8).repeated == pytest.approx(2 / 7)
 
 
@@ -99,7 +99,7 @@ def test_measures_stay_in_their_ranges(found: PairMeasures) -> None:
     assert PairMeasures.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
-def test_spread_of_attention_has_its_greatest_entropy_where_it_is_even() -> None:
+def test_even_attention_has_the_largest_entropy() -> None:
     for words in (1, 2, 7):
         source = " ".join("abcdefg"[:words])
         even = measure_pair(pair(source, "x", [[1 / (words + 1)] * words]), -1, 2)
@@ -124,15 +124,15 @@ def test_modified_z_scores_by_hand() -> None:
     assert outliers.order.tolist() == [4, 3, 0, 1, 2]
 
 
-def test_bad_is_low_for_a_log_probability_and_either_for_a_length() -> None:
+def test_low_is_bad_for_a_log_probability_and_both_are_for_a_length() -> None:
     assert find_outliers(column("log_probability", [-1, -2, -3, -40, -2])).order[0] == 3
     assert find_outliers(column("log_probability", [-1, -2, -3, 40, -2])).z_scores[3, 0] < 0
     assert find_outliers(column("length_ratio", [0, 0.1, -0.1, -3, 0.2])).order[0] == 3
     assert find_outliers(column("length_ratio", [0, 0.1, -0.1, 3, 0.2])).order[0] == 3
 
 
-def test_a_measure_that_most_pairs_share_still_counts() -> None:
-    """Median absolute deviation 0; the mean is 1 / 5, with a least divisor of 0.05 where they hardly differ."""
+def test_a_measure_that_is_equal_for_most_pairs_still_counts() -> None:
+    """The median absolute deviation is 0; the mean one is 1 / 5, and no divisor is below 0.05."""
     assert find_outliers(column("unattended", [0, 0, 0, 0, 1])).scores[4] == pytest.approx(1 / (1.253314 * 0.2))
     assert find_outliers(column("unattended", [0] * 999 + [0.5])).scores[999] == pytest.approx(0.5 / 0.05)
     assert find_outliers(column("unattended", [0.3] * 5)).scores.tolist() == [0] * 5
@@ -148,7 +148,7 @@ def test_blank_sides_come_first_and_blank_pairs_last() -> None:
     ]
     found = [measure_pair(p, -1.0, 0 if i in (0, 2, 4) else 2) for i, p in enumerate(pairs)]
     outliers = find_outliers([f.row() for f in found])
-    assert outliers.order.tolist() == [2, 4, 1, 3, 0]  # the two in the middle are as far from their median
+    assert outliers.order.tolist() == [2, 4, 1, 3, 0]  # pairs 1 and 3 are equally far from the median
     assert np.isinf(outliers.scores[[2, 4]]).all() and math.isnan(outliers.scores[0])
     words = [
         reason(f, z, outliers.medians.tolist(), p.source, p.target)
@@ -165,7 +165,7 @@ def test_no_pairs_and_one_pair() -> None:
 
 
 @given(st.lists(explanations(), min_size=1, max_size=12), st.randoms())
-def test_the_order_of_the_pairs_changes_no_score(found: list[PairMeasures], random: object) -> None:
+def test_scores_do_not_depend_on_the_order_of_the_pairs(found: list[PairMeasures], random: object) -> None:
     order = list(range(len(found)))
     random.shuffle(order)  # type: ignore[attr-defined]
     numbers = np.array([f.row() for f in found])
@@ -185,11 +185,11 @@ def test_reasons_in_words() -> None:
 
     assert words() == "nothing unusual"
     assert words(entropy=UNUSUAL - 0.01) == "nothing unusual"
-    assert words(log_probability=9) == "unlikely: -4.00 nats a piece, usually -0.50"
-    assert words(unattended=5) == "hardly attended to, perhaps dropped: 'red'"
-    assert words(overattended=5) == "attended to too often, perhaps repeated: 'the'"
+    assert words(log_probability=9) == "unlikely: -4.00 nats per piece, usually -0.50"
+    assert words(unattended=5) == "too little attention, perhaps dropped: 'red'"
+    assert words(overattended=5) == "too much attention, perhaps repeated: 'the'"
     assert words(repeated=5, overattended=6) == (
-        "attended to too often, perhaps repeated: 'the'; says again: 'le chien'"
+        "too much attention, perhaps repeated: 'the'; repeats earlier words: 'le chien'"
     )
     assert words(length_ratio=4) == "long: 4 words for 3, usually 3"
     assert words(entropy=UNUSUAL).startswith("attention is spread out: 0.13 nats")
@@ -198,8 +198,8 @@ def test_reasons_in_words() -> None:
     assert reason(short, [0.0] * 6 + [7.0], typical, source, target[:1]) == "short: 1 words for 3, usually 3"
 
 
-def test_hand_made_faults_come_first() -> None:
-    """Thirty pairs with attention along the diagonal and some noise, then one of each fault."""
+def test_constructed_faults_come_first() -> None:
+    """Thirty pairs with noisy diagonal attention are followed by one pair for each fault."""
     random = np.random.default_rng(0)
     pairs = []
     for number in range(30):

@@ -27,7 +27,7 @@ def test_damaged_pairs_come_first(playground):
         kinds = {row["line"]: row["kind"] for row in csv.DictReader(file, delimiter="\t")}
     with open(playground / "report" / "sentences.tsv", newline="") as file:
         reasons = {row["line"]: row["reason"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
-    named = {"dropped": "perhaps dropped: ", "repeated": "says again: "}
+    named = {"dropped": "perhaps dropped: ", "repeated": "repeats earlier words: "}
     told = [named[kind] in reasons[line] for line, kind in kinds.items() if kind in named]
     assert sum(told) >= 0.8 * len(told)
 
