@@ -1,7 +1,6 @@
-"""The `nmt` command: train, translate, score, align, evaluate, tune, explain, compare, sweep, curves,
-embeddings, distil, back-translate, hold-out, clean.
+"""The `nmt` command. `nmt.cli.commands` lists its commands; each has a module here.
 
-What a command needs is imported when it runs, so that `nmt --help` answers at once.
+A command imports its libraries when it runs, so that `nmt --help` answers at once.
 """
 
 from __future__ import annotations
@@ -24,22 +23,21 @@ INTERRUPTED = 128 + 2
 BROKEN_PIPE = 128 + 13
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What is wrong where nothing more can be written."""
+"""Error numbers of a full disk, quota or file size."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (default: the process's own) and returns its exit code.
 
-    0: done; 2: an error that the user can mend, one line on standard error; 130: interrupted, by Ctrl-C or a
-    termination signal; 141: nobody reads the output any more. Whatever else goes wrong is a bug and keeps its
-    traceback.
+    0: success. 2: a user's mistake, with one line on standard error. 130: interrupted by Ctrl-C or a termination
+    signal. 141: the reader of the output has gone. Any other error is a bug and keeps its traceback.
     """
-    if threading.current_thread() is threading.main_thread():  # what was half-written goes, as after Ctrl-C
+    if threading.current_thread() is threading.main_thread():  # half-written files go, as after Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _open_what_is_closed()
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what fails raises in Python
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on how we compile
-    warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # no path and no line of our code
+    _open_closed_streams()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors are raised in Python anyway
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on compiling
+    warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # without path and line of code
     try:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))
@@ -57,11 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USER_ERROR
 
 
-def _open_what_is_closed() -> None:
-    """Standard streams that whoever started the process has closed are empty and keep nothing."""
+def _open_closed_streams() -> None:
+    """Replaces standard streams that the parent process closed by the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  for as long as the process lives
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  open until the process ends
 
 
 def _run(argv: list[str]) -> int:
@@ -74,17 +72,17 @@ def _run(argv: list[str]) -> int:
 
 
 def _require_text(argv: Sequence[str]) -> None:
-    """Refuses words that are not UTF-8, as a terminal of another encoding sends them; files may have such names."""
+    """Refuses words that are not UTF-8, which a terminal of another encoding sends. Files may have such names."""
     for place, word in enumerate(argv, start=1):
         try:
             word.encode()
         except UnicodeEncodeError:
             if not os.path.lexists(word):
-                raise NmtError(f"argument {place} is not valid UTF-8, and no file is named so") from None
+                raise NmtError(f"argument {place} is not valid UTF-8, and no file has this name") from None
 
 
 def _flush_output() -> None:
-    """Also after an error: what standard output could not take before, it cannot take now, and says so."""
+    """Flushes standard output, also after an error; the error of a failed flush names standard output."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -92,12 +90,12 @@ def _flush_output() -> None:
 
 
 def _discard_output() -> None:
-    """Lets the interpreter flush what is left without a word when it ends."""
+    """Sends the rest of the output to the null device, so that the interpreter ends without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
-        mend = ": make room there, then repeat the command" if error.errno in FULL else ""
-        return f"{error.filename2 or error.filename or 'standard output'}: {error.strerror}{mend}"
+        advice = ": make room there, then repeat the command" if error.errno in FULL else ""
+        return f"{error.filename2 or error.filename or 'standard output'}: {error.strerror}{advice}"
     return " ".join(str(error).split())

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
 DESCRIPTION = (
-    "Writes text of the target language, and line by line a source for it that a model of the "
-    "opposite direction makes. Each such source begins with a tag. Together with genuine pairs it can be trained on. "
-    "An interruption keeps what is done: --resume goes on there."
+    "Makes training pairs from text of the target language: a model of the opposite direction translates each line "
+    "into a source. Each of these sources begins with a tag, so that training can tell them from genuine ones. After "
+    "an interruption, --resume continues."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    parser.add_argument("--input", required=True, metavar="FILE", help="sentences of the target language, one a line")
+    parser.add_argument("--input", required=True, metavar="FILE", help="sentences of the target language, one per line")
     add_made_pairs_flags(parser)
     parser.add_argument(
-        "--tag", default="<bt>", metavar="WORD", help="what each source begins with; '' for nothing (default: <bt>)"
+        "--tag", default="<bt>", metavar="WORD", help="first word of each source; '' for none (default: <bt>)"
     )
     add_search_flags(parser)
 

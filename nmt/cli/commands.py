@@ -1,8 +1,8 @@
-"""The commands of `nmt`. Each has a module of its own name here, with these three names:
+"""The commands of `nmt`. The module of a command has the command's name and defines:
 
-DESCRIPTION            what its help begins with
-add_flags(parser)      declares its flags
-run(arguments)         does the work; returns an exit code, or None for success
+* `DESCRIPTION`: the first paragraph of its help,
+* `add_flags(parser)`: declares its flags,
+* `run(arguments)`: does the work; returns an exit code, or None for success.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from nmt.version import __version__
 COMMANDS = {
     "train": "train a model into a run directory",
     "translate": "translate text line by line",
-    "score": "log-probability of given translations",
-    "align": "export word alignments as numbers and plots",
+    "score": "compute log-probabilities of given translations",
     "evaluate": "measure BLEU, chrF and the alignment error rate",
-    "tune": "find the length penalty that suits a model",
-    "explain": "find the pairs that are out of the ordinary, and say why",
+    "align": "export word alignments as numbers and plots",
+    "explain": "find unusual pairs and say why they are unusual",
+    "embeddings": "look at word vectors: neighbours, analogies, a map",
+    "tune": "find the best length penalty for a model",
     "compare": "train and measure variants of a configuration side by side",
     "sweep": "search for hyper-parameters within a budget",
     "curves": "draw the learning curves of several runs",
-    "embeddings": "look into the vectors of words: neighbours, analogies",
-    "distil": "pairs for training from a model's own translations",
-    "back-translate": "pairs for training from text of the target language",
-    "hold-out": "keep pairs aside to test on",
-    "clean": "leave out the bad pairs of a parallel corpus",
+    "distil": "make training pairs from a model's own translations",
+    "back-translate": "make training pairs from text of the target language",
+    "hold-out": "split a corpus into test pairs and training pairs",
+    "clean": "drop the bad pairs of a parallel corpus",
 }
 """Each command with its line in `nmt --help`."""
 
@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
     Raises:
         NmtError: a missing, unknown or wrong argument, or an error of the command.
     """
-    chosen = argv[0] if argv and argv[0] in COMMANDS else ""
+    chosen = next((word for word in argv if not word.startswith("-")), "")
     parser, commands = _parsers(chosen)
     arguments, rest = parser.parse_known_args(argv)
     if rest:
@@ -58,9 +58,12 @@ def module(command: str) -> Any:
 
 def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
     """The parser of whole command lines, and those of the commands. Only the chosen command is imported."""
-    parser = Parser(prog="nmt", description="Neural machine translation with attention.")
+    about = "Neural machine translation with attention. nmt COMMAND --help explains a command."
+    parser = Parser(prog="nmt", description=about)
     parser.add_argument("--version", action="version", version=f"nmt {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
+    )
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == chosen:
@@ -71,7 +74,7 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
 
 
 def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
-    """Refuses an empty name of a file or directory, such as an unset variable of the shell leaves."""
+    """Refuses an empty name of a file or directory, which an unset variable of the shell leaves."""
     for action in command._actions:
         value = getattr(arguments, action.dest, None)
         if action.metavar in ("FILE", "DIR") and "" in (value if isinstance(value, list) else [value]):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.flags import add_model_flags, add_search_flags, add_source_flag, add_target_flag
 from nmt.cli.parser import Parser
 from nmt.cli.synthesis import Made, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translation, Translator
 
 DESCRIPTION = (
-    "Writes each given pair, and behind it its source with the model's own translation: a smaller model, or "
-    "another one of the same size, learns from them to do as this model, or this ensemble, does. An interruption keeps "
-    "what is done: --resume goes on there."
+    "Writes each given pair, followed by its source with the model's own translation. A smaller model that trains on "
+    "these pairs learns to imitate this model or ensemble (sequence-level knowledge distillation). After an "
+    "interruption, --resume continues."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
+    add_source_flag(parser)
+    add_target_flag(parser)
     add_made_pairs_flags(parser)
     parser.add_argument(
         "--closest",
         choices=["bleu", "chrf"],
-        help="of the beam, the translation that is most like the given one by this measure (default: the best)",
+        help="write the translation in the beam that is most similar to the given one (default: the best one)",
     )
-    parser.add_argument("--only-translations", action="store_true", help="leave the given pairs out")
+    parser.add_argument("--only-translations", action="store_true", help="leave out the given pairs")
     add_search_flags(parser)
 
 

@@ -15,11 +15,12 @@ from nmt.errors import NmtError
 
 
 def refuse_idle(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
-    """Refuses options that would do nothing beside the others of their command line; the defaults may stand there.
+    """Refuses options that would have no effect beside the others of their command line. Defaults are accepted.
 
     Args:
-        arguments: with the parser that made them, `parser`.
-        why: what each of these options is for, and what to do; follows upon its flag.
+        arguments: the command line, with its parser as `arguments.parser`.
+        names: the options.
+        why: the rest of the message after the flag: the purpose of the option, and the fix.
     """
     for name in names:
         if getattr(arguments, name) != arguments.parser.get_default(name):
@@ -28,7 +29,7 @@ def refuse_idle(arguments: argparse.Namespace, names: Iterable[str], why: str) -
 
 @contextmanager
 def as_flags(settings: type) -> Iterator[None]:
-    """Errors within the block that name fields of a dataclass name their flags instead."""
+    """Within the block, errors that name fields of a dataclass name their flags instead."""
     try:
         yield
     except NmtError as error:
@@ -40,7 +41,7 @@ def as_flags(settings: type) -> Iterator[None]:
 
 
 def positive(text: str) -> int:
-    """A number from 1, as the type of an argument."""
+    """Type of an argument: a whole number from 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
     if int(text) > sys.maxsize:
@@ -49,7 +50,7 @@ def positive(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """A number from 0, as the type of an argument."""
+    """Type of an argument: a whole number from 0."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{value}: expected 0 or more")
@@ -59,7 +60,7 @@ def count(text: str) -> int:
 
 
 def finite(text: str) -> float:
-    """A number that is one, as the type of an argument."""
+    """Type of an argument: a number that is not NaN or infinite."""
     value = float(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text}: expected a number")
@@ -67,7 +68,7 @@ def finite(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """A number from 0 to below 1, as the type of an argument."""
+    """Type of an argument: a number from 0 to below 1."""
     value = float(text)
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a share, from 0 to below 1")

@@ -1,4 +1,4 @@
-"""How commands import TensorFlow and Keras: without their start-up messages, and without what they need not."""
+"""Imports of TensorFlow and Keras without their start-up messages and without unused libraries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """For the imports of a command, and nothing else: quiet, and as short as can be.
+    """Makes the imports of a command quiet and fast.
 
-    Keras imports matplotlib where it is installed, for galleries of images that nothing here draws: whoever draws
-    imports it afterwards. TensorFlow imports JAX where it is installed, for a converter that nothing here calls. And
-    what an import makes stays, so that there is no garbage to look for meanwhile.
+    Keras imports matplotlib if it is installed, for image galleries that nmt never draws; commands that draw import it
+    later. TensorFlow imports JAX if it is installed, for a converter that nmt never calls. Imported objects stay
+    alive, so the garbage collector is off meanwhile.
     """
     unused = ["matplotlib", "jax"] if _keras_backend() == "tensorflow" else ["matplotlib"]
     with _without(*unused), _uncollected(), _quiet():
@@ -27,10 +27,10 @@ def quiet_start() -> Iterator[None]:
 
 
 def _keras_backend() -> str:
-    """What Keras will run on, by its own rule: it cannot be asked before it is imported."""
+    """The backend that Keras will choose, found by Keras's own rule without importing Keras."""
     if named := os.environ.get("KERAS_BACKEND"):
         return named
-    home = os.path.expanduser("~")  # Path.home() raises where a user has none
+    home = os.path.expanduser("~")  # Path.home() raises for users without a home
     usual = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
     settings = Path(os.environ.get("KERAS_HOME", usual), "keras.json")
     try:
@@ -41,7 +41,7 @@ def _keras_backend() -> str:
 
 @contextmanager
 def _without(*names: str) -> Iterator[None]:
-    """Modules that are not loaded yet cannot be imported meanwhile."""
+    """Prevents the import of these modules unless they are loaded already."""
     modules: dict[str, Any] = sys.modules
     hidden = [name for name in names if name not in modules]
     modules.update(dict.fromkeys(hidden))
@@ -54,7 +54,7 @@ def _without(*names: str) -> Iterator[None]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage is collected meanwhile."""
+    """Switches the garbage collector off meanwhile."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -66,11 +66,10 @@ def _uncollected() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What is written to file descriptor 2 while TensorFlow is imported and looks for its devices is dropped.
+    """Drops the messages that TensorFlow writes to file descriptor 2 while it is imported and looks for devices.
 
-    No setting of TensorFlow's own silences it: it is written before its logging begins. TF_CPP_MIN_LOG_LEVEL=0 shows
-    it. It is also shown where an error comes through (an interruption is none), and a GPU that is there but not found
-    is said.
+    TensorFlow writes them before its logging starts, so no setting of TensorFlow silences them.
+    TF_CPP_MIN_LOG_LEVEL=0 shows them, and so does an error. A line reports a GPU that TensorFlow does not find.
     """
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
         yield
@@ -104,7 +103,7 @@ def _redirected(descriptor: int) -> Iterator[None]:
 
 
 def _gpu_found() -> bool:
-    """False where the system has an NVIDIA GPU and TensorFlow, if it is loaded, none."""
+    """False if the system has an NVIDIA GPU and TensorFlow is loaded without finding it."""
     tensorflow = sys.modules.get("tensorflow")
     return tensorflow is None or bool(tensorflow.config.list_physical_devices("GPU")) or not _GPU_DEVICE.exists()
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
-from nmt.cli.flags import add_model_flags
+from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag
 from nmt.cli.loading import lines_of, load_models, say, watched
 from nmt.cli.parser import Parser
 from nmt.files.outputs import open_output
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translation
 
 DESCRIPTION = (
-    "Prints the log-probability (nats) of each pair and its number of pieces, the end of sentence included, a "
-    "tab between them, in the order of the lines; and the perplexity of all of them."
+    "Prints the log-probability (in nats) of each pair, a tab, and its number of target pieces, including the end of "
+    "sentence. It also reports the perplexity of all pairs."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
-    parser.add_argument("--output", metavar="FILE", default="-", help="the scores (default: standard output)")
+    add_source_flag(parser)
+    add_target_flag(parser)
+    parser.add_argument("--output", metavar="FILE", default="-", help="file for the scores (default: standard output)")
     parser.add_argument(
-        "--format", choices=["tsv", "jsonl"], default="tsv", help="jsonl has each piece's log-probability too"
+        "--format",
+        choices=["tsv", "jsonl"],
+        default="tsv",
+        help="format of the scores; jsonl adds the log-probability of each piece (default: tsv)",
     )
 
 

@@ -23,9 +23,9 @@ Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
 
 
 def add_made_pairs_flags(parser: Parser) -> None:
-    parser.add_argument("--output-source", required=True, metavar="FILE", help="where the pairs' sources go")
-    parser.add_argument("--output-target", required=True, metavar="FILE", help="where their targets go")
-    parser.add_argument("--resume", action="store_true", help="go on where an interruption stopped")
+    parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the sources of the pairs")
+    parser.add_argument("--output-target", required=True, metavar="FILE", help="file for the targets of the pairs")
+    parser.add_argument("--resume", action="store_true", help="continue after an interruption")
 
 
 def write_made_pairs(

@@ -33,33 +33,46 @@ SAMPLES = 16
 
 
 DESCRIPTION = (
-    "Translates text, a sentence a line: as many lines come out as go in, and a blank line stays blank. "
-    "Without --input, reads standard input, and prompts where that is a terminal. "
-    "An interruption keeps what is done, 500 lines at a time, when --input and --output are files, the output is not "
-    "compressed and no list of --nbest: --resume goes on there."
+    "Translates text, one sentence per line. The output has as many lines as the input, and an empty line stays empty. "
+    "Without --input, it reads standard input, with a prompt if that is a terminal. If an interruption happens, whole "
+    "blocks of 500 translated lines are kept, and --resume continues behind them. This needs plain files for --input "
+    "and --output, without --nbest."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    parser.add_argument("--input", metavar="FILE", help="sentences to translate (.gz is read too; - is standard input)")
-    parser.add_argument("--output", metavar="FILE", default="-", help="translations (default: standard output)")
-    parser.add_argument("--alignments", metavar="FILE", help="word alignments of these translations, in Pharaoh format")
-    parser.add_argument("--resume", action="store_true", help="go on where an interrupted translation stopped")
     parser.add_argument(
-        "--nbest", type=positive, metavar="N", help="a list of the N best: number ||| text ||| ... ||| score"
+        "--input", metavar="FILE", help="sentences to translate; .gz files are read too, and - is standard input"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", default="-", help="file for the translations (default: standard output)"
+    )
+    parser.add_argument(
+        "--alignments", metavar="FILE", help="file for the word alignments of the translations, in Pharaoh format"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted translation")
+    parser.add_argument(
+        "--nbest",
+        type=positive,
+        metavar="N",
+        help="write the N best translations of each line, as number ||| text ||| ... ||| score",
     )
     parser.add_argument(
         "--mbr",
         choices=["bleu", "chrf"],
-        help="of the N best, or of N samples, the one that the others agree with most (minimum Bayes risk)",
+        help="write the translation that agrees most with the other N best or N samples (minimum Bayes risk)",
     )
-    parser.add_argument("--prefixes", metavar="FILE", help="what each translation begins with, a line a sentence")
+    parser.add_argument("--prefixes", metavar="FILE", help="file with the beginning of each translation, line by line")
     parser.add_argument(
-        "--phrases", metavar="FILE", help="phrases that each translation holds, a line a sentence, tabs between phrases"
+        "--phrases",
+        metavar="FILE",
+        help="file with phrases that each translation contains, line by line, with tabs between phrases",
     )
     parser.add_argument(
-        "--lexicon", metavar="FILE", help="for --copy-unknown: a source word, a tab, what to write for it, a line each"
+        "--lexicon",
+        metavar="FILE",
+        help="dictionary for --copy-unknown: on each line a source word, a tab and its translation",
     )
     add_search_flags(parser)
 

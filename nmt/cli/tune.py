@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
-from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.flags import add_model_flags, add_reference_flag, add_search_flags, add_source_flag
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import SearchConfig
@@ -23,22 +23,21 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = (
-    "Translates sentences whose translations are known, prints what these are worth with each length penalty, "
-    "and which is best. Choose on validation pairs: what a penalty is worth on text that it was chosen on says "
-    "too much."
+    "Translates a validation set once and prints its score for each length penalty, and the best penalty. Measure the "
+    "chosen penalty on other text: its score on this text is too optimistic."
 )
 
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one a line")
-    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations")
+    add_source_flag(parser)
+    add_reference_flag(parser)
     parser.add_argument(
-        "--metric", choices=["bleu", "chrf"], default="bleu", help="what a penalty is chosen by (default: bleu)"
+        "--metric", choices=["bleu", "chrf"], default="bleu", help="score that chooses the penalty (default: bleu)"
     )
     parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer, for BLEU (default: 13a)")
     parser.add_argument(
-        "--save", action="store_true", help="the run translates so from now on: with this search and what is best"
+        "--save", action="store_true", help="make this search with the best penalty the default of the run"
     )
     add_search_flags(parser)
 
