@@ -1,4 +1,4 @@
-"""What the tests of the command share."""
+"""Fixtures of the command tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nmt.explaining import erasure
 
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
-    """A run directory, and the fake in place of the real translator."""
+    """A run directory; a fake replaces the real translator."""
     monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
     monkeypatch.setattr(fake_translator.Translator, "searches", [])
     monkeypatch.setattr(erasure, "erase", fake_translator.erase)

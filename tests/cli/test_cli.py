@@ -1,4 +1,4 @@
-"""The `nmt` command as a user meets it: how it starts, what it says of mistakes, how it writes files."""
+"""The `nmt` command: its start, its messages about mistakes, its files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
     assert HEAVY.isdisjoint(loaded)
 
 
-def test_a_comparison_which_waits_for_many_trainings_needs_no_tensorflow():
+def test_a_comparison_that_waits_for_trainings_loads_no_tensorflow():
     loaded = python("-c", "import nmt.training.comparison, sys; print(*sys.modules)").stdout.split()
     assert "nmt.training.comparison.running" in loaded
     assert {"tensorflow", "keras"}.isdisjoint(loaded)
@@ -76,7 +76,7 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"nmt {nmt.__version__}\n"
 
 
-def test_tensorflow_is_quiet_unless_the_user_says_otherwise(monkeypatch):
+def test_tensorflow_is_quiet_by_default(monkeypatch):
     for given_level, level in ((None, "3"), ("0", "0")):
         monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
         if given_level is not None:
@@ -199,11 +199,11 @@ def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monk
         ),
     ],
 )
-def test_an_option_that_would_do_nothing_is_refused(command, message, capsys, monkeypatch):
+def test_an_option_without_effect_is_refused(command, message, capsys, monkeypatch):
     test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monkeypatch)
 
 
-def test_an_option_that_is_given_as_it_is_anyway_is_welcome(capsys, monkeypatch):
+def test_an_option_with_its_default_value_is_accepted(capsys, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     assert main(["translate", "--model", "nowhere", "--input", "setup.cfg", "--averaging", "probability"]) == 2
     assert "nowhere: no such run directory" in capsys.readouterr().err
@@ -215,7 +215,7 @@ def test_user_error_of_the_installed_command():
     assert result.stderr == "nmt: error: nowhere: no such run directory; nmt train makes one\n"
 
 
-def test_a_run_s_bare_name_is_told_the_folder_that_it_is_in(tmp_path, monkeypatch, capsys):
+def test_the_error_about_a_bare_run_name_names_its_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "saved_models" / "mine").mkdir(parents=True)
     (tmp_path / "saved_models" / "mine" / "config.json").touch()
@@ -223,12 +223,12 @@ def test_a_run_s_bare_name_is_told_the_folder_that_it_is_in(tmp_path, monkeypatc
     assert capsys.readouterr().err == "nmt: error: mine: no such run directory; did you mean saved_models/mine?\n"
 
 
-def test_mendable_error_is_one_line(model, write, capsys):
+def test_a_users_mistake_in_the_input_is_one_line(model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "mendable")]) == 2
     assert capsys.readouterr().err == "nmt: error: a sentence that can be mended\n"
 
 
-def test_bug_keeps_its_traceback(model, write):
+def test_a_bug_keeps_its_traceback(model, write):
     with pytest.raises(ValueError, match="a bug"):
         main(["translate", "--model", model, "--input", write("in", "bug")])
 
@@ -252,7 +252,7 @@ def test_whole_file_appears_at_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == [place]
 
 
-def test_a_full_standard_output_is_said(model, write, capsys, monkeypatch):
+def test_a_full_standard_output_is_reported(model, write, capsys, monkeypatch):
     def write_nothing(text: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -263,7 +263,7 @@ def test_a_full_standard_output_is_said(model, write, capsys, monkeypatch):
     )
 
 
-def test_a_directory_that_cannot_be_written_into_is_said_before_the_model_is_loaded(write, capsys, monkeypatch):
+def test_a_read_only_directory_is_reported_before_the_model_is_loaded(write, capsys, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     source = write("in", "a")
     assert main(["translate", "--model", "nowhere", "--input", source, "--output", f"{source}.out"]) == 2
@@ -272,7 +272,7 @@ def test_a_directory_that_cannot_be_written_into_is_said_before_the_model_is_loa
     )
 
 
-def test_a_full_disk_is_said_with_the_file(model, write, capsys, monkeypatch, tmp_path):
+def test_a_full_disk_is_reported_with_the_file(model, write, capsys, monkeypatch, tmp_path):
     command = ["translate", "--model", model, "--input", write("in", "a")]
     assert main([*command, "--output", "/dev/full"]) == 2
     told = "No space left on device: make room there, then repeat the command\n"
@@ -285,7 +285,7 @@ def test_a_full_disk_is_said_with_the_file(model, write, capsys, monkeypatch, tm
             full.close()
 
 
-def test_what_does_not_fit_leaves_nothing_and_is_told_by_the_name_that_it_would_have_had(tmp_path):
+def test_a_failed_write_leaves_no_file_and_names_the_final_file(tmp_path):
     program = """
 import resource, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`nmt align` and `nmt evaluate` as a user meets them."""
+"""The commands `nmt align` and `nmt evaluate`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_align_the_model_s_own_translations(model, write, tmp_path):
     assert sorted(path.name for path in output.glob("*.svg")) == ["0001.svg", "0003.svg"]
 
 
-def test_by_default_there_are_a_page_and_pictures(model, write, tmp_path):
+def test_align_writes_a_page_and_pictures_by_default(model, write, tmp_path):
     output = tmp_path / "o"
     source = write("in", "ein haus", "", "<b> c", "d")
     assert main(["align", "--model", model, "--source", source, "--output", str(output), "--limit", "2"]) == 0
@@ -40,7 +40,7 @@ def test_by_default_there_are_a_page_and_pictures(model, write, tmp_path):
     assert "EIN" in page and "<b> c" not in page
 
 
-def test_a_pair_that_is_too_long_to_be_drawn_is_left_out_and_named(model, write, tmp_path, capsys):
+def test_a_pair_too_long_to_draw_is_left_out_and_named(model, write, tmp_path, capsys):
     output = tmp_path / "o"
     source = write("in", "a " * 1001, "b " * 1000, "c")
     command = ["align", "--model", model, "--source", source, "--output", str(output), "--format", "html"]
@@ -51,14 +51,13 @@ def test_a_pair_that_is_too_long_to_be_drawn_is_left_out_and_named(model, write,
     assert len((output / "alignments.pharaoh").read_text().splitlines()) == 3
 
 
-def test_the_run_of_the_opposite_direction_is_another(model, write, tmp_path, capsys):
+def test_reverse_must_be_another_run_than_model(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--reverse", f"{model}/../run"]) == 2
     assert "--reverse and --model name the same run" in capsys.readouterr().err
 
 
-def test_both_directions_are_loaded_alike(model, write, tmp_path, monkeypatch):
-    """Links of which one half comes from other weights than the other would be of neither."""
+def test_both_directions_are_loaded_with_the_same_weights_and_precision(model, write, tmp_path, monkeypatch):
     monkeypatch.setattr(fake_translator.Translator, "loaded", [])
     other = tmp_path / "other"
     other.mkdir()
@@ -70,7 +69,7 @@ def test_both_directions_are_loaded_alike(model, write, tmp_path, monkeypatch):
     assert reverse.items() <= forward.items() and len(reverse) == 2
 
 
-def test_pdf_is_one_file_and_formats_can_be_several(model, write, tmp_path):
+def test_several_formats_can_be_drawn_and_a_pdf_is_one_file(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["align", "--model", model, "--source", write("in", "ein haus", "c"), "--output", str(output)]
     assert main([*command, "--format", "pdf", "svg"]) == 0
@@ -98,7 +97,7 @@ def test_forced_alignment_against_gold(model, write, tmp_path, capsys):
     assert json.loads((tmp_path / "o" / "alignments.jsonl").read_text().splitlines()[0])["target"] == ["x", "y"]
 
 
-def test_gold_that_does_not_fit_leaves_no_directory(model, write, tmp_path, capsys):
+def test_gold_links_beyond_a_sentence_leave_no_directory(model, write, tmp_path, capsys):
     files = ["--source", write("in", "a b", "c"), "--target", write("out", "x y", "z")]
     command = ["align", "--model", model, *files, "--output", str(tmp_path / "o")]
     assert main([*command, "--gold", write("far", "0-0", "0-1")]) == 2
@@ -109,7 +108,7 @@ def test_gold_that_does_not_fit_leaves_no_directory(model, write, tmp_path, caps
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])
-def test_what_is_read_is_not_written_over(model, write, tmp_path, capsys, command):
+def test_inputs_are_never_overwritten(model, write, tmp_path, capsys, command):
     (tmp_path / "out").mkdir()
     name = {"align": "alignments.pharaoh", "explain": "sentences.tsv"}[command]
     target = tmp_path / "out" / name
@@ -138,7 +137,7 @@ def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):
     assert "far, sentence 1: link 2-1, counted from 0, is out of range" in capsys.readouterr().err
 
 
-def test_a_file_where_a_directory_is_wanted_is_said_so(model, write, tmp_path, capsys):
+def test_a_file_in_place_of_a_directory_is_refused(model, write, tmp_path, capsys):
     source = write("in", "a")
     assert main(["align", "--model", model, "--source", source, "--output", source]) == 2
     assert f"{source}: is a file; name a directory to write into" in capsys.readouterr().err
@@ -146,7 +145,7 @@ def test_a_file_where_a_directory_is_wanted_is_said_so(model, write, tmp_path, c
     assert f"{source}: is a file, not a run directory" in capsys.readouterr().err
 
 
-def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
+def test_flags_for_gold_need_a_gold_file(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--gold-base", "1"]) == 2
     assert "--gold-base says how to read --gold" in capsys.readouterr().err
@@ -154,7 +153,7 @@ def test_how_to_read_a_gold_file_needs_one(model, write, tmp_path, capsys):
     assert "give --reverse" in capsys.readouterr().err
 
 
-def test_how_links_are_read_off_is_passed_on(model, write, tmp_path, capsys):
+def test_the_flags_for_links_reach_the_translator(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o"), "--limit", "0"]
     fake_translator.Translator.linkings.clear()
     assert main(command) == 0
@@ -171,7 +170,7 @@ def test_how_links_are_read_off_is_passed_on(model, write, tmp_path, capsys):
     assert "threshold is 7.0: expected more than 0, up to 1" in capsys.readouterr().err
 
 
-def test_limit_is_of_the_plots_alone(model, write, tmp_path):
+def test_limit_limits_only_the_drawings(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["align", "--model", model, "--source", write("in", "a", "b", "c"), "--output", str(output)]
     assert main([*command, "--limit", "2"]) == 0
@@ -179,7 +178,7 @@ def test_limit_is_of_the_plots_alone(model, write, tmp_path):
     assert len((output / "alignments.pharaoh").read_text().splitlines()) == 3
 
 
-def test_files_that_do_not_agree_are_refused_before_loading(write, tmp_path, capsys):
+def test_files_of_different_lengths_are_refused_before_loading(write, tmp_path, capsys):
     source, target = write("in", "a", "b"), write("out", "x")
     command = ["align", "--model", "nowhere", "--source", source, "--output", str(tmp_path / "o")]
     assert main([*command, "--target", target]) == 2

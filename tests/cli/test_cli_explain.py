@@ -1,4 +1,4 @@
-"""`nmt explain` as a user meets it."""
+"""The command `nmt explain`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAIRS = [("a b c d", "s t u v"), ("a b c", "s t u"), ("a b c d", "s t"), ("a b c
 
 
 def test_explain_given_pairs(model, write, tmp_path, capsys):
-    """The fake attends to the word at the same place: what a short target leaves out is attended to by nothing."""
+    """A target word of the fake attends to the source word at its position, so a short target leaves words out."""
     files = ["--source", write("in", *(s for s, _ in PAIRS)), "--target", write("out", *(t for _, t in PAIRS))]
     assert main(["explain", "--model", model, *files, "--output", str(tmp_path / "o"), "--worst", "2"]) == 0
     rows, records = explained(tmp_path / "o")
@@ -63,7 +63,7 @@ def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_pat
     command = ["explain", "--model", model, "--source", write("in", "a b c", "", "a", "a b"), "--output", str(output)]
     assert main([*command, "--erase", "--worst", "0", "--beam-size", "2", "--max-source", "9"]) == 0
     assert fake_translator.Translator.searches[0].beam_size == 2
-    assert fake_translator.erasures[-1] == 9  # what the search read
+    assert fake_translator.erasures[-1] == 9  # the limit of the search
     rows, records = explained(output)
     assert [record["erasure"]["way"] for record in records] == ["word"] * 4
     assert records[0]["target"] == ["A", "B", "C"]
@@ -84,7 +84,7 @@ def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_pat
     assert {record["erasure"]["way"] for record in explained(output)[1]} == {"attention"}
 
 
-def test_explain_standard_input_and_no_lines_at_all(model, write, tmp_path, monkeypatch):
+def test_explain_reads_standard_input_and_empty_files(model, write, tmp_path, monkeypatch):
     command = ["explain", "--model", model, "--output", str(tmp_path / "o"), "--source"]
     monkeypatch.setattr(sys, "stdin", open(write("in", "a b", "c")))  # noqa: SIM115
     assert main([*command, "-"]) == 0
@@ -93,12 +93,12 @@ def test_explain_standard_input_and_no_lines_at_all(model, write, tmp_path, monk
     assert explained(tmp_path / "o") == ([], [])
 
 
-def test_explain_takes_earlier_drawings_away_and_no_others(model, write, tmp_path):
+def test_explain_removes_only_its_earlier_drawings(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["explain", "--model", model, "--output", str(output), "--source"]
     assert main([*command, write("in", "a b", "c d", "e f"), "--worst", "3"]) == 0
     (output / "notes.png").write_bytes(b"mine")
-    (output / "12345.png").write_bytes(b"an earlier drawing")
+    (output / "12345.png").write_bytes(b"an old drawing")
     assert main([*command, write("fewer", "a b"), "--worst", "0"]) == 0
     assert sorted(path.name for path in output.iterdir()) == ["explanation.jsonl", "notes.png", "sentences.tsv"]
 
@@ -120,14 +120,14 @@ def test_explain_keeps_no_pair_in_memory(tmp_path, capsys):
     assert len(explained(tmp_path)[0]) == 50
 
 
-def test_explain_says_which_line_was_cut(model, write, tmp_path, capsys):
+def test_explain_reports_lines_that_were_cut(model, write, tmp_path, capsys):
     source = write("in", "a", "a b c d e f")
     for flags in ([], ["--erase"]):
         assert main(["explain", "--model", model, "--source", source, "--output", str(tmp_path / "o"), *flags]) == 0
         assert "nmt: line 2 is longer than the model takes" in capsys.readouterr().err
 
 
-def test_explanation_that_fails_leaves_the_old_one(model, write, tmp_path):
+def test_a_failed_explanation_leaves_the_old_one(model, write, tmp_path):
     output = tmp_path / "o"
     command = ["explain", "--model", model, "--output", str(output), "--source"]
     assert main([*command, write("in", "a b")]) == 0

@@ -472,7 +472,7 @@ def test_conversation_on_a_terminal(tmp_path):
 @pytest.mark.parametrize(
     "command", ["translate --input in --output in", "translate --input in --output o --alignments in"]
 )
-def test_what_is_read_is_not_written_over(command, model, write, tmp_path, monkeypatch, capsys):
+def test_inputs_are_never_overwritten(command, model, write, tmp_path, monkeypatch, capsys):
     write("in", "ein haus")
     monkeypatch.chdir(tmp_path)
     assert main([*command.split(), "--model", model]) == 2

@@ -1,4 +1,4 @@
-"""TensorFlow's start-up messages are kept away, and nothing else is; matplotlib and JAX are not loaded for nothing."""
+"""The imports of commands: silent, without matplotlib and JAX unless they are used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tensorflow(monkeypatch, gpus: list[str]) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(config=devices))
 
 
-def test_start_is_silent_and_what_comes_after_is_not(monkeypatch, capfd):
+def test_only_the_start_is_silent(monkeypatch, capfd):
     tensorflow(monkeypatch, [])
     with quiet_start():
         os.write(2, b"WARNING: All log messages before absl::InitializeLog() ...\n")
@@ -34,14 +34,14 @@ def test_start_is_silent_and_what_comes_after_is_not(monkeypatch, capfd):
     assert capfd.readouterr().err == "after\nmore\n"
 
 
-def test_everything_shows_when_the_user_says_so(monkeypatch, capfd):
+def test_the_log_level_of_the_user_shows_all_messages(monkeypatch, capfd):
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
     with quiet_start():
         os.write(2, b"oneDNN custom operations are on\n")
     assert capfd.readouterr().err == "oneDNN custom operations are on\n"
 
 
-def test_what_was_said_before_an_error_shows(capfd):
+def test_messages_before_an_error_are_shown(capfd):
     with pytest.raises(ImportError, match="no such library"), quiet_start():
         os.write(2, b"cannot open libtensorflow.so\n")
         raise ImportError("no such library")
@@ -56,7 +56,7 @@ def test_an_interruption_shows_nothing(capfd):
 
 
 @pytest.mark.parametrize("name", ["matplotlib", "jax"])
-def test_what_nothing_uses_cannot_be_imported_meanwhile(name, monkeypatch):
+def test_unused_libraries_cannot_be_imported_meanwhile(name, monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
     monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ModuleNotFoundError), quiet_start():
@@ -76,7 +76,7 @@ def test_what_nothing_uses_cannot_be_imported_meanwhile(name, monkeypatch):
         ("", "not JSON", True),
     ],
 )
-def test_jax_is_there_where_keras_will_run_on_it(named, written, hidden, monkeypatch, tmp_path):
+def test_jax_is_hidden_unless_keras_runs_on_it(named, written, hidden, monkeypatch, tmp_path):
     monkeypatch.setenv("KERAS_BACKEND", named)
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))
     if written:
@@ -86,7 +86,7 @@ def test_jax_is_there_where_keras_will_run_on_it(named, written, hidden, monkeyp
         assert ("jax" in sys.modules) == hidden
 
 
-def test_garbage_is_collected_afterwards_as_before(monkeypatch):
+def test_the_garbage_collector_is_restored(monkeypatch):
     assert gc.isenabled()
     with quiet_start():
         assert not gc.isenabled()
@@ -100,7 +100,7 @@ def test_garbage_is_collected_afterwards_as_before(monkeypatch):
         gc.enable()
 
 
-def test_what_is_loaded_already_stays(monkeypatch):
+def test_loaded_libraries_stay(monkeypatch):
     loaded = SimpleNamespace()
     monkeypatch.setitem(sys.modules, "matplotlib", loaded)
     with quiet_start():
@@ -109,7 +109,7 @@ def test_what_is_loaded_already_stays(monkeypatch):
 
 
 @pytest.mark.parametrize(("gpus", "said"), [([], "nmt: TensorFlow does not find the GPU"), (["GPU:0"], "")])
-def test_gpu_that_is_not_found_is_said(gpus, said, monkeypatch, capfd, tmp_path):
+def test_a_gpu_that_tensorflow_misses_is_reported(gpus, said, monkeypatch, capfd, tmp_path):
     monkeypatch.setattr(quiet, "_GPU_DEVICE", tmp_path)
     tensorflow(monkeypatch, gpus)
     with quiet_start():

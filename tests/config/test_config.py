@@ -1,4 +1,4 @@
-"""The configuration: what it refuses, and with which words; reading back what was written."""
+"""The configuration: refused values and their messages; conversion to dictionaries and back."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "values", "message"), REFUSED)
-def test_what_cannot_be_used_is_refused_in_one_line(kind: type, values: dict[str, Any], message: str) -> None:
+def test_unusable_values_are_refused_in_one_line(kind: type, values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         kind(**values)
     assert message in str(caught.value)
@@ -140,11 +140,11 @@ ACCEPTED: list[tuple[type, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "values"), ACCEPTED)
-def test_what_lies_on_the_border_is_accepted(kind: type, values: dict[str, Any]) -> None:
+def test_values_at_the_limits_are_accepted(kind: type, values: dict[str, Any]) -> None:
     assert {name: getattr(kind(**values), name) for name in values} == values
 
 
-def test_pairs_are_true_where_they_are_given() -> None:
+def test_pairs_are_true_if_they_are_given() -> None:
     assert not PairsConfig()
     assert not PairsConfig(split="test")
     for given_pairs in (PairsConfig(source="a", target="b"), PairsConfig(tsv="c"), PairsConfig(tfds="d")):
@@ -207,7 +207,7 @@ def test_a_configuration_survives_json(config: RunConfig) -> None:
         ({"architecture": "transformer", "units": 64, "attention": {"units": 64}}, ["units", "attention"]),
     ],
 )
-def test_what_a_network_does_not_read(fields: dict[str, Any], unread: list[str]) -> None:
+def test_settings_that_a_network_ignores_are_listed(fields: dict[str, Any], unread: list[str]) -> None:
     assert config_from_dict(ModelConfig, fields).unread == unread
 
 
@@ -218,7 +218,7 @@ def test_the_dictionary_is_plain_and_nested() -> None:
     assert values["corpus"]["train"]["source"] == ""
 
 
-def test_fields_left_out_are_the_defaults() -> None:
+def test_missing_fields_have_their_defaults() -> None:
     assert config_from_dict(RunConfig, {"vocabulary": {"symbols": ["<de>"]}}).vocabulary.symbols == ("<de>",)
     assert config_from_dict(RunConfig, {"model": {"units": 64}}) == RunConfig(model=ModelConfig(units=64))
     assert config_from_dict(RunConfig, {}) == RunConfig()
@@ -242,7 +242,7 @@ def test_fields_left_out_are_the_defaults() -> None:
         ({"search": None}, "search: expected fields and their values"),
     ],
 )
-def test_reading_names_the_group_of_what_it_refuses(values: dict[str, Any], message: str) -> None:
+def test_a_refused_value_is_named_with_its_group(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config_from_dict(RunConfig, values)
     assert str(caught.value).startswith(message)
@@ -256,7 +256,7 @@ def test_every_setting_has_a_default_and_a_help_text() -> None:
         assert setting.default is not dataclasses.MISSING, setting.name
 
 
-def test_reading_a_configuration_loads_the_standard_library_alone() -> None:
+def test_the_configuration_loads_only_the_standard_library() -> None:
     code = "import sys, nmt.config; print([m for m in ('numpy', 'keras', 'tensorflow') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

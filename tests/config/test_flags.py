@@ -95,7 +95,7 @@ def test_a_flag_has_a_short_and_a_full_name_where_the_parser_says_so():
         assert parser.parse_args([flag, "7"]).beam_size == 7
 
 
-def test_words_behind_two_dashes_are_no_flags():
+def test_words_after_two_dashes_are_not_flags():
     parser = Parser(prog="nmt")
     parser.add_argument("word", nargs="*")
     assert parser.parse_args(["--", "--beam"]).word == ["--beam"]

@@ -1,4 +1,4 @@
-"""The configuration of a run: from files and flags, with mistakes named."""
+"""The configuration of a run, read from files and flags; messages about mistakes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_saved_configuration_reads_back(write):
 
 @pytest.fixture
 def origin(tmp_path) -> Run:
-    """A run whose network and dropout are not the defaults."""
+    """A run with another network and dropout than the defaults."""
     model = ModelConfig(units=32, embedding=16, dropout=DropoutConfig(embedding=0.5))
     pieces = Tokenizer.train(["a house"], VocabularyConfig(type="word", size=8))
     return Run.create(tmp_path / "origin", RunConfig(name="origin", model=model), pieces, pieces)
@@ -50,7 +50,7 @@ def test_the_configuration_of_a_run_reads_back(origin):
     assert load_config(origin.directory / "config.json", ["--name", "other"]) == replace(origin.config, name="other")
 
 
-def test_fine_tuning_has_the_network_of_the_run_that_it_begins_with(origin, write, tmp_path):
+def test_fine_tuning_takes_the_network_of_the_initial_run(origin, write, tmp_path):
     initial = ["--training.initial", str(origin.directory)]
     assert load_config(None, initial).model == replace(origin.config.model, dropout=DropoutConfig())
     assert load_config(None, initial, "150k").model.units == 32
@@ -60,12 +60,12 @@ def test_fine_tuning_has_the_network_of_the_run_that_it_begins_with(origin, writ
     assert load_config(None, ["--training.initial", str(tmp_path / "nowhere")]).model == ModelConfig()
 
 
-def test_printed_configuration_of_fine_tuning_has_that_network_too(origin, capsys):
+def test_printed_configuration_of_fine_tuning_has_the_network_of_the_initial_run(origin, capsys):
     assert main(["train", "--training.initial", str(origin.directory), "--print_config"]) == 0
     assert "  units: 32\n" in capsys.readouterr().out
 
 
-def test_empty_group_is_no_error(write):
+def test_an_empty_group_has_its_defaults(write):
     assert load_config(write("c.yaml", "name: a", "model:", "  # units: 32", "training: {seed:}")).name == "a"
 
 
@@ -110,7 +110,7 @@ def test_file_that_is_not_utf8(tmp_path):
 
 @pytest.fixture
 def trained(monkeypatch) -> list[RunConfig]:
-    """The configurations that training was called with; the real one stays away."""
+    """The configurations that training was called with; a fake replaces the real training."""
     calls: list[RunConfig] = []
 
     def train(config: RunConfig) -> SimpleNamespace:
@@ -123,7 +123,7 @@ def trained(monkeypatch) -> list[RunConfig]:
     return calls
 
 
-def test_train_flags_win_wherever_they_stand(write, trained, capsys):
+def test_train_flags_win_over_the_file_in_any_order(write, trained, capsys):
     path = write("c.yaml", "name: a", "model: {units: 32}")
     assert main(["train", "--model.units", "64", "--config", path]) == 0
     assert main(["train", f"--config={path}", "--name", "b"]) == 0
@@ -147,7 +147,7 @@ def test_train_help_explains_the_fields(capsys):
     assert "relative to the working directory" in text
 
 
-def test_interrupted_training_is_no_success(trained, capsys):
+def test_an_interrupted_training_fails(trained, capsys):
     assert main(["train", "--name", "interrupted"]) == 130
     assert "translate with" not in capsys.readouterr().err
 
@@ -171,13 +171,12 @@ def test_refused_value_is_named_with_its_group(flags, message):
     assert str(error.value).startswith(message)
 
 
-def test_a_value_that_a_flag_makes_wrong_is_not_the_file_s(write):
+def test_an_error_caused_by_a_flag_does_not_name_the_file(write):
     with pytest.raises(ConfigError, match=r"^model.units is 7"):
         load_config(write("c.yaml", "model: {units: 8}"), ["--model.units", "7"])
 
 
-def test_what_is_merged_into_other_fields_may_set_them_anew(write):
-    """YAML's anchors: no name stands twice there."""
+def test_merged_yaml_anchors_may_override_fields(write):
     text = "model: &a {units: 32, embedding: 16}", "training: {seed: 3}", "search: {beam_size: 2}"
     assert load_config(write("c.yaml", *text)).model.units == 32
     merged = "a: &a {units: 32}\nb: &b {embedding: 16}\nmodel: {<<: *a, <<: *b, units: 64, 1: one, '1': two}\n"
@@ -185,6 +184,6 @@ def test_what_is_merged_into_other_fields_may_set_them_anew(write):
 
 
 @pytest.mark.parametrize("name", ["1e3", "3e-4-adam", "5e1f2a", "1e-3"])
-def test_what_is_like_a_number_is_text_where_text_is_wanted(name, write):
+def test_text_that_looks_like_a_number_stays_text_in_yaml(name, write):
     assert load_config(write("c.yaml", f"name: {name}")).name == name
     assert read_yaml(write("v.yaml", f"{name}: 1")) == {name: 1}

@@ -1,4 +1,4 @@
-"""Recipes: which is chosen, and that files and flags go over it."""
+"""Recipes: the choice by "auto", and their order with files and flags."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig
     ("pairs", "name"),
     [(1, "10k"), (3000, "10k"), (17_000, "10k"), (18_000, "30k"), (60_000, "30k"), (80_000, "150k"), (300_000, "150k")],
 )
-def test_recipe_is_the_one_made_for_the_nearest_number_of_pairs(tmp_path, pairs, name):
+def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, pairs, name):
     chosen, reason = choose_recipe(corpus(tmp_path, pairs))
     assert chosen == name
     assert f"recipe {name}: there are {pairs:,} pairs" in reason
     others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
-    assert [other for other in recipes.OTHERS if other in reason] == others  # what else there is for as many
+    assert [other for other in recipes.OTHERS if other in reason] == others  # others of this size
 
 
-def test_pairs_that_are_kept_aside_do_not_count(tmp_path):
+def test_held_out_pairs_do_not_count(tmp_path):
     assert "17,000 pairs" in choose_recipe(corpus(tmp_path, 18_000, validation=False))[1]
-    assert "6 pairs" in choose_recipe(corpus(tmp_path, 6, validation=False))[1]  # too few to keep that many aside
+    assert "6 pairs" in choose_recipe(corpus(tmp_path, 6, validation=False))[1]  # too few to hold out a thousand
 
 
 @pytest.mark.parametrize("name", recipes.NAMES)
-def test_recipe_goes_under_the_file_and_the_file_under_flags(tmp_path, name):
+def test_the_file_overrides_the_recipe_and_flags_override_both(tmp_path, name):
     fields = load_fields(recipes.path(name))
-    assert set(fields) <= {"vocabulary", "model", "training", "search"}  # no names and no corpora of our own
+    assert set(fields) <= {"vocabulary", "model", "training", "search"}  # recipes set neither names nor corpora
     size = fields["vocabulary"]["size"]
     alone = load_config(recipe=name)
     assert alone.vocabulary.size == size
@@ -54,7 +54,7 @@ def test_the_defaults_are_the_recipe_for_30k():
     assert load_config(recipe="30k") == RunConfig()
 
 
-def test_every_recipe_that_is_there_has_a_name():
+def test_every_recipe_file_has_a_name():
     assert {place.stem for place in recipes.path("30k").parent.glob("*.yaml")} == set(recipes.NAMES)
 
 
@@ -63,7 +63,7 @@ def test_unknown_recipe_is_refused():
         load_config(recipe="20k")
 
 
-def test_command_says_what_it_chose(tmp_path, capsys):
+def test_train_prints_the_recipe_that_auto_chose(tmp_path, capsys):
     corpus(tmp_path, 20)
     sides = {"source": str(tmp_path / "en"), "target": str(tmp_path / "de")}
     flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
@@ -75,7 +75,7 @@ def test_command_says_what_it_chose(tmp_path, capsys):
     assert load_config(printed) == load_config(None, flags, "10k")
 
 
-def test_missing_text_is_one_line(tmp_path, capsys):
+def test_a_missing_corpus_is_one_line(tmp_path, capsys):
     files = ["--corpus.train.source", str(tmp_path / "no"), "--corpus.train.target", str(tmp_path / "no")]
     assert main(["train", "--recipe", "auto", *files]) == 2
     assert "no: No such file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""One run that the tests of the commands share."""
+"""A trained run that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commands import nmt
 
 @pytest.fixture(scope="session")
 def playground(tmp_path_factory) -> Path:
-    """A directory with a corpus, a configuration for it, and what `nmt train` makes of them in runs/copy."""
+    """A directory with a corpus, a configuration, and the run in runs/copy that `nmt train` made from them."""
     directory = tmp_path_factory.mktemp("playground")
     copy_task.write_corpus(directory, train=2000)
     settings = copy_task.merged(copy_task.fields(directory), {"name": "copy", "training": {"passes": 12}})

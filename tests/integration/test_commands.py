@@ -1,4 +1,4 @@
-"""From the command line to a translation: the copy task, learned and translated by the real commands."""
+"""The real commands on the copy task, from training to translation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_training_learns_to_copy(playground):
     assert float(history[-1]["validation_loss"]) < 0.3
 
 
-def test_training_says_what_it_does(playground):
+def test_training_reports_its_progress(playground):
     said = (playground / "train.log").read_text()
     assert "2000 pairs read, 2000 kept" in said
     assert "2000 training pairs, 40 validation pairs" in said
@@ -38,8 +38,8 @@ def test_training_says_what_it_does(playground):
     assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))
 
 
-def test_fine_tuning_begins_where_the_other_run_ended(playground):
-    """A pass of its own alone does not get there: `test_training_learns_to_copy` takes twelve."""
+def test_fine_tuning_starts_from_the_weights_of_the_other_run(playground):
+    """One epoch from random weights is far worse: `test_training_learns_to_copy` needs twelve."""
     command = "train --config config.yaml --name tuned --training.initial runs/copy --training.passes 1"
     said = nmt(f"{command} --training.schedule.learning_rate 0.001", playground).stderr
     assert re.search(r"begins with the weights of runs/copy, which has (\d+) of \1 source pieces and \1 of \1", said)
@@ -76,8 +76,8 @@ def test_translate_a_file(playground, held_out):
     assert sum(ours == copy_task.links(s) for ours, s in zip(links, held_out, strict=True)) >= 34
 
 
-def test_translate_with_a_short_list_which_is_learned_once(playground, held_out):
-    """With under half of all pieces in each list, nothing is missed."""
+def test_translate_with_a_short_list_that_is_learned_once(playground, held_out):
+    """Each list has less than half of all pieces, and the translations stay the same."""
     command = "translate --model runs/copy --input validation.source --short-list 1"
     said = [nmt(command, playground) for _ in range(2)]
     assert said[0].stdout == nmt("translate --model runs/copy --input validation.source", playground).stdout
@@ -86,7 +86,7 @@ def test_translate_with_a_short_list_which_is_learned_once(playground, held_out)
     assert (playground / "runs" / "copy" / "shortlist.npz").exists()
 
 
-def test_any_text_gives_a_line_a_line(playground):
+def test_every_input_line_gives_one_output_line(playground):
     result = nmt("translate --model runs/copy", playground, "\n".join(UNUSUAL) + "\n")
     lines = result.stdout.split("\n")
     assert len(lines) == len(UNUSUAL) + 1
@@ -128,7 +128,7 @@ def test_align_own_translations(playground):
 
 
 def test_align_in_both_directions(playground):
-    """A copy of the model stands in for one of the opposite direction: what both link is part of what one links."""
+    """A copy of the model plays the opposite direction. The intersection is a subset of one direction's links."""
     shutil.copytree(playground / "runs" / "copy", playground / "opposite")
     files = "--source validation.source --target validation.target --limit 0"
     nmt(f"align --model runs/copy {files} --output one", playground)
@@ -155,14 +155,14 @@ def test_evaluate(playground):
 
 
 def test_tune(playground):
-    """The first line is the search's own penalty, with the BLEU that its translations have."""
+    """The first line has the run's own penalty, and the BLEU of its translations."""
     files = "--model runs/copy --source validation.source --reference validation.target --precision float32"
     _, own, *others = nmt(f"tune {files}", playground).stdout.splitlines()
     assert f"BLEU = {own.split()[2]} " in nmt(f"evaluate {files}", playground).stdout
     assert len(others) == 25
 
 
-def test_finished_run_is_left_as_it_is(playground):
+def test_a_finished_run_stays_unchanged(playground):
     before = contents(playground / "runs")
     said = script("train", "--config config.yaml", playground).stderr
     assert "training has ended: 12 epochs done" in said

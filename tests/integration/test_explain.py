@@ -1,4 +1,4 @@
-"""Damaged pairs come first, and attention is compared with erasure: the real commands on the copy task."""
+"""`nmt explain` on the copy task: damaged pairs come first, and attention agrees with erasure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_damaged_pairs_come_first(playground):
     nmt("explain --model runs/copy --source pairs.source --target damaged --output report --worst 2", playground)
     said = script("corpora/corrupt", "measure --damage damaged.tsv --report report/sentences.tsv", playground).stdout
     values = [line.split(": ")[1] for line in said.splitlines()]
-    assert float(values[1]) >= 0.9, said  # as many are looked at as are damaged
+    assert float(values[1]) >= 0.9, said  # among as many pairs as are damaged
     for kind in values[3:]:
         found, _, of = kind.split()[:3]
         assert int(found) >= 0.8 * int(of) > 0, said
@@ -28,8 +28,8 @@ def test_damaged_pairs_come_first(playground):
     with open(playground / "report" / "sentences.tsv", newline="") as file:
         reasons = {row["line"]: row["reason"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
     named = {"dropped": "perhaps dropped: ", "repeated": "repeats earlier words: "}
-    told = [named[kind] in reasons[line] for line, kind in kinds.items() if kind in named]
-    assert sum(told) >= 0.8 * len(told)
+    explained = [named[kind] in reasons[line] for line, kind in kinds.items() if kind in named]
+    assert sum(explained) >= 0.8 * len(explained)
 
 
 def test_erasure_of_the_model_s_own_translations(playground):
@@ -40,7 +40,7 @@ def test_erasure_of_the_model_s_own_translations(playground):
         line.split() for line in (playground / "validation.source").read_text().splitlines()
     ]
     first = [value for record in records for value in record["erasure"]["same_first"] if value is not None]
-    assert np.mean(first) > 0.5  # each word of this language comes from one word; in six, a sixth would be chance
+    assert np.mean(first) > 0.5  # each word comes from one of six words: chance is a sixth
     for record in records:
         assert np.shape(record["erasure"]["falls"]) == np.shape(record["weights"])
 

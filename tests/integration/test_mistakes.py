@@ -1,4 +1,4 @@
-"""What a user gets wrong: exit code 2, one line that says what and where, and nothing half-written."""
+"""Users' mistakes: exit code 2, one line with the cause and the place, and no half-written files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nmt.cli import main
 
 @pytest.fixture
 def place(tmp_path, playground, monkeypatch):
-    """A working directory with a model of its own beside files that are wrong."""
+    """A working directory with a model and wrong files."""
     monkeypatch.chdir(tmp_path)
     copy_task.write_corpus(tmp_path, train=50, validation=5)
     (tmp_path / "bad").write_bytes(b"ba\nki\n\xff\n")
@@ -59,7 +59,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("command", "message"), MISTAKES)
-def test_mistake_is_one_line(command, message, place, capfd):
+def test_a_mistake_is_one_line(command, message, place, capfd):
     before = contents(place)
     folder = ["--directory", "."] if command.startswith("train") else []
     assert main([*command.split(), *folder]) == 2
@@ -72,7 +72,7 @@ def test_mistake_is_one_line(command, message, place, capfd):
     assert not (place / "new").exists()
 
 
-def test_vocabulary_that_is_too_large_names_the_largest(place, capfd):
+def test_the_error_about_a_large_vocabulary_names_the_largest_size(place, capfd):
     pairs = ["--corpus.train.source", "train.source", "--corpus.train.target", "train.target", "--corpus.held_out", "5"]
     command = ["train", "--name", "new", "--directory", ".", *pairs]
     assert main(command) == 2
@@ -84,12 +84,12 @@ def test_vocabulary_that_is_too_large_names_the_largest(place, capfd):
     assert main([*command, "--vocabulary.size", largest, *small]) == 0
 
 
-def test_invalid_line_in_a_stream_is_named(place):
+def test_an_invalid_line_on_standard_input_is_named(place):
     result = run(["-m", "nmt", "translate", "--model", "model"], place, "ba\nki\n\udcff\n")
     assert result.returncode == 2
     lines = result.stderr.splitlines()
     assert lines[-1].startswith("nmt: error: standard input, line 3: not valid UTF-8")
-    assert all(line.startswith("nmt: ") for line in lines)  # nor does TensorFlow say anything where it is imported
+    assert all(line.startswith("nmt: ") for line in lines)  # the import of TensorFlow is silent too
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_invalid_line_in_a_stream_is_named(place):
         ("--training.seed 2", "training.seed = 1, now it is 2"),
     ],
 )
-def test_finished_run_is_not_gone_on_with_as_another(flags, message, playground, capfd):
+def test_a_finished_run_refuses_other_settings(flags, message, playground, capfd):
     before = contents(playground / "runs")
     assert main(["train", "--config", str(playground / "config.yaml"), *flags.split()]) == 2
     assert f"runs/copy was begun with {message}" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""The README's Python example does what it says."""
+"""The Python example of the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are stopped from outside and gone on with end where an undisturbed run ends, to the bit."""
+"""Stopped and resumed runs end with the weights of an undisturbed run, to the bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commands import environment, nmt
 
 EXACT = {"passes": 2, "deterministic": True, "log_every": 1, "checkpoints": {"every": 4}}
 DIFFERS = {"tokens_per_second", "seconds", "peak_memory_mib"}
-"""Columns of the history that time decides."""
+"""Columns of the history that depend on time."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def undisturbed(directory) -> Path:
 
 
 def stopped(directory: Path, name: str, number: int, step: int) -> tuple[int, str]:
-    """Exit code and standard error of a training that gets a signal when it says that it is at `step`."""
+    """Exit code and standard error of a training that receives a signal after it reports `step`."""
     command = [sys.executable, "-m", "nmt", "train", "--config", "config.yaml", "--name", name]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=directory, stderr=pipe, text=True, env=environment()) as process:
@@ -46,7 +46,7 @@ def stopped(directory: Path, name: str, number: int, step: int) -> tuple[int, st
 
 
 def require_same(ours: Path, theirs: Path) -> None:
-    """Weights, averages, optimizer, dropout seeds, place and history are the same to the bit."""
+    """Requires equal weights, averages, optimizers, dropout seeds, positions and histories, to the bit."""
     from nmt.run.arrays import load_arrays
     from nmt.run.directory import Run
 
@@ -62,7 +62,7 @@ def require_same(ours: Path, theirs: Path) -> None:
     assert rows[0] == rows[1]
 
 
-def test_checkpoint_holds_all_that_training_needs(undisturbed):
+def test_a_checkpoint_holds_the_whole_state_of_training(undisturbed):
     from nmt.run.arrays import load_arrays
     from nmt.run.directory import Run
 
@@ -71,7 +71,7 @@ def test_checkpoint_holds_all_that_training_needs(undisturbed):
         assert any(part in name for name in names), part
 
 
-def test_interrupted_run_goes_on_to_the_bit(directory, undisturbed):
+def test_an_interrupted_run_continues_to_the_bit(directory, undisturbed):
     code, said = stopped(directory, "interrupted", signal.SIGINT, step=2)
     assert code == 130
     assert "nmt: finishing this step, then saving ..." in said
@@ -83,10 +83,10 @@ def test_interrupted_run_goes_on_to_the_bit(directory, undisturbed):
     require_same(directory / "runs" / "interrupted", undisturbed)
 
 
-def test_killed_run_loses_only_what_came_after_its_checkpoint(directory, undisturbed):
+def test_a_killed_run_loses_only_the_steps_after_its_checkpoint(directory, undisturbed):
     code, _ = stopped(directory, "killed", signal.SIGKILL, step=6)
     assert code == -signal.SIGKILL
     (directory / "runs" / "killed" / "checkpoints" / "000000099.npz.part").write_bytes(b"half a check")
     on = nmt("train --config config.yaml --name killed", directory).stderr
-    assert "resuming from step 4;" in on or "resuming from step 8;" in on  # the signal may come late
+    assert "resuming from step 4;" in on or "resuming from step 8;" in on  # the signal may arrive late
     require_same(directory / "runs" / "killed", undisturbed)

@@ -1,4 +1,4 @@
-"""Other ways from text to a run, end to end: one TSV file, separate vocabularies, subwords, nothing to validate on."""
+"""Other corpora and vocabularies, end to end: a TSV file, separate vocabularies, characters, no validation set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pairs(tmp_path, monkeypatch):
     return [(sentence, copy_task.translation(sentence)) for sentence in sentences]
 
 
-def test_tsv_with_separate_vocabularies_and_nothing_to_validate_on(pairs, tmp_path, capfd):
+def test_tsv_with_separate_vocabularies_and_held_out_validation(pairs, tmp_path, capfd):
     copy_task.write_lines(tmp_path / "pairs.tsv", [f"{target}\tnote\t{source}" for source, target in pairs])
     corpus = "--corpus.train.tsv pairs.tsv --corpus.train.source_column 3 --corpus.train.target_column 1"
     vocabulary = "--vocabulary.shared false --vocabulary.type bpe --vocabulary.size 50 --vocabulary.target_size 40"
@@ -39,7 +39,7 @@ def test_tsv_with_separate_vocabularies_and_nothing_to_validate_on(pairs, tmp_pa
         assert len((tmp_path / path).read_text().splitlines()) == 7
 
 
-def test_characters_with_nothing_tied_and_two_encoder_layers(pairs, tmp_path, capfd):
+def test_characters_with_untied_embeddings_and_two_encoder_layers(pairs, tmp_path, capfd):
     for side, name in enumerate(("a", "b")):
         copy_task.write_lines(tmp_path / name, [pair[side] for pair in pairs])
     corpus = "--corpus.train.source a --corpus.train.target b --corpus.held_out 10"

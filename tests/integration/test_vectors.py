@@ -1,4 +1,4 @@
-"""`nmt embeddings` on a run that has learned its language."""
+"""`nmt embeddings` on a trained run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_neighbours_analogies_picture_and_file(playground):
     times = f"{text.count('ba')} times"
     assert lines[0] == f"ba = ▁ba (seen {times}; as a whole word {times})"
     rows = [line.split() for line in lines[2:25]]
-    # Both sides share the matrix; only words of the side that is asked for are answers.
+    # Both sides share the matrix, but only words of the chosen side are answers.
     assert {piece for _, _, piece in rows} == {f"▁{word}" for word in copy_task.WORDS} - {"▁ba"}
     assert [int(seen) for _, seen, _ in rows] == [text.count(piece[1:]) for _, _, piece in rows]
     back = Embeddings.read(playground / "vectors.txt")
