@@ -1,1 +1,1 @@
-"""Word alignments: hard links and their formats, symmetrizing, and links read off attention."""
+"""Word alignments: gold links and their file formats, symmetrizing, hard links from attention."""

@@ -1,4 +1,4 @@
-"""Hard links between words, decided from soft attention."""
+"""Rules that turn soft attention between words into hard links."""
 
 from __future__ import annotations
 
@@ -9,48 +9,38 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.alignment.links import AlignmentError, Links
+from nmt.alignment.errors import require
+from nmt.alignment.links import Links
 
 SHARE_FLOOR = 0.1
-"""Attention mass added to what each source word receives before its shares are taken."""
-
-
+"""Attention mass added to the attention that each source word receives, before shares of it are computed."""
 LEAST_ATTENTION = 0.05
-"""Share of its attention that a target word must have on words to be linked; attention mass that a source word must
-get to be linked."""
-
+"""The least attention of a linked word: for a target word a share of its attention, for a source word received mass."""
 
 LinkRule = Literal["share", "shares", "argmax", "threshold"]
-
-
 Side = Literal["target", "source"]
-
-
 Step = Literal["emit", "read"]
-
-
-def require(condition: bool, message: str) -> None:
-    if not condition:
-        raise AlignmentError(message)
 
 
 @dataclass(frozen=True)
 class Linking:
-    """How links between words are read off the attention between pieces.
+    """Settings of the links that follow from attention.
 
     Raises:
-        AlignmentError: a value that is none of those it can have.
+        AlignmentError: a setting has an impossible value.
     """
 
     rule: LinkRule = "share"
-    """Which links a word gets, see `hard_links`."""
+    """The rule, see `hard_links`."""
     side: Side = "target"
-    """Whose words look for their links."""
+    """The side whose words choose their links."""
     threshold: float = 0.4
-    """Of the rules `shares` and `threshold`: least share that makes a link."""
+    """The least share that makes a link, for the rules `shares` and `threshold`."""
     step: Step = "emit"
-    """Whose attention is a target piece's: that of the step that emits it, or of the next one, which reads it in (Chen
-    et al. 2020, Accurate Word Alignment Induction from Neural Machine Translation, Shift-Att)."""
+    """The decoder step whose attention belongs to a target piece.
+
+    `emit`: the step that emits the piece. `read`: the next step, which reads the piece (Chen et al. 2020, Accurate Word
+    Alignment Induction from Neural Machine Translation, Shift-Att)."""
 
     def __post_init__(self) -> None:
         for name, kind in (("rule", LinkRule), ("side", Side), ("step", Step)):
@@ -108,24 +98,24 @@ def hard_links(
 
 
 def _chosen(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: Linking) -> Iterator[tuple[int, int]]:
-    """(row, column) of the links of each row.
+    """(row, column) of each link.
 
     Args:
-        paid: attention mass, [words that look for links, words of the other side].
-        elsewhere: a row's mass on no word.
+        paid: attention mass, [words that choose links, words of the other side].
+        elsewhere: [words that choose links], each word's attention on no word.
     """
     total = paid.sum(axis=1)
     if linking.rule in ("share", "shares"):
-        wanted = paid / (SHARE_FLOOR + paid.sum(axis=0, keepdims=True))
+        claims = paid / (SHARE_FLOOR + paid.sum(axis=0, keepdims=True))
         linked = (total > 0) & (total >= LEAST_ATTENTION * (total + elsewhere))
     else:
-        wanted = paid
+        claims = paid
         linked = (total > 0) & (paid.max(axis=1) >= elsewhere)
     chosen = np.zeros(paid.shape, bool)
     if linking.rule != "threshold":
-        chosen[linked, wanted[linked].argmax(axis=1)] = True
+        chosen[linked, claims[linked].argmax(axis=1)] = True
     if linking.rule == "shares":
-        chosen |= (wanted >= linking.threshold) & linked[:, None]
+        chosen |= (claims >= linking.threshold) & linked[:, None]
     elif linking.rule == "threshold":
-        chosen = wanted >= linking.threshold
+        chosen = claims >= linking.threshold
     yield from ((int(row), int(column)) for row, column in np.argwhere(chosen))

@@ -1,4 +1,8 @@
-"""The file formats of word links: Pharaoh and NAACL."""
+"""The file formats of word links.
+
+Pharaoh has a line for each sentence, such as `0-0 1-2 3p4`. NAACL has a line for each link, such as `1 3 2 S` (the
+shared tasks of HLT-NAACL 2003 and WPT 2005).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from nmt.alignment.links import AlignmentError, Gold, Link
+from nmt.alignment.errors import AlignmentError
+from nmt.alignment.links import Gold, Link
 
 GoldFormat = Literal["pharaoh", "naacl"]
 
@@ -17,8 +22,12 @@ _NAACL_LINK = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]
 def parse_pharaoh(line: str, where: str) -> Gold:
     """Reads links such as `0-0 1-2 3p4`: source word, `-` for a sure or `p` for a possible link, target word.
 
+    Args:
+        line: one sentence.
+        where: the place of the line, which begins the error message.
+
     Raises:
-        AlignmentError: a token is no link; the message begins with `where`, the place that the line comes from.
+        AlignmentError: a token is malformed.
     """
     sure, possible = set(), set()
     for token in line.split():
@@ -33,7 +42,7 @@ def parse_pharaoh(line: str, where: str) -> Gold:
 
 
 def format_pharaoh(links: Iterable[tuple[int, int]], possible: Iterable[tuple[int, int]] = ()) -> str:
-    """Links in Pharaoh format, sorted; those that are only in `possible` are written with `p`."""
+    """Links in Pharaoh format, sorted by number. A link that is only in `possible` is written with `p`."""
     sure = set(links)
     return " ".join(f"{s}{'-' if (s, t) in sure else 'p'}{t}" for s, t in sorted(sure.union(possible)))
 
@@ -45,19 +54,20 @@ def read_gold(
     base: int | None = None,
     sentences: int | None = None,
 ) -> list[Gold]:
-    """A gold alignment, one entry a sentence.
+    """The gold links of each sentence of a file.
 
     Args:
-        lines: of the file. `pharaoh`: a line a sentence, `0-0 1-2 3p4`. `naacl` (the shared tasks of HLT-NAACL 2003 and
-            WPT 2005): a line a link, `sentence source target [S|P] [confidence]`, sentences counted from 1, links
-            without a letter sure.
+        lines: the lines of the file. `pharaoh`: a line for each sentence, such as `0-0 1-2 3p4`. `naacl`: a line for
+            each link, `sentence source target [S|P] [confidence]`. Sentences are counted from 1, and a link without a
+            letter is sure.
         where: name of the file, for messages.
-        form: which of the two.
-        base: what the words are counted from, 0 or 1; None: 0 for `pharaoh`, 1 for `naacl`.
-        sentences: how many there are; `naacl` leaves out those without links. None: as many as the file says.
+        form: the format.
+        base: the number of the first word, 0 or 1; None: 0 for `pharaoh`, 1 for `naacl`.
+        sentences: number of sentences; a `naacl` file omits sentences without links. None: the last sentence that the
+            file names.
 
     Raises:
-        AlignmentError: a line that is no link, or names a word or sentence that cannot be; the message has its place.
+        AlignmentError: a line is malformed, or names an impossible word or sentence; the message has its place.
     """
     first = base if base is not None else int(form == "naacl")
     if form == "pharaoh":

@@ -1,4 +1,4 @@
-"""Attention between pieces becomes attention between words; links between words become links between pieces."""
+"""From attention between pieces to attention between words, and from links between words to links between pieces."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links, require
+from nmt.alignment.errors import require
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links
 from nmt.alignment.links import Links
 from nmt.alignment.word_alignment import WordAlignment
 
 
 class SegmentedWords(Protocol):
-    """A sentence's words and, for each of its pieces, the word that it belongs to (`SegmentedSentence` is one)."""
+    """The words of a sentence, and for each piece the index of its word; `SegmentedSentence` has them."""
 
     @property
     def words(self) -> Sequence[str]: ...
@@ -26,22 +27,22 @@ class SegmentedWords(Protocol):
 def word_alignment(
     weights: ArrayLike, source: SegmentedWords, target: SegmentedWords, linking: Linking = DEFAULT_LINKING
 ) -> WordAlignment:
-    """Attention between pieces as attention between words.
+    """The attention and links between words that follow from attention between pieces.
 
-    A target word attends to a source word with the sum over the source word's pieces, averaged over the target word's
-    pieces (Koehn and Knowles 2017, section 3.5). A word without a piece, because normalisation removed it, has a column
-    of zeros as a source word; as a target word a row of zeros, no mass on the end-of-sentence symbol and no link.
+    The attention of a target word to a source word is summed over the source word's pieces and averaged over the target
+    word's pieces (Koehn and Knowles 2017, section 3.5). A word without pieces, which normalisation removed, has no
+    attention and no links.
 
     Args:
-        weights: [target pieces, source pieces + 1], the last column for the source's end-of-sentence symbol. One row
-            more, for the target's end-of-sentence symbol, is dropped, or read as `linking.step` says: a translation
-            that did not reach its end has no such row, its last piece then keeps the row of its own step.
-        source: the source's words, and the word of each source piece.
-        target: the same for the target.
-        linking: whose attention a piece's is, and which links follow.
+        weights: [target pieces, source pieces + 1]; the last column is the source's end-of-sentence symbol. A further
+            row for the target's end-of-sentence symbol is used if `linking.step` is `read` and ignored otherwise. A
+            translation that was cut off lacks that row, so its last piece keeps the row of its own step.
+        source: words of the source, and the word of each source piece.
+        target: words of the target, and the word of each target piece.
+        linking: the step whose attention belongs to a piece, and the rule of the links.
 
     Raises:
-        AlignmentError: the weights do not fit the pieces, or the pieces not the words.
+        AlignmentError: the weights do not fit the pieces, or the pieces do not fit the words.
     """
     rows, columns = len(target.word_of_piece), len(source.word_of_piece)
     array = np.asarray(weights, dtype=float)
@@ -61,7 +62,11 @@ def word_alignment(
 
 
 def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
-    """The word of each piece, checked."""
+    """The index of the word of each piece.
+
+    Raises:
+        AlignmentError: a word is out of range.
+    """
     words = np.asarray(sentence.word_of_piece, dtype=int)
     count = len(sentence.words)
     require(
@@ -72,23 +77,25 @@ def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
 
 
 def _summed(rows: NDArray[np.float64], words: NDArray[np.int_], count: int) -> NDArray[np.float64]:
-    """[pieces, ...] added up by the words that pieces belong to: [count, ...]. A matrix of which belongs to which would
-    be as large as the square of a sentence."""
+    """Rows of pieces, [pieces, ...], summed for each word, [count, ...].
+
+    A product with a matrix of pieces by words would need memory in the square of the sentence's length.
+    """
     total = np.zeros((count, *rows.shape[1:]))
     np.add.at(total, words, rows)
     return total
 
 
 def piece_links(links: Links, source: SegmentedWords, target: SegmentedWords) -> list[tuple[int, int]]:
-    """Links between words as links between pieces, (target piece, source piece), sorted.
+    """Links between words as sorted links between pieces, (target piece, source piece).
 
-    Each piece of a linked target word is linked to all pieces of all source words that the word is linked to. A word
-    without a piece has no links.
+    Each piece of a target word is linked to all pieces of the source words that its word is linked to. A word without
+    pieces has no links.
 
     Args:
-        links: between words, in range.
-        source: the source's words, and the word of each source piece.
-        target: the same for the target.
+        links: links between words, in range.
+        source: words of the source, and the word of each source piece.
+        target: words of the target, and the word of each target piece.
     """
     pieces: dict[int, list[int]] = {}
     for piece, word in enumerate(source.word_of_piece):

@@ -1,37 +1,39 @@
-"""Alignments of both directions merged into one."""
+"""Symmetrizing: one alignment from the alignments of both directions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
-from nmt.alignment.links import AlignmentError, Link, Links
+from nmt.alignment.errors import AlignmentError
+from nmt.alignment.links import Link, Links
 
 Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 
 def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links:
-    """One alignment out of two directions' (Och and Ney 2003; grow-diag-final: Koehn et al. 2005).
+    """One alignment from the alignments of two directions (Och and Ney 2003; grow-diag-final: Koehn et al. 2005).
 
-    `grow-diag` begins with the intersection and adds links of the union that are beside, above or diagonal to one that
-    is there and have a word without a link; `-final` adds what links of either direction have a word without a link;
-    `-final-and` only those where both words are. Links are visited in their order, so the result is a function of the
-    two sets.
+    `grow-diag` begins with the intersection. It adds links of the union that are next to an added link, straight or
+    diagonal, and have an unlinked word. `-final` then adds the links of either direction with an unlinked word.
+    `-final-and` adds those of either direction with two unlinked words. Links are visited in sorted order, so the
+    result depends on the two sets alone.
 
     Args:
-        forward: of the source-target model.
-        backward: of the target-source model, turned around: (source word, target word) too.
+        forward: links of the source-target model.
+        backward: links of the target-source model, reversed to (source word, target word).
+        method: the way of merging.
 
     Raises:
-        AlignmentError: a method that is not known.
+        AlignmentError: the method is unknown.
     """
     if method not in get_args(Symmetrization):
-        raise AlignmentError(f"'{method}' is no way to symmetrize: expected {', '.join(get_args(Symmetrization))}")
+        raise AlignmentError(f"cannot symmetrize by '{method}': expected {', '.join(get_args(Symmetrization))}")
     if method == "intersection":
         return forward & backward
     if method == "union":
         return forward | backward
-    made = _Alignment(set(forward & backward))
+    made = _GrowingAlignment(set(forward & backward))
     _grow(made, forward | backward)
     if method != "grow-diag":
         enough = all if method == "grow-diag-final-and" else any
@@ -42,8 +44,8 @@ def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links
     return frozenset(made.links)
 
 
-class _Alignment:
-    """Links that become more, and the words that have one."""
+class _GrowingAlignment:
+    """A growing set of links, with the words that have a link."""
 
     def __init__(self, links: set[Link]) -> None:
         self.links = links
@@ -55,12 +57,12 @@ class _Alignment:
         self._targets.add(link[1])
 
     def leaves_free(self, link: Link, enough: Callable[[Iterable[bool]], bool]) -> bool:
-        """Whether any (or all) of a link's two words have no link yet."""
+        """Whether any (or all) of a link's two words are unlinked."""
         return enough((link[0] not in self._sources, link[1] not in self._targets))
 
 
-def _grow(made: _Alignment, candidates: Links) -> None:
-    """Adds candidates beside a link, until there are none."""
+def _grow(made: _GrowingAlignment, candidates: Links) -> None:
+    """Adds candidates next to a link until no candidate is left."""
     grown = True
     while grown:
         grown = False

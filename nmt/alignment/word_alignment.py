@@ -11,30 +11,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.alignment.hard_links import hard_links, require
-from nmt.alignment.links import AlignmentError, Links
+from nmt.alignment.errors import AlignmentError, require
+from nmt.alignment.hard_links import hard_links
+from nmt.alignment.links import Links
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh
 
 _UNDECIDED: Links = frozenset({(-1, -1)})
+"""Stands for links that are not given."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordAlignment:
-    """How much each target word attended to each source word, and the links that follow from it.
+    """The attention of each target word to each source word, and the links that follow from it.
 
     Raises:
-        AlignmentError: shapes that do not fit the words, or weights that are negative or not finite.
+        AlignmentError: shapes do not fit the words, or a weight is negative or not finite.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     weights: NDArray[np.float32]
-    """[target words, source words]: attention mass; with `end_of_sentence` each row sums to 1, or to 0 where the
-    target word has no piece."""
+    """[target words, source words]: attention mass. With `end_of_sentence` each row sums to 1, or to 0 for a target
+    word without pieces."""
     end_of_sentence: NDArray[np.float32]
     """[target words]: attention mass on the source's end-of-sentence symbol."""
     links: Links = _UNDECIDED
-    """Hard links; left out, they are decided from the weights by `hard_links`."""
+    """Hard links; by default those of `hard_links` on the weights."""
 
     def __post_init__(self) -> None:
         shape = (len(self.target), len(self.source))
@@ -65,7 +67,7 @@ class WordAlignment:
         return format_pharaoh(self.links)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists, ready for `json.dumps`; weights are rounded to 4 decimals, so rows sum to 1 only nearly."""
+        """Plain lists for `json.dumps`. Weights are rounded to 4 decimals, so the sum of a row is close to 1."""
         return {
             "source": list(self.source),
             "target": list(self.target),
@@ -76,10 +78,14 @@ class WordAlignment:
 
     @classmethod
     def from_json(cls, values: Any, where: str = "alignment") -> WordAlignment:
-        """Reads back what `to_json` wrote; the links are those written, whatever rounding did to the weights.
+        """Reads the result of `to_json`. The links are read too: rounded weights could give different links.
+
+        Args:
+            values: the parsed JSON.
+            where: the place of the JSON, which begins error messages.
 
         Raises:
-            AlignmentError: something is missing, of the wrong kind or shape; the message begins with `where`.
+            AlignmentError: a value is missing, or has the wrong type or shape.
         """
         try:
             require(isinstance(values, dict), f"expected a JSON object, got {type(values).__name__}")
@@ -97,13 +103,17 @@ class WordAlignment:
 
 
 def _masses(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """`values` as a read-only float32 array, if it has this shape and could be attention mass."""
+    """`values` as a read-only float32 array of attention mass.
+
+    Raises:
+        AlignmentError: another shape, or a negative or infinite value.
+    """
     try:
         array = np.array(values, dtype=np.float32)
     except (TypeError, ValueError):
-        raise AlignmentError(f"{name}: expected numbers of shape {list(shape)}, one row a target word") from None
+        raise AlignmentError(f"{name}: expected numbers of shape {list(shape)}, one row per target word") from None
     if array.size == 0 and 0 in shape:
-        array = array.reshape(shape)  # a list of no rows cannot say how many columns it has
+        array = array.reshape(shape)  # an empty list has no columns
     require(array.shape == shape, f"{name} has shape {list(array.shape)}: expected {list(shape)} for these words")
     require(bool(np.all(np.isfinite(array) & (array >= 0))), f"{name}: expected finite numbers, none below 0")
     array.setflags(write=False)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nmt.alignment.links import Gold, Links
-
-if TYPE_CHECKING:
-    pass
 from nmt.evaluation.errors import require_equal_counts
 
 
 class AlignmentScore(NamedTuple):
-    """Quality of predicted links; all but `links` are shares from 0 to 1."""
+    """The quality of predicted links: shares from 0 to 1, and their number."""
 
     aer: float
     precision: float
     recall: float
     f1: float
     links: int
-    """How many links were predicted."""
+    """The number of predicted links."""
 
     def __str__(self) -> str:
         return (
@@ -32,12 +29,13 @@ class AlignmentScore(NamedTuple):
 def alignment_score(predicted: Iterable[Links], gold: Iterable[Gold]) -> AlignmentScore:
     """Alignment error rate, precision and recall of predicted links A against sure S and possible P.
 
-    AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), precision = |A & P| / |A|, recall = |A & S| / |S| (Och and Ney 2003),
-    F1 their harmonic mean; counts are summed over the corpus before they are divided. A share of nothing
-    counts as perfect: without predicted links precision is 1, without sure links recall is 1, without both AER is 0.
+    AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), precision = |A & P| / |A|, recall = |A & S| / |S| (Och and Ney 2003).
+    F1 is the harmonic mean of precision and recall. Counts are summed over the corpus before they are divided. An empty
+    denominator counts as perfect: precision is 1 without predicted links, recall is 1 without sure links, and AER is 0
+    without either.
 
     Raises:
-        EvaluationError: not as many predicted as gold alignments.
+        EvaluationError: the numbers of predicted and gold alignments differ.
     """
     ours, theirs = list(predicted), list(gold)
     require_equal_counts(ours, theirs, "predicted alignments", "gold alignments")

@@ -1,6 +1,6 @@
-"""How good translations and word alignments are: BLEU, chrF, alignment error rate.
+"""BLEU and chrF of translations, by sacrebleu.
 
-sacrebleu is imported by the functions that need it.
+The functions that need sacrebleu import it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
 
 
 class CorpusScore(NamedTuple):
-    """A corpus score from 0 to 100, and sacrebleu's signature, which says how it was computed (Post 2018)."""
+    """A corpus score from 0 to 100, with sacrebleu's signature: the settings of its computation (Post 2018)."""
 
     name: str
     value: float
@@ -25,25 +26,25 @@ class CorpusScore(NamedTuple):
 
 
 def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "13a") -> CorpusScore:
-    """Corpus BLEU (Papineni et al. 2002) of detokenized translations, one reference each.
+    """Corpus BLEU (Papineni et al. 2002) of detokenized translations with one reference each.
 
     Args:
         hypotheses: translations.
-        references: as many references, in the same order.
-        tokenize: sacrebleu's tokenizer for both sides; `none` where the text is tokenized already.
+        references: one reference for each translation, in the same order.
+        tokenize: sacrebleu's tokenizer for both sides; `none` for tokenized text.
 
     Raises:
-        EvaluationError: counts that differ, no sentences, or a tokenizer that sacrebleu does not have.
+        EvaluationError: different numbers of sentences, no sentences, or a tokenizer that sacrebleu lacks.
     """
     metric = _bleu(tokenize)
     return _score(metric, *_paired(list(hypotheses), list(references)))
 
 
 def require_tokenizer(tokenize: str) -> None:
-    """Refuses, before anything is translated, a tokenizer that `bleu` would refuse after it.
+    """Refuses a tokenizer that `bleu` would refuse, before any time is spent on translations.
 
     Raises:
-        EvaluationError: sacrebleu does not have it.
+        EvaluationError: sacrebleu lacks the tokenizer.
     """
     _bleu(tokenize)
 
@@ -54,17 +55,17 @@ def _bleu(tokenize: str) -> Metric:
     if tokenize not in BLEU.TOKENIZERS:
         raise EvaluationError(f"tokenize is '{tokenize}': expected one of {', '.join(BLEU.TOKENIZERS)}")
     try:
-        # force: text that looks tokenized is scored without a warning; the signature says how it was scored.
+        # force: no warning for text that looks tokenized; the signature has the tokenizer.
         return BLEU(tokenize=tokenize, force=True)
     except (RuntimeError, ImportError, OSError) as error:  # a tokenizer that needs a package or a download
         raise EvaluationError(f"tokenize is '{tokenize}': {' '.join(str(error).split())}") from None
 
 
 def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> CorpusScore:
-    """Corpus chrF2 (Popovic 2015: character n-grams up to 6, beta 2), one reference each.
+    """Corpus chrF2 (Popovic 2015: character n-grams up to 6, beta 2) with one reference each.
 
     Raises:
-        EvaluationError: counts that differ, or no sentences.
+        EvaluationError: different numbers of sentences, or no sentences.
     """
     from sacrebleu.metrics.chrf import CHRF
 

@@ -1,3 +1,5 @@
+"""Attention between pieces becomes attention and hard links between words, in text and in JSON."""
+
 from __future__ import annotations
 
 import json
@@ -8,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.alignment.errors import AlignmentError
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links
-from nmt.alignment.links import AlignmentError
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.alignment.pieces_to_words import piece_links, word_alignment
 from nmt.alignment.word_alignment import WordAlignment
@@ -40,8 +42,8 @@ def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
     assert alignment.links == {(0, 0), (1, 1)}
 
 
-def test_a_document_on_one_line_takes_no_square_of_its_length() -> None:
-    """Of which the model has read the beginning; a matrix of words by words would be 29 GB."""
+def test_memory_grows_linearly_with_the_length_of_a_line() -> None:
+    """A document on one line, of which the model has read the beginning; words by words would take 29 GB."""
     long = Words([f"w{word}" for word in range(60_000)], [0, 1])
     alignment = word_alignment([[0.5, 0.25, 0.25]], long, Words(["a"], [0]))
     assert alignment.weights.shape == (1, 60_000)
@@ -53,7 +55,7 @@ def test_the_row_of_the_targets_end_of_sentence_is_dropped() -> None:
     assert word_alignment(with_end, SOURCE, TARGET) == word_alignment(PIECES, SOURCE, TARGET)
 
 
-def test_words_without_a_piece_have_no_mass_and_no_link() -> None:
+def test_words_without_pieces_have_no_attention_and_no_link() -> None:
     source, target = Words(["ein", "\u200b", "Hund"], [0, 2, 2]), Words(["a", "\u200b", "dog"], [0, 0, 2])
     alignment = word_alignment(PIECES, source, target)
     np.testing.assert_allclose(alignment.weights, [[0.6, 0.0, 0.2], [0.0, 0.0, 0.0], [0.1, 0.0, 0.7]], atol=1e-7)
@@ -113,7 +115,7 @@ def links(
 
 
 def test_words_compete_for_a_source_word() -> None:
-    # The second row looks more at word 0, but that belongs to the first row: shares 0.9/1.6 and 0.6/1.6 of word 0,
+    # The second row attends more to word 0, but the first row claims it: shares 0.9/1.6 and 0.6/1.6 of word 0,
     # 0.1/0.6 and 0.4/0.6 of word 1.
     assert links([[0.9, 0.1], [0.6, 0.4]], [0.0, 0.0]) == {(0, 0), (1, 1)}
 
@@ -122,8 +124,8 @@ def test_several_words_may_share_a_source_word() -> None:
     assert links([[0.9, 0.1, 0.0], [0.9, 0.0, 0.1], [0.0, 0.9, 0.1]], [0.0] * 3) == {(0, 0), (0, 1), (1, 2)}
 
 
-def test_a_source_word_that_nothing_attends_to_wins_no_word() -> None:
-    # Word 1 gets 0.02 in all: its share of that would be 1, with the floor it is 0.17 against 0.91.
+def test_a_source_word_with_little_attention_is_not_linked() -> None:
+    # Word 1 receives 0.02 in all. Without the floor the share of it would be 1; with the floor it is 0.17 against 0.91.
     assert links([[0.98, 0.02]], [0.0]) == {(0, 0)}
 
 
@@ -131,7 +133,7 @@ def test_the_first_of_equals_is_linked() -> None:
     assert links([[0.5, 0.5]], [0.0]) == {(0, 0)}
 
 
-def test_a_word_that_attends_to_the_end_of_sentence_alone_stays_unlinked() -> None:
+def test_a_word_that_attends_only_to_the_end_of_sentence_stays_unlinked() -> None:
     assert links([[0.03, 0.01], [0.04, 0.02]], [0.96, 0.94]) == {(0, 1)}
 
 
@@ -139,7 +141,7 @@ def test_no_source_words_no_links() -> None:
     assert links([[], []], [1.0, 1.0]) == set()
 
 
-# Two target words look at source word 0 most; source word 2 gets little, half of the third row goes to no word.
+# Two target words attend most to source word 0. Source word 2 gets little; half of the third row goes to no word.
 ROWS = [[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.1, 0.1, 0.2]]
 END = [0.0, 0.0, 0.6]
 
@@ -162,12 +164,12 @@ END = [0.0, 0.0, 0.6]
         (Linking("shares", "source", threshold=0.5), {(0, 0), (1, 1), (2, 2)}),
     ],
 )
-def test_rules_and_sides_by_hand(linking: Linking, expected: set[tuple[int, int]]) -> None:
+def test_rules_and_sides(linking: Linking, expected: set[tuple[int, int]]) -> None:
     assert links(ROWS, END, linking) == expected
 
 
 @pytest.mark.parametrize("rule", ["share", "shares", "argmax", "threshold"])
-def test_a_source_word_that_nothing_attends_to_stays_unlinked(rule: Any) -> None:
+def test_with_side_source_a_source_word_with_little_attention_is_not_linked(rule: Any) -> None:
     assert links([[0.97, 0.03]], [0.0], Linking(rule, "source")) == {(0, 0)}
 
 
@@ -205,11 +207,11 @@ def test_a_lower_threshold_gives_more_links() -> None:
         assert found[0] > found[1] > found[2]
 
 
-def test_attention_of_the_step_that_reads_a_piece_in_is_the_next_row() -> None:
+def test_the_step_that_reads_a_piece_is_the_next_row() -> None:
     rows = np.vstack([PIECES, [0.0, 0.0, 0.0, 1.0]])
     read = word_alignment(rows, SOURCE, TARGET, Linking(step="read"))
     assert read == word_alignment(rows[1:], SOURCE, TARGET)
-    # Without a row for the end of sentence the last piece keeps its own.
+    # Without a row for the end of sentence the last piece keeps its own row.
     cut = word_alignment(PIECES, SOURCE, TARGET, Linking(step="read"))
     assert cut == word_alignment(PIECES[[1, 2, 2]], SOURCE, TARGET)
 
@@ -223,23 +225,23 @@ def test_attention_of_the_step_that_reads_a_piece_in_is_the_next_row() -> None:
         ({"threshold": 0.0}, "threshold is 0.0: expected more than 0, up to 1"),
     ],
 )
-def test_a_way_to_link_that_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:
+def test_impossible_settings_of_linking_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(AlignmentError, match=message):
         Linking(**values)
 
 
-def test_piece_links_by_hand() -> None:
-    """Word 1 of the source has pieces 1 and 2, word 0 of the target pieces 0 and 1."""
+def test_piece_links_of_two_words() -> None:
+    """Source word 1 has pieces 1 and 2; target word 0 has pieces 0 and 1."""
     assert piece_links(frozenset({(1, 0)}), SOURCE, TARGET) == [(0, 1), (0, 2), (1, 1), (1, 2)]
     assert piece_links(frozenset({(0, 1), (1, 1)}), SOURCE, TARGET) == [(2, 0), (2, 1), (2, 2)]
     assert piece_links(frozenset({(1, 0)}), Words(["ein", "x"], [0]), TARGET) == []
 
 
 @given(pieces_per_word, pieces_per_word, st.data())
-def test_attention_on_piece_links_has_the_word_links_it_came_from(
+def test_attention_on_piece_links_gives_back_the_word_links(
     source: list[int], target: list[int], data: st.DataObject
 ) -> None:
-    """Rows with equal shares on what they are linked to, read back with a threshold that no share is below."""
+    """Rows with equal weights on their linked pieces, read with a threshold below every weight."""
     words = [(s, t) for s, n in enumerate(source) for t, m in enumerate(target) if n and m]
     chosen = frozenset(data.draw(st.lists(st.sampled_from(words)))) if words else frozenset()
     rows = np.zeros((sum(target), sum(source) + 1))
@@ -252,7 +254,7 @@ def test_attention_on_piece_links_has_the_word_links_it_came_from(
 
 
 @given(pieces_per_word, pieces_per_word, st.integers(0, 2**32 - 1))
-def test_json_gives_the_alignment_back(source: list[int], target: list[int], seed: int) -> None:
+def test_json_restores_the_alignment(source: list[int], target: list[int], seed: int) -> None:
     weights = np.random.default_rng(seed).dirichlet(np.ones(sum(source) + 1), size=sum(target))
     alignment = word_alignment(weights, segmented(source), segmented(target))
     text = json.dumps(alignment.to_json())
@@ -273,7 +275,7 @@ def test_json_is_short_and_readable() -> None:
     }
 
 
-def test_links_survive_weights_that_rounding_makes_equal() -> None:
+def test_links_survive_rounded_weights() -> None:
     alignment = WordAlignment(("a", "b"), ("c",), np.array([[0.40001, 0.40002]]), np.array([0.2]))
     assert alignment.links == {(1, 0)}
     assert WordAlignment.from_json(alignment.to_json()).links == {(1, 0)}
@@ -302,7 +304,7 @@ def test_broken_json_is_refused_with_its_place(change: dict[str, Any], message: 
     assert "\n" not in str(error.value)
 
 
-def test_json_with_something_missing_or_no_object_is_refused() -> None:
+def test_incomplete_json_is_refused() -> None:
     good = word_alignment(PIECES, SOURCE, TARGET).to_json()
     del good["links"]
     with pytest.raises(AlignmentError, match="^here: 'links' is missing$"):
@@ -311,7 +313,7 @@ def test_json_with_something_missing_or_no_object_is_refused() -> None:
         WordAlignment.from_json([good], "here")
 
 
-def test_alignments_are_equal_by_value_and_cannot_be_changed() -> None:
+def test_alignments_are_equal_by_value_and_immutable() -> None:
     one, same = word_alignment(PIECES, SOURCE, TARGET), word_alignment(PIECES, SOURCE, TARGET)
     other = word_alignment(PIECES[[0, 1, 1]], SOURCE, TARGET)
     assert one == same and hash(one) == hash(same)

@@ -26,7 +26,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import nmt
-from nmt.alignment.links import AlignmentError, Gold
+from nmt.alignment.errors import AlignmentError
+from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import (
     Picture,

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.links import AlignmentError, Gold
+from nmt.alignment.errors import AlignmentError
+from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.page import PageError, PageSentence, html_page, save
 

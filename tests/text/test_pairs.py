@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from text_files import files, parallel, standard_input
 
-from nmt.alignment.links import AlignmentError
+from nmt.alignment.errors import AlignmentError
 from nmt.config import CorpusConfig, PairsConfig
 from nmt.text.errors import CorpusError
 from nmt.text.pairs import Pair, PairReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from nmt.alignment.links import AlignmentError
+from nmt.alignment.errors import AlignmentError
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.alignment.pieces_to_words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus

@@ -1,4 +1,4 @@
-"""Gold alignments in their formats, and two directions made one."""
+"""Gold alignments in the Pharaoh and NAACL formats."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.alignment.links import AlignmentError, Gold, Links, require_in_range
+from nmt.alignment.errors import AlignmentError
+from nmt.alignment.links import Gold, Links, require_in_range
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh, read_gold
-from nmt.alignment.symmetrizing import symmetrize
 
 
 def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]]) -> Gold:
@@ -22,7 +22,7 @@ def test_pharaoh_has_sure_and_possible_links() -> None:
 
 
 @pytest.mark.parametrize("token", ["1:2", "1-", "-1-2", "1-2-3", "a-1", "1P2", "1.0-2", "٣-1", "1-" + "9" * 5000])
-def test_a_token_that_is_no_link_is_named_with_its_place(token: str) -> None:
+def test_a_malformed_token_is_named_with_its_place(token: str) -> None:
     with pytest.raises(AlignmentError) as error:
         parse_pharaoh(f"0-0 {token} 2-2", "gold.txt, line 7")
     expected = f"gold.txt, line 7: '{token}' is no link: expected one such as 1-2 (sure) or 3p4 (possible)"
@@ -38,18 +38,20 @@ link_sets = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max
 
 
 @given(link_sets, link_sets)
-def test_pharaoh_reads_what_it_wrote(sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]) -> None:
+def test_pharaoh_links_survive_writing_and_reading(
+    sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]
+) -> None:
     assert parse_pharaoh(format_pharaoh(sure, more), "here") == Gold(sure, sure | more)
 
 
-def test_pharaoh_files_have_a_line_a_sentence_and_may_count_from_one() -> None:
+def test_pharaoh_files_have_a_line_per_sentence_and_may_count_from_one() -> None:
     expected = [gold({(0, 1)}, {(0, 1), (2, 0)}), gold(set(), set())]
     assert read_gold(["0-1 2p0", ""], "gold") == expected
     assert read_gold(["1-2 3p1", ""], "gold", base=1) == expected
 
 
-def test_naacl_files_have_a_line_a_link_counted_from_one() -> None:
-    """Sentence 2 has none, sentence 4 neither; without a letter a link is sure; a fifth column is a confidence."""
+def test_naacl_files_have_a_line_per_link_counted_from_one() -> None:
+    """Sentences 2 and 4 have no links. A link without a letter is sure; a fifth column is a confidence."""
     lines = ["1 1 2 S", "0001 3 1 P", "", "3 1 1", "3 2 2 S 0.75"]
     expected = [gold({(0, 1)}, {(0, 1), (2, 0)}), gold(set(), set()), gold({(0, 0), (1, 1)}, {(0, 0), (1, 1)})]
     assert read_gold(lines, "gold", "naacl") == expected
@@ -69,7 +71,7 @@ def test_naacl_files_have_a_line_a_link_counted_from_one() -> None:
         (["3 1 1"], {"form": "naacl", "sentences": 2}, "g:1: there is no sentence 3: expected 1 to 2"),
     ],
 )
-def test_a_gold_file_that_cannot_be_is_named_with_its_line(lines: list[str], options: dict, message: str) -> None:
+def test_an_impossible_gold_file_is_refused_with_its_line(lines: list[str], options: dict, message: str) -> None:
     with pytest.raises(AlignmentError) as error:
         read_gold(lines, "g", **options)
     assert str(error.value).startswith(message)
@@ -83,58 +85,8 @@ def test_links_out_of_range_are_named() -> None:
         require_in_range(gold({(1, 0)}, {(1, 0), (2, 0)}), ["a", "b"], ["c"], "gold, sentence 3")
 
 
-# Two directions. Rows are source words:
-#     forward       backward
-#     x . . .       x . . .        0-0 in both, 1-1 beside it in one, 2-1 and 2-2 in the other, 4-4 far from all,
-#     . x . .       . . . .        4-0 far from all too, whose target word 0 has a link, whose source word has none
-#     . . . .       . x x .
-FORWARD: Links = frozenset({(0, 0), (1, 1), (4, 4)})
-BACKWARD: Links = frozenset({(0, 0), (2, 1), (2, 2), (5, 0)})
-
-
-@pytest.mark.parametrize(
-    ("method", "expected"),
-    [
-        ("intersection", {(0, 0)}),
-        ("union", {(0, 0), (1, 1), (4, 4), (2, 1), (2, 2), (5, 0)}),
-        # 1-1 is diagonal to 0-0; then 2-1 is below it, its source word is free; then 2-2 beside that, its target word.
-        ("grow-diag", {(0, 0), (1, 1), (2, 1), (2, 2)}),
-        ("grow-diag-final", {(0, 0), (1, 1), (2, 1), (2, 2), (4, 4), (5, 0)}),
-        ("grow-diag-final-and", {(0, 0), (1, 1), (2, 1), (2, 2), (4, 4)}),
-    ],
-)
-def test_symmetrization_by_hand(method: str, expected: set[tuple[int, int]]) -> None:
-    assert symmetrize(FORWARD, BACKWARD, method) == expected
-    assert symmetrize(BACKWARD, FORWARD, method) == expected
-
-
-small_sets = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=10)
-
-
-@given(small_sets, small_sets)
-def test_symmetrizations_lie_between_intersection_and_union(forward: Links, backward: Links) -> None:
-    methods = ("intersection", "grow-diag", "grow-diag-final-and", "grow-diag-final", "union")
-    found = [symmetrize(forward, backward, method) for method in methods]
-    assert found[0] <= found[1] <= found[2] <= found[4]
-    assert found[1] <= found[3] <= found[4]
-    # Every word that has a link in either direction keeps one under grow-diag-final.
-    for side in (0, 1):
-        assert {link[side] for link in found[3]} == {link[side] for link in found[4]}
-
-
-@given(small_sets)
-def test_two_equal_directions_are_left_alone(links: Links) -> None:
-    for method in ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"):
-        assert symmetrize(links, links, method) == links
-
-
-def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(AlignmentError, match="'grow' is no way to symmetrize: expected intersection, union"):
-        symmetrize(FORWARD, BACKWARD, "grow")  # type: ignore[arg-type]
-
-
 @given(st.lists(st.tuples(link_sets, link_sets), max_size=4))
-def test_naacl_lines_are_read_back(sentences: list[tuple[Links, Links]]) -> None:
+def test_naacl_links_survive_writing_and_reading(sentences: list[tuple[Links, Links]]) -> None:
     golds = [Gold(sure, sure | more) for sure, more in sentences]
     lines = [
         f"{number} {s + 1} {t + 1} {'S' if (s, t) in found.sure else 'P'}"
