@@ -46,17 +46,17 @@ def memory_lines(slices: int, batch_tokens: int, pieces: int, recomputed: int) -
         )
 
 
-def raised_rate_line(state: TrainingState, before: float, now: float, planned: int) -> str:
-    """More epochs than planned raise the learning rate.
+def raised_rate_line(step: int, before: float, now: float, planned: int, passes: int) -> str:
+    """A resumed run has more epochs, which raise its learning rate.
 
     Args:
-        before: rate of the next step under the schedule over `planned` epochs.
-        now: rate of the next step under the schedule over `state.schedule_passes` epochs.
+        step: steps that have been trained.
+        before, now: rates of the next step under the schedules over `planned` and over `passes` epochs.
     """
     return (
-        f"the learning rate rises from {before:.3g} to {now:.3g} at step {state.step}, because its schedule spans "
-        f"{state.schedule_passes} epochs and not {planned}: --training.schedule.more_passes final_rate keeps the "
-        f"schedule over {planned} and continues at its last rate"
+        f"the learning rate rises from {before:.3g} to {now:.3g} at step {step}, because its schedule spans {passes} "
+        f"epochs and not {planned}: --training.schedule.more_passes final_rate keeps the schedule over {planned} and "
+        "continues at its last rate"
     )
 
 

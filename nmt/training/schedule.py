@@ -48,14 +48,29 @@ def rate_at(config: ScheduleConfig, total_steps: int, step: int, halvings: int =
     return float(schedule(step))
 
 
-def schedule_passes(config: ScheduleConfig, passes: int, planned: int) -> int:
-    """Epochs that the schedule of a run spans.
+class ScheduleSpan:
+    """The epochs that a run's schedule spans, which `training.passes` may change when the run is resumed.
 
     Args:
+        config: `more_passes` decides whether the schedule stays as planned.
         passes: `training.passes`.
         planned: epochs that the schedule spanned before the run was resumed; 0 for a new run.
+        steps_per_pass: batches of an epoch.
     """
-    return planned if config.more_passes == "final_rate" and 0 < planned < passes else passes
+
+    def __init__(self, config: ScheduleConfig, passes: int, planned: int, steps_per_pass: int) -> None:
+        self._config, self.planned, self._steps_per_pass = config, planned, steps_per_pass
+        keeps_plan = config.more_passes == "final_rate" and 0 < planned < passes
+        self.passes = planned if keeps_plan else passes
+        self.steps = self.passes * steps_per_pass
+
+    def raised_rate(self, step: int, halvings: int) -> tuple[float, float] | None:
+        """The rates after `step` steps before and now, where more epochs than planned raise the rate; else None."""
+        if not 0 < self.planned < self.passes:
+            return None
+        before = rate_at(self._config, self.planned * self._steps_per_pass, step, halvings)
+        now = rate_at(self._config, self.steps, step, halvings)
+        return (before, now) if now > before else None
 
 
 @keras.saving.register_keras_serializable("nmt")

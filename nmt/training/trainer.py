@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -30,9 +31,10 @@ from nmt.training.errors import TrainingError
 from nmt.training.history import History
 from nmt.training.interruption import interruption
 from nmt.training.optimizer import Adam
+from nmt.training.pending_losses import PendingLosses
 from nmt.training.preparation.claim import claimed
 from nmt.training.preparation.prepare import Prepared, prepare
-from nmt.training.schedule import learning_rate, plateau_rate, rate_at, schedule_passes
+from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
 from nmt.training.step import TrainStep
@@ -92,10 +94,12 @@ class Trainer:
         if not checkpoint:
             self._require_updates()
         self.state = checkpoint.state if checkpoint else TrainingState()
-        self._plan_schedule(resumed=checkpoint is not None)
+        planned = (self.state.schedule_passes or prepared.saved_passes) if checkpoint else 0
+        self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_pass)
+        self.state.schedule_passes = self.schedule.passes
         self.model = self._build(self.config.precision)
         self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_pass))
-        self.optimizer = build_optimizer(self.model, self.config, self.schedule_steps)
+        self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         self.validation = Validation(run, self._build("float32"), prepared.validation)
@@ -106,6 +110,7 @@ class Trainer:
             self.state.stopped_early &= out_of_patience(self.state, self.config.patience)
         elif self.config.initial:
             self._begin_with_another_run()
+        self.losses = PendingLosses(run, self.state)
         self.history = History(run, self.state.step, self.guided)
 
     def _require_updates(self) -> None:
@@ -116,13 +121,6 @@ class Trainer:
                 f"{batches} batches, so the weights would never be updated: choose a smaller "
                 "training.accumulate under another name, or more training.passes"
             )
-
-    def _plan_schedule(self, resumed: bool) -> None:
-        """Decides how many epochs the learning rate's schedule spans; `training.passes` may have changed."""
-        state = self.state
-        self._planned = (state.schedule_passes or self.prepared.saved_passes) if resumed else 0
-        state.schedule_passes = schedule_passes(self.config.schedule, self.config.passes, self._planned)
-        self.schedule_steps = state.schedule_passes * self.steps_per_pass
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
@@ -181,21 +179,10 @@ class Trainer:
             f"{resumes}about {self.steps_per_pass} batches per epoch, {100 * self.padding:.1f} % padding; "
             f"run directory {run.directory}"
         )
-        if line := self._raised_rate():
-            say(line)
+        if rates := self.schedule.raised_rate(self.state.step, self.state.halvings):
+            say(raised_rate_line(self.state.step, *rates, self.schedule.planned, self.schedule.passes))
         for line in memory_lines(self.slices, self.config.batch_tokens, run.target.size, self.recomputed):
             say(line)
-
-    def _raised_rate(self) -> str | None:
-        """A line on a learning rate that rises because the run has more epochs than before."""
-        state, schedule = self.state, self.config.schedule
-        if not 0 < self._planned < state.schedule_passes:
-            return None
-        before, now = (
-            rate_at(schedule, passes * self.steps_per_pass, state.step, state.halvings)
-            for passes in (self._planned, state.schedule_passes)
-        )
-        return raised_rate_line(state, before, now, self._planned) if now > before else None
 
     def _train_pass(self, interrupted: threading.Event) -> None:
         """Trains the rest of the current epoch, or until an interruption or early stopping."""
@@ -213,6 +200,7 @@ class Trainer:
             if interrupted.is_set() or state.stopped_early:
                 return
             started = time.perf_counter()
+        self._settle()
         state.pass_index, state.batch = state.pass_index + 1, 0
         last = state.pass_index == self.config.passes
         if (last and state.batches) or not self.config.validate_every:
@@ -224,24 +212,31 @@ class Trainer:
         """Updates the weights once."""
         state, config = self.state, self.config
         if config.schedule.decay == "plateau":
-            rate = plateau_rate(config.schedule, self.schedule_steps, state.step, state.halvings)
+            rate = plateau_rate(config.schedule, self.schedule.steps, state.step, state.halvings)
             self.optimizer.learning_rate.assign(rate)
-        attention = 0.0
+        losses: tuple[Any, ...]
         if isinstance(batch, GuidedBatch):
             weight = config.guided.weight * config.guided.decay**state.pass_index
-            loss, attention = self.train_step.guided(batch, weight)
+            losses = self.train_step.guided(batch, weight)
         else:
-            loss = self.train_step(batch)
-        require_finite(f"step {state.step + 1}: the loss is {loss}", self.prepared.run, loss)
+            losses = (self.train_step(batch),)
         state.step, state.batch = state.step + 1, state.batch + 1
-        state.add_losses(loss, attention)
+        self.losses.put(state.step, *losses)
         state.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
 
+    def _settle(self) -> None:
+        """Waits for the losses of the newest step; the time counts as training."""
+        started = time.perf_counter()
+        self.losses.settle()
+        self.state.seconds += time.perf_counter() - started
+
     def _line(self) -> str:
+        self._settle()
         return progress_line(self.state, self.speed, self.guided)
 
     def _validate(self) -> None:
         """Measures the averaged weights, keeps them if they are the best, and saves a checkpoint."""
+        self._settle()
         state, run, started = self.state, self.prepared.run, time.perf_counter()
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
@@ -257,6 +252,7 @@ class Trainer:
         self.speed.validation_seconds = time.perf_counter() - started
 
     def _save(self) -> None:
+        self._settle()
         save_checkpoint(self.prepared.run, self._variables, self.state)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt.config import ScheduleConfig
-from nmt.training.schedule import WarmUp, learning_rate, plateau_rate, rate_at, schedule_passes
+from nmt.training.schedule import ScheduleSpan, WarmUp, learning_rate, plateau_rate, rate_at
 
 
 def rates(total: int, *steps: int, **fields: Any) -> list[float]:
@@ -56,7 +56,21 @@ def test_the_rate_of_a_plateau_warms_up_and_halves():
     [("stretch", 18, 36), ("final_rate", 18, 18), ("final_rate", 40, 36), ("final_rate", 0, 36)],
 )
 def test_a_schedule_spans_all_passes_unless_the_run_keeps_its_plan(more_passes, planned, expected):
-    assert schedule_passes(ScheduleConfig(more_passes=more_passes), 36, planned) == expected
+    span = ScheduleSpan(ScheduleConfig(more_passes=more_passes), 36, planned, steps_per_pass=10)
+    assert (span.passes, span.steps) == (expected, 10 * expected)
+
+
+def test_a_longer_schedule_raises_the_rate_of_a_cosine_and_not_of_a_constant():
+    def raised(decay: Any, planned: int, step: int) -> Any:
+        config = ScheduleConfig(learning_rate=2.0, warmup_steps=0, decay=decay, final_share=0.1)
+        return ScheduleSpan(config, 10, planned, steps_per_pass=10).raised_rate(step, 0)
+
+    assert raised("cosine", 5, 50) == pytest.approx((0.2, 1.1))
+    assert raised("cosine", 10, 50) is None  # as planned
+    assert raised("cosine", 0, 50) is None  # a new run
+    assert raised("cosine", 20, 50) is None  # fewer epochs than planned
+    assert raised("cosine", 5, 0) is None  # both schedules begin at the highest rate
+    assert raised("constant", 5, 50) is None
 
 
 def test_the_rate_of_each_decay_after_some_steps():

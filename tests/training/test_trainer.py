@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from short_runs import config, history, saved_state, weights_of
+from short_runs import CountingStep, config, history, saved_state, weights_of
 
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch
@@ -163,6 +163,48 @@ def test_the_run_saves_the_precision_that_auto_chose(corpus, tmp_path, counting)
     result = train(config(corpus, tmp_path, passes=1, precision="auto"))
     saved = Run.open(result.directory).config.training.precision
     assert saved == decide_precision("auto") != "auto"
+
+
+class LateLoss:
+    """The scalar of a device that notes when it is read."""
+
+    def __init__(self, value: float, read: list[float]) -> None:
+        self.value, self.read = value, read
+
+    def __float__(self) -> float:
+        self.read.append(self.value)
+        return self.value
+
+
+@pytest.mark.parametrize("nan", [False, True])
+def test_the_loss_of_a_step_is_read_when_the_next_step_has_begun(nan, corpus, tmp_path, monkeypatch, counting):
+    """All losses count all the same, in the rows of history and for the message of a NaN."""
+    begun: list[tuple[int, int]] = []
+    read: list[float] = []
+
+    class Late(CountingStep):
+        def __call__(self, *arguments: Any) -> Any:
+            plain = super().__call__(*arguments)
+
+            def step(batch: Batch) -> LateLoss:
+                plain(batch)
+                begun.append((len(self.batches), len(read)))
+                number = len(self.batches)
+                return LateLoss(math.nan if nan and number == 13 else float(number), read)
+
+            return step
+
+    monkeypatch.setattr("nmt.training.trainer.TrainStep", Late({}))
+    settings = config(corpus, tmp_path, passes=2, log_every=1000, checkpoints={"every": 4})
+    if nan:
+        with pytest.raises(TrainingError, match="^step 13: the loss is nan"):
+            train(settings)
+        assert Run.open(tmp_path / "run").checkpoints()[-1].name == "000000012.npz"
+        return
+    result = train(settings)
+    assert [row["train_loss"] for row in history(result)] == ["5.5", "15.5"]
+    settled = {4, 8, 10, 12, 16}  # steps with a checkpoint or a validation
+    assert begun == [(step, step - 1 if step - 1 in settled | {0} else step - 2) for step in range(1, 21)]
 
 
 def first_batch(trainer: Trainer) -> Batch:

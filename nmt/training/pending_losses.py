@@ -1,0 +1,44 @@
+"""Losses of the newest step, read one step late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nmt.run.directory import Run
+from nmt.training.divergence import require_finite
+from nmt.training.state import TrainingState
+
+
+class PendingLosses:
+    """The losses of the newest step, which the device may still be computing.
+
+    JAX and GPUs compute while Python goes on. The trainer starts the next step before it reads these losses, so the
+    device does not wait for the next batch.
+
+    Args:
+        run: the run in training, for messages.
+        state: its sums take the losses.
+    """
+
+    def __init__(self, run: Run, state: TrainingState) -> None:
+        self._run, self._state = run, state
+        self._step = 0
+        self._losses: tuple[Any, ...] = ()
+
+    def put(self, step: int, *losses: Any) -> None:
+        """Takes the losses of a step, scalars of the backend or numbers, and settles those of the step before."""
+        self.settle()
+        self._step, self._losses = step, losses
+
+    def settle(self) -> None:
+        """Waits for the losses and adds them to the state.
+
+        Raises:
+            TrainingError: the loss is NaN or infinite.
+        """
+        if not self._losses:
+            return
+        losses = [float(loss) for loss in self._losses]
+        self._losses = ()
+        require_finite(f"step {self._step}: the loss is {losses[0]}", self._run, losses[0])
+        self._state.add_losses(*losses)
