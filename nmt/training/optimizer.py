@@ -1,4 +1,4 @@
-"""Adam in one operation a weight, with moving averages for short runs."""
+"""Adam with one TensorFlow operation per weight, and with moving averages that suit short runs."""
 
 from __future__ import annotations
 
@@ -6,34 +6,44 @@ from typing import Any
 
 import keras
 
-AVERAGED_EVERY = 8
-"""Updates between two steps of the moving average: a step goes over all weights, and neighbours hardly differ."""
+from nmt.backend.compiling import BackendError
 
-SHARE_OF_RUN = 1 / 20
-"""How old the moving average is: what is in it was made, on average, this share of the run ago."""
+AVERAGED_EVERY = 8
+"""Updates between two steps of the moving average. A step reads all weights, and neighbouring weights hardly differ."""
+
+MEAN_AGE = 1 / 20
+"""The highest mean age of the averaged weights, as a share of the run."""
 
 
 @keras.saving.register_keras_serializable("nmt")
 class Adam(keras.optimizers.Adam):
-    """Keras's Adam, with moving averages whose weights are a twentieth of the run old on average, at most.
+    """Keras's Adam with a faster update, and with moving averages that are never older than a twentieth of the run.
 
-    Every eighth update's weights enter the average, so that the others need not go over it: the n-th of them with the
-    decay min(`ema_momentum`^8, n / (n + 19)). With a decay of n / (n + k) what is averaged is n / (k + 1) steps old on
-    average; with a constant one it would be as old after few steps as after many, and a short run has few.
+    Only the weights of every eighth update enter the average, so seven of eight updates skip it. The n-th weights enter
+    with the decay min(`ema_momentum`^8, n / (n + 19)). A decay of n / (n + k) makes the mean age of the averaged
+    weights n / (k + 1) updates. A constant decay would make it equally old after few and after many updates, which is
+    too old for a short run.
+
+    Raises:
+        BackendError: TensorFlow's strategy has several replicas (in `build` or in the first update).
     """
 
-    def _backend_update_step(self, grads: list[Any], trainable_variables: list[Any], learning_rate: Any) -> None:
-        """Kingma and Ba (2015), algorithm 1, in the order of section 2's last lines.
+    def build(self, variables: list[Any]) -> None:
+        _require_one_replica()
+        super().build(variables)
 
-        On TensorFlow by its own kernel, which goes through weight, moments and gradient once; as single operations, as
-        Keras writes it, they travel between memory and processor several times. What is the same for all weights is
-        computed once.
+    def _backend_update_step(self, grads: list[Any], trainable_variables: list[Any], learning_rate: Any) -> None:
+        """Kingma and Ba (2015), algorithm 1, in the order of the last lines of section 2.
+
+        TensorFlow's own kernel reads and writes weight, moments and gradient once. Keras's single operations move them
+        between memory and processor several times. The values that all weights share are computed once.
         """
         if keras.backend.backend() != "tensorflow":
             super()._backend_update_step(grads, trainable_variables, learning_rate)
             return
         import tensorflow as tf
 
+        _require_one_replica()
         step = keras.ops.cast(self.iterations + 1, "float32")
         shared = {
             "beta1_power": self.beta_1**step,
@@ -44,14 +54,16 @@ class Adam(keras.optimizers.Adam):
             "epsilon": tf.constant(self.epsilon),
         }
         for gradient, variable in zip(grads, trainable_variables, strict=True):
-            place = self._get_variable_index(variable)
-            values = (variable.value, self._momentums[place].value, self._velocities[place].value)
-            handles = {name: value.handle for name, value in zip(("var", "m", "v"), values, strict=True)}
+            index = self._get_variable_index(variable)
+            values = {"var": variable, "m": self._momentums[index], "v": self._velocities[index]}
+            handles = {name: each.value.handle for name, each in values.items()}
             tf.raw_ops.ResourceApplyAdam(**handles, **shared, grad=tf.convert_to_tensor(gradient))
 
     def _clip_gradients(self, grads: list[Any]) -> list[Any]:
-        """As Keras does, going over what is not to be clipped once: TensorFlow's norm does not write the squares into
-        memory, and a scale of one is not multiplied with."""
+        """Keras's clipping, which costs less on TensorFlow.
+
+        TensorFlow's norm does not write the squares to memory, and gradients within the norm are not scaled by one.
+        """
         if keras.backend.backend() != "tensorflow" or not self.global_clipnorm:
             return super()._clip_gradients(grads)
         import tensorflow as tf
@@ -61,24 +73,36 @@ class Adam(keras.optimizers.Adam):
         def clipped() -> list[Any]:
             return tf.clip_by_global_norm(grads, self.global_clipnorm, use_norm=norm)[0]
 
-        # A norm that is no number is not within it either: clipping by it spoils all weights, as Keras's does.
+        # A norm of NaN fails the comparison, and clipping by NaN spoils all weights, as it does with Keras's Adam.
         return tf.cond(norm <= self.global_clipnorm, lambda: grads, clipped)
 
     def _update_model_variables_moving_average(self, trainable_variables: list[Any]) -> None:
         if not self.use_ema:
             return
-        batches = self.gradient_accumulation_steps or 1  # an update
+        batches = self.gradient_accumulation_steps or 1  # per update
         updates, rest = self._iterations // batches, (self._iterations + 1) % batches
         taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
-        part = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 1 / SHARE_OF_RUN - 1))
-
+        share = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 1 / MEAN_AGE - 1))
         due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
 
-        def average(part: Any) -> None:
+        def average(share: Any) -> None:
             for variable, mean in zip(trainable_variables, self._model_variables_moving_average, strict=True):
-                mean.assign_sub(part * (mean.value - variable.value))
+                mean.assign_sub(share * (mean.value - variable.value))
 
         if keras.backend.backend() == "tensorflow":
-            keras.ops.cond(due, lambda: average(part), lambda: None)
-        else:  # where variables are values that are handed on, none can be assigned under a condition
-            average(part * keras.ops.cast(due, "float32"))
+            keras.ops.cond(due, lambda: average(share), lambda: None)
+        else:  # on JAX variables cannot be assigned under a condition
+            average(share * keras.ops.cast(due, "float32"))
+
+
+def _require_one_replica() -> None:
+    """Refuses several replicas: `Adam` does not sum gradients over them, so the copies of a weight would diverge."""
+    if keras.backend.backend() != "tensorflow":
+        return
+    import tensorflow as tf
+
+    if (replicas := tf.distribute.get_strategy().num_replicas_in_sync) > 1:
+        raise BackendError(
+            f"training runs on one device, and TensorFlow's strategy has {replicas} replicas: train outside of "
+            "tf.distribute"
+        )

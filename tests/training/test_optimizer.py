@@ -1,0 +1,50 @@
+"""Adam under several replicas: refused, because the copies of each weight would diverge."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import json
+import keras, tensorflow as tf
+from nmt.errors import NmtError
+from nmt.training.optimizer import Adam
+
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+
+def outcome(kind, replicas, built=True):
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(replicas)])
+    gradients = strategy.experimental_distribute_values_from_function(
+        lambda context: tf.constant([-1.0, 1.0][context.replica_id_in_sync_group])
+    )
+    try:
+        with strategy.scope():
+            weight, optimizer = keras.Variable(1.0), kind(0.1)
+            if built:
+                optimizer.build([weight])
+        step = lambda gradient: optimizer.apply([gradient], [weight])
+        tf.function(lambda: strategy.run(step, args=(gradients,)))()
+    except NmtError as error:
+        return str(error)
+    return [float(copy) for copy in strategy.experimental_local_results(weight.value)]
+
+keras_adam = keras.optimizers.Adam
+print(json.dumps([outcome(keras_adam, 2), outcome(Adam, 2), outcome(Adam, 2, built=False), outcome(Adam, 1)]))
+"""
+"""Prints the copies of a weight of 1.0 after an update with a gradient of -1 on one device and +1 on the other."""
+
+
+def test_more_than_one_replica_is_refused() -> None:
+    """In a process of its own: TensorFlow sets up its logical devices once per process."""
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1"}
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    keras_adam, refused, refused_later, one_replica = json.loads(ran.stdout)
+    assert keras_adam == [1.0, 1.0]  # the sum of both gradients is 0
+    expected = "training runs on one device, and TensorFlow's strategy has 2 replicas: train outside of tf.distribute"
+    assert (refused, refused_later) == (expected, expected)
+    assert abs(one_replica[0] - 1.1) < 1e-4
