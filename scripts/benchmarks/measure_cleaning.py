@@ -1,23 +1,23 @@
-"""Plants bad pairs in a parallel corpus, and measures how many of them `nmt clean` finds, and how many good ones go.
+"""Plants bad pairs in a parallel corpus, and counts the bad pairs that `nmt clean` finds and the good pairs it drops.
 
     python scripts/benchmarks/measure_cleaning.py --source test.en validation.en --target test.fr validation.fr \\
         --model DIR
 
-A tenth of the pairs is damaged, each kind as often as the others (--kinds chooses among them):
+A tenth of the pairs is damaged. The kinds of damage are equally frequent; --kinds chooses among them:
 
 * shifted: the target of the next pair,
 * merged: its own target and that of the next pair,
 * truncated: the first half of its target,
-* dropped, repeated: two to four words in a row of the target are missing, or said twice,
+* dropped, repeated: two to four consecutive words of the target are missing, or occur twice,
 * copied: the source in place of the target,
-* exchanged: source and target have changed places,
-* other language: the line of --other, which translates the source into a third language, in place of the target.
+* exchanged: source and target are exchanged,
+* other language: the line of --other, a translation of the source into a third language, in place of the target.
 
-Found are those that the rules drop and, with --model, those that are least likely per piece, those that `nmt explain`
-ranks as most unusual, and, as `nmt clean --model` does, those of the rules and the most unusual of the rest. With a
-model as many pairs are dropped as are damaged, so what it finds is its precision too. Pairs count as good if they were
-not damaged; those that were bad before count as lost. Of each seed the damaged corpus itself is left in --output, to be
-cleaned and trained on.
+The rules are one detector. --model adds three: the least probable pairs per piece, the pairs that `nmt explain` ranks
+as most unusual, and the rules together with the most unusual of the other pairs, as in `nmt clean --model`. A detector
+with a model drops as many pairs as are damaged, so its recall is its precision too. Pairs count as good if the script
+did not damage them, so bad pairs of the original corpus count as lost when they are dropped. For each seed the damaged
+corpus stays in --output, to be cleaned and trained on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.running import run_script
-from corpora.corrupt import SHORTEST, phrase
+from corpora.corrupt import SHORTEST, damage_phrase
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.text.cleaning import RULE_NAMES, Rules, judge
@@ -57,30 +57,33 @@ def damage(
     other: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[list[Pair], dict[int, str]]:
-    """Some of the pairs damaged.
+    """Damages some of the pairs.
 
     Args:
         pairs: source and target.
-        share: how many are damaged, of all.
-        seed: of which and how.
+        share: share of the pairs that are damaged, 0 to 1.
+        seed: chooses the pairs and their damage.
         other: the sources in a third language.
-        names: kinds of damage; None: all that are possible.
+        names: kinds of damage; None: all possible kinds.
 
     Returns:
         All pairs, and the kind of damage by index.
+
+    Raises:
+        NmtError: too few pairs are long enough.
     """
     draw = random.Random(seed)
     long_enough = [i for i, pair in enumerate(pairs) if min(len(text.split()) for text in pair) >= SHORTEST]
     names = names or KINDS + (OTHER,) * (other is not None)
     if not 0 < (count := round(share * len(pairs))) <= len(long_enough):
-        raise NmtError(f"{count} of {len(long_enough)} pairs of {SHORTEST} words or more cannot be damaged")
-    kinds = {i: names[place % len(names)] for place, i in enumerate(draw.sample(long_enough, count))}
+        raise NmtError(f"cannot damage {count} of {len(long_enough)} pairs of {SHORTEST} words or more: change --share")
+    kinds = {i: names[number % len(names)] for number, i in enumerate(draw.sample(long_enough, count))}
     damaged = list(pairs)
     for i, kind in kinds.items():
         (source, target), following = pairs[i], pairs[(i + 1) % len(pairs)][1]
         words = target.split()
         if kind in ("dropped", "repeated"):
-            damaged[i] = source, phrase(target, kind, draw)
+            damaged[i] = source, damage_phrase(target, kind, draw)
         else:
             damaged[i] = {
                 "shifted": (source, following),
@@ -94,14 +97,20 @@ def damage(
 
 
 def by_rules(pairs: Sequence[Pair]) -> dict[int, str]:
-    """The rule that drops a pair, by its index."""
+    """The rules that drop pairs, by the index of the pair."""
     raw = ((source.encode(), target.encode()) for source, target in pairs)
     return {i: fault.rule for i, (_, fault) in enumerate(judge(raw, Rules())) if fault}
 
 
 def by_model(pairs: Sequence[Pair], translator: nmt.Translator, rules: set[int], count: int) -> dict[str, set[int]]:
-    """The indices of the `count` worst pairs by either detector, and of those that the rules drop with the worst of
-    the rest."""
+    """The indices of the pairs that each detector with a model drops.
+
+    Args:
+        pairs: source and target.
+        translator: the model.
+        rules: indices of the pairs that the rules drop.
+        count: number of pairs that each detector drops.
+    """
     from nmt.explaining.pair_measures import measure_pair
     from nmt.explaining.unusual_pairs import find_outliers
 
@@ -126,7 +135,7 @@ def measure(pairs: Sequence[Pair], kinds: dict[int, str], translator: nmt.Transl
 
 
 def table(trials: Sequence[tuple[dict[int, str], dict[str, set[int]]]], total: int) -> list[str]:
-    """What each detector found of each kind, summed over the trials, as a Markdown table."""
+    """A Markdown table of the share of each kind that each detector finds, summed over the trials."""
     names = list(trials[0][1])
     planted = Counter(kind for kinds, _ in trials for kind in kinds.values())
     rows = [["kind", "planted", *names]]
@@ -146,7 +155,7 @@ def table(trials: Sequence[tuple[dict[int, str], dict[str, set[int]]]], total: i
 
 
 def rule_table(found: Sequence[tuple[dict[int, str], dict[int, str]]]) -> list[str]:
-    """How many damaged and how many good pairs each rule drops, as a Markdown table."""
+    """A Markdown table of the damaged and the good pairs that each rule drops."""
     bad = Counter(rule for kinds, rules in found for i, rule in rules.items() if i in kinds)
     good = Counter(rule for kinds, rules in found for i, rule in rules.items() if i not in kinds)
     rows = [f"| {name} | {bad[name]} | {good[name]} |" for name in RULE_NAMES if bad[name] + good[name]]
@@ -156,29 +165,21 @@ def rule_table(found: Sequence[tuple[dict[int, str], dict[int, str]]]) -> list[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--source", required=True, nargs="+", metavar="FILE", help="several are taken one after another"
+        "--source", required=True, nargs="+", metavar="FILE", help="source sentences; several files are joined"
     )
-    parser.add_argument("--target", required=True, nargs="+", metavar="FILE")
+    parser.add_argument("--target", required=True, nargs="+", metavar="FILE", help="their translations")
     parser.add_argument("--other", nargs="+", metavar="FILE", help="the same sentences in a third language")
     parser.add_argument("--model", metavar="DIR", help="run directory written by nmt train")
-    parser.add_argument("--share", type=float, default=0.1, help="of the pairs that are damaged (default: 0.1)")
-    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, OTHER], help="of damage (default: all)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="a trial each (default: 1 2 3)")
+    parser.add_argument("--share", type=float, default=0.1, help="share of the pairs that are damaged (default: 0.1)")
+    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, OTHER], help="kinds of damage (default: all)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one trial per seed (default: 1 2 3)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/measure_cleaning"), metavar="DIR")
     run(parser.parse_args())
 
 
 def run(arguments: argparse.Namespace) -> None:
-    sides = [
-        [line for path in paths for line in read_lines(path)]
-        for paths in (arguments.source, arguments.target, arguments.other)
-        if paths
-    ]
-    if len({len(side) for side in sides}) > 1:
-        raise NmtError(f"the sides differ in lines: {', '.join(str(len(side)) for side in sides)}")
-    pairs, other = list(zip(sides[0], sides[1], strict=True)), sides[2] if arguments.other else None
-    if OTHER in (arguments.kinds or ()) and other is None:
-        raise NmtError(f"--kinds '{OTHER}' needs --other, the same sentences in a third language")
+    """Damages the corpus once per seed, runs the detectors, and writes the tables and the damaged corpora."""
+    pairs, other = read_corpus(arguments)
     translator = None
     if arguments.model:
         with quiet_start():
@@ -189,11 +190,7 @@ def run(arguments: argparse.Namespace) -> None:
     trials, by_rule = [], []
     for seed in arguments.seeds:
         damaged, kinds = damage(pairs, arguments.share, seed, other, arguments.kinds)
-        listed = "".join("\t".join([str(i + 1), kind, *damaged[i]]) + "\n" for i, kind in sorted(kinds.items()))
-        (arguments.output / f"damage-{seed}.tsv").write_text(f"line\tkind\tsource\ttarget\n{listed}", encoding="utf-8")
-        for name, side in zip(("source", "target"), zip(*damaged, strict=True), strict=True):
-            text = "".join(f"{line}\n" for line in side)
-            (arguments.output / f"damaged-{seed}.{name}").write_text(text, encoding="utf-8")
+        write_damage(arguments.output, seed, damaged, kinds)
         trials.append((kinds, measure(damaged, kinds, translator)))
         by_rule.append((kinds, by_rules(damaged)))
     text = "\n".join([*table(trials, len(pairs)), "", *rule_table(by_rule)])
@@ -203,6 +200,33 @@ def run(arguments: argparse.Namespace) -> None:
         f"measure_cleaning: the tables, the damaged pairs and the damaged corpora are in {arguments.output}",
         file=sys.stderr,
     )
+
+
+def read_corpus(arguments: argparse.Namespace) -> tuple[list[Pair], list[str] | None]:
+    """The pairs, and the sources in a third language if --other is given.
+
+    Raises:
+        NmtError: the files have different numbers of lines, or --other is missing.
+    """
+    sides = [
+        [line for path in paths for line in read_lines(path)]
+        for paths in (arguments.source, arguments.target, arguments.other)
+        if paths
+    ]
+    if len({len(side) for side in sides}) > 1:
+        raise NmtError(f"the sides differ in lines: {', '.join(str(len(side)) for side in sides)}")
+    if OTHER in (arguments.kinds or ()) and not arguments.other:
+        raise NmtError(f"--kinds '{OTHER}' needs --other, the same sentences in a third language")
+    return list(zip(sides[0], sides[1], strict=True)), sides[2] if arguments.other else None
+
+
+def write_damage(directory: Path, seed: int, damaged: Sequence[Pair], kinds: dict[int, str]) -> None:
+    """Writes the damaged corpus, and the list of its damaged pairs."""
+    listed = "".join("\t".join([str(i + 1), kind, *damaged[i]]) + "\n" for i, kind in sorted(kinds.items()))
+    (directory / f"damage-{seed}.tsv").write_text(f"line\tkind\tsource\ttarget\n{listed}", encoding="utf-8")
+    for name, side in zip(("source", "target"), zip(*damaged, strict=True), strict=True):
+        text = "".join(f"{line}\n" for line in side)
+        (directory / f"damaged-{seed}.{name}").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

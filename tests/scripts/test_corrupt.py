@@ -1,4 +1,4 @@
-"""The script that damages translations and measures how many of them come first."""
+"""The script that damages translations and measures how many of them a report ranks first."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from nmt.errors import NmtError
 TARGETS = [" ".join(f"{letter}{number}" for letter in "abcdefgh") + " ." for number in range(60)] + ["too short ."] * 40
 
 
-def test_each_kind_is_done_to_a_third_of_the_share():
+def test_each_kind_damages_a_third_of_the_share():
     damaged, kinds = damage(TARGETS, 0.3, seed=4)
     assert Counter(kinds.values()) == {"swapped": 10, "dropped": 10, "repeated": 10}
     assert damage(TARGETS, 0.3, seed=4) == (damaged, kinds) != damage(TARGETS, 0.3, seed=5)
     for line, (before, after) in enumerate(zip(TARGETS, damaged, strict=True), start=1):
-        words, said = before.split(), after.split()
+        words, left = before.split(), after.split()
         if line not in kinds:
             assert after == before
         elif kinds[line] == "swapped":
             assert after != before and after in TARGETS
         elif kinds[line] == "dropped":
-            begin = next(i for i, (a, b) in enumerate(zip(words, said, strict=False)) if a != b)
-            gone = len(words) - len(said)
-            assert 2 <= gone <= 4 and said == words[:begin] + words[begin + gone :]
+            begin = next(i for i, (a, b) in enumerate(zip(words, left, strict=False)) if a != b)
+            gone = len(words) - len(left)
+            assert 2 <= gone <= 4 and left == words[:begin] + words[begin + gone :]
         else:
-            twice = [word for word, count in Counter(said).items() if count == 2]
-            begin = said.index(twice[0])
-            assert 2 <= len(twice) <= 4 and said == words[:begin] + twice + words[begin:]
+            twice = [word for word, count in Counter(left).items() if count == 2]
+            begin = left.index(twice[0])
+            assert 2 <= len(twice) <= 4 and left == words[:begin] + twice + words[begin:]
 
 
-def test_precision_by_hand():
+def test_precision_of_a_ranking():
     kinds = {1: "swapped", 2: "dropped", 3: "repeated", 4: "repeated"}
     report = measure([1, 9, 3, 2, 8, 4], kinds)
     assert report == [
@@ -45,11 +45,11 @@ def test_precision_by_hand():
         "dropped: 1 of 1 among the first 4",
         "repeated: 1 of 2 among the first 4",
     ]
-    with pytest.raises(NmtError, match="20 of 40 sentences cannot be damaged, 0 of which have 6 words"):
+    with pytest.raises(NmtError, match="cannot damage 20 of 40 sentences, because 0 have 6 words"):
         damage(TARGETS[60:], 0.5, seed=1)
 
 
-def test_so_few_that_one_would_change_places_with_itself_are_refused():
+def test_a_share_too_small_to_swap_is_refused():
     with pytest.raises(NmtError, match="3 of 100 sentences are too few for each kind of damage"):
         damage(TARGETS, 0.03, seed=1)
     damaged, kinds = damage(TARGETS, 0.04, seed=1)
@@ -60,12 +60,12 @@ def test_so_few_that_one_would_change_places_with_itself_are_refused():
     ("table", "by", "message"),
     [
         ("rank\n1\n", None, "report: has no column line, only: rank"),
-        ("line\tscore\nx\t1\n", None, "report:2: 'x' stands under line: expected a number"),
+        ("line\tscore\nx\t1\n", None, "report:2: 'x' in column line: expected a number"),
         ("line\tsource\n1\tein Haus\n", "source", "report: --by source: could not convert"),
         ("line\n1\n", "score", "report: has no column score, only: line"),
     ],
 )
-def test_tables_that_are_none_are_refused(table, by, message, tmp_path, monkeypatch, capsys):
+def test_broken_tables_are_refused(table, by, message, tmp_path, monkeypatch, capsys):
     (tmp_path / "damage").write_text("line\tkind\n1\tswapped\n")
     (tmp_path / "report").write_text(table)
     files = ["--damage", str(tmp_path / "damage"), "--report", str(tmp_path / "report")]

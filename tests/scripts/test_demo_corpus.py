@@ -92,7 +92,7 @@ def test_one_reference_per_source(corpus) -> None:
 
 
 def test_grammar_is_a_function() -> None:
-    """Also before duplicates are removed, an English sentence is always translated and linked alike."""
+    """An English sentence always has the same translation and links, even before duplicates are removed."""
     rng, pairs = random.Random(77), {}
     for _ in range(6000):
         pair, _ = corpus_module.derive(LEXICON, rng)
@@ -127,7 +127,7 @@ def test_combinations_are_unseen(corpus) -> None:
 
 
 def test_reserved_adjectives_and_nouns_never_meet_in_train(corpus) -> None:
-    """The same on the surface, for adjectives right before their noun."""
+    """No reserved adjective stands right before its noun in the training text."""
     reserved = {
         f" {adjective.english} {form} "
         for adjective in LEXICON.adjectives
@@ -188,7 +188,7 @@ def test_baseline_parts() -> None:
 
 
 class Scripted(derivation.Derivation):
-    """A derivation whose choices are given; a chance that is not given comes out as false."""
+    """A derivation with given choices; a chance that is not given is false."""
 
     def __init__(self, *choices: object) -> None:
         super().__init__(LEXICON, random.Random(0))

@@ -18,20 +18,20 @@ PAIRS = [tuple(" ".join(f"{side}{n}{letter}" for letter in "abcdefgh") for side 
 THIRD = [source.replace("s", "o") for source, _ in PAIRS]
 
 
-def test_each_kind_is_what_its_name_says():
+def test_each_kind_damages_pairs_as_its_name_says():
     damaged, kinds = damage(PAIRS, 0.3, 1, THIRD)
     assert Counter(kinds.values()) == dict.fromkeys([*KINDS, OTHER], 3)
     assert damage(PAIRS, 0.3, 1, THIRD) == (damaged, kinds) != damage(PAIRS, 0.3, 2, THIRD)
     for i, ((source, target), (_, following)) in enumerate(zip(PAIRS, PAIRS[1:] + PAIRS[:1], strict=True)):
-        said = damaged[i][1].split()
+        words = damaged[i][1].split()
         match kinds.get(i):
             case None:
                 assert damaged[i] == (source, target)
             case "exchanged":
                 assert damaged[i] == (target, source)
             case "dropped" | "repeated" as kind:
-                assert damaged[i][0] == source and set(said) <= set(target.split())
-                assert len(said) in ((4, 5, 6) if kind == "dropped" else (10, 11, 12))
+                assert damaged[i][0] == source and set(words) <= set(target.split())
+                assert len(words) in ((4, 5, 6) if kind == "dropped" else (10, 11, 12))
             case kind:
                 expected = {
                     "shifted": following,
@@ -43,8 +43,8 @@ def test_each_kind_is_what_its_name_says():
                 assert damaged[i] == (source, expected[kind])
 
 
-def test_a_table_by_hand():
-    """Of ten pairs two are copied and one is merged; the second trial finds one of its two and drops a good one."""
+def test_the_table_of_a_worked_example():
+    """Trial one finds two copied pairs of three bad pairs. Trial two finds one of two, and drops a good pair."""
     first = {0: "copied", 3: "copied", 5: "merged"}, {"rules": {0, 3}}
     second = {1: "copied", 2: "merged"}, {"rules": {1, 7}}
     assert table([first, second], 10) == [
@@ -59,7 +59,7 @@ def test_a_table_by_hand():
 
 
 def test_too_few_long_sentences_are_refused():
-    with pytest.raises(NmtError, match="4 of 1 pairs of 6 words or more cannot be damaged"):
+    with pytest.raises(NmtError, match="cannot damage 4 of 1 pairs of 6 words or more"):
         damage([PAIRS[0], *[("short", "court")] * 39], 0.1, 1)
 
 
@@ -73,7 +73,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_script_as_a_user_runs_it(tmp_path):
+def test_the_script_writes_tables_and_damaged_corpora(tmp_path):
     demo = REPOSITORY / "data" / "demo"
     sides = ["--source", str(demo / "test.en"), str(demo / "validation.en")]
     sides += ["--target", str(demo / "test.fr"), str(demo / "validation.fr")]
@@ -94,7 +94,7 @@ def test_the_script_as_a_user_runs_it(tmp_path):
         assert (tmp_path / "out" / f"damaged-1.{side}").read_text().splitlines() == expected
 
 
-def test_sides_that_differ_are_one_line(tmp_path):
+def test_sides_of_different_length_are_refused_in_one_line(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("one\n")
     result = run("--source", "a", "--target", "b", cwd=tmp_path)

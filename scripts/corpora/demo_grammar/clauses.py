@@ -26,7 +26,7 @@ NEGATORS = {"not": "pas", "never": "jamais", "no longer": "plus"}
 
 @dataclass
 class Setting:
-    """What a clause is about to be: its time, polarity and mood."""
+    """The time, polarity and mood of a clause."""
 
     time: str = "present"  # "present", "past" or "future"
     negator: str = ""
@@ -41,7 +41,7 @@ class Setting:
 
 @dataclass
 class Predicate:
-    """A verb with what follows it in each language and the clitics before the French verb.
+    """A verb with its complements in each language and the clitics before the French verb.
 
     ``word`` is the inflected English verb: it exists before its form is known, so that French words can refer to it.
     """
@@ -66,7 +66,7 @@ class Predicate:
 
     @property
     def preposition_sources(self) -> tuple[EnglishWord, ...]:
-        """What the governed French preposition expresses: the English particle or else the verb."""
+        """The English words of the governed French preposition: the particle, or else the verb."""
         return tuple(self.particles[-1:]) or (self.word,)
 
     @property
@@ -129,7 +129,7 @@ def be(tense: Tense, subject: NounPhrase) -> str:
 
 
 def conjugate_english(verb: Verb, tense: Tense, subject: NounPhrase, needs_auxiliary: bool) -> tuple[str, str]:
-    """The auxiliary ("" for none) and the main verb ("" when the auxiliary is all there is)."""
+    """The auxiliary ("" for none) and the main verb ("" for none)."""
     base = verb.english.split()[0]
     if base == "be":
         return be(tense, subject), " ".join(verb.particles)
@@ -214,7 +214,7 @@ def reflexive_clitic(d: Derivation, predicate: Predicate, subject: NounPhrase) -
 def negation(
     predicate: Predicate, setting: Setting, subject: NounPhrase, group: EnglishGroup
 ) -> tuple[list[FrenchWord], list[FrenchWord]]:
-    """What stands before and after the finite verb: ne ... pas, jamais, plus, rien; only ne after "personne"."""
+    """The words before and after the finite verb: ne ... pas, jamais, plus, rien; only ne after "personne"."""
     if subject.nobody:
         return [FrenchWord("ne", tuple(subject.english))], []
     if predicate.nothing:

@@ -17,11 +17,11 @@ from .words import Pair
 SHORTEST, LONGEST = 4, 18  # English tokens
 RESERVED_PER_MILLE = 30
 SEEN_AT_LEAST = 5  # how often train shows every word form of the other sets
-PATIENCE = 40  # rejected sentences per wanted one before giving up
+PATIENCE = 40  # rejected sentences per missing one before giving up
 
 
 class CorpusError(Exception):
-    """The wanted sizes cannot be met."""
+    """The sizes cannot be met."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ def derive(lexicon: Lexicon, rng: random.Random) -> tuple[Pair, Derivation]:
 
 
 def stream(lexicon: Lexicon, seed: int) -> Iterator[tuple[Pair, bool]]:
-    """Endless sentences, each English and each French one once, and whether they combine a reserved pair."""
+    """Endless pairs without repetition on either side. The flag says whether a pair combines reserved lemmas."""
     rng = random.Random(seed)
     seen: set[str] = set()
     while True:
@@ -100,9 +100,9 @@ def make_corpus(lexicon: Lexicon, train: int, validation: int, test: int, combin
         if len(plain) == validation + test and len(corpus.combinations) == combinations:
             break
         pair, reserved = next(source)
-        wanted, size = (corpus.combinations, combinations) if reserved else (plain, validation + test)
-        if len(wanted) < size and known(pair):
-            wanted.append(pair)
+        chosen, size = (corpus.combinations, combinations) if reserved else (plain, validation + test)
+        if len(chosen) < size and known(pair):
+            chosen.append(pair)
     else:
         raise CorpusError(f"{train} training pairs show too few word forms often enough; raise --train")
     corpus.validation, corpus.test = plain[:validation], plain[validation:]

@@ -13,8 +13,8 @@ from .lexicon import Adjective, Lexicon, Name, Noun, Row, Verb
 
 Item = TypeVar("Item")
 
-# Rank r within its kind is drawn with weight 1000 / (r + FLATTENING): Zipf's law, much flattened, so that
-# the rarest lemma is still met often enough in 20,000 sentences to be learnt.
+# Rank r within its kind has weight 1000 / (r + FLATTENING). This flattens Zipf's law, so that 20,000 sentences
+# show even the rarest lemma often enough to be learnt.
 FLATTENING = 40
 
 
@@ -42,7 +42,7 @@ def production(category: str, weight: int) -> Callable[[Callable[..., Any]], Cal
 
 
 class Blocked(Exception):
-    """The choices made so far lead nowhere (or to an ambiguous sentence): start the sentence again."""
+    """The choices have no continuation, or an ambiguous one: start the sentence again."""
 
 
 class Derivation:
@@ -54,7 +54,7 @@ class Derivation:
         self.combinations: list[tuple[str, str, str]] = []
         self.used: list[str] = []
         self.nested = False  # inside a modifier, where no further modifier is allowed
-        self.relative = False  # whether a relative clause was made, to which a later time could be taken to belong
+        self.relative = False  # whether there is a relative clause, to which a later time could belong
         self.free_they = True  # "they" may still mean people outside the sentence
 
     def expand(self, category: str, *arguments: Any) -> Any:
@@ -70,7 +70,7 @@ class Derivation:
         return bisect(totals, int(self.rng.random() * totals[-1]))
 
     def chance(self, percent: int) -> bool:
-        """True in so many cases of a hundred."""
+        """True with a probability in percent."""
         return self.rng.random() * 100 < percent
 
     def pick(self, items: Sequence[Item]) -> Item:
@@ -80,7 +80,7 @@ class Derivation:
         return items[self.draw([1000 // (rank + FLATTENING) for rank in range(len(items))])]
 
     def even(self, items: Sequence[Item]) -> Item:
-        """One of the items, all alike."""
+        """One of the items, all equally often."""
         if not items:
             raise Blocked
         return items[int(self.rng.random() * len(items))]
@@ -90,7 +90,7 @@ class Derivation:
         return self.pick_by_kind([noun for noun in self.lexicon.nouns if noun.fits(kinds)])
 
     def pick_by_kind(self, nouns: Sequence[Noun]) -> Noun:
-        """A noun, whose rank is its place within its own kind."""
+        """A noun; its rank is its position within its own kind."""
         if not nouns:
             raise Blocked
         seen: dict[str, int] = {}
@@ -118,6 +118,6 @@ class Derivation:
         return self.even(self.lexicon.rows(table, **columns))
 
     def combine(self, relation: str, first: str, second: str) -> None:
-        """Note that the sentence combines two lemmas; a phrase without a head noun has no lemma."""
+        """Record that the sentence combines two lemmas; a phrase without a head noun has no lemma."""
         if first and second:
             self.combinations.append((relation, first, second))

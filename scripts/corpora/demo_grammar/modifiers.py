@@ -1,4 +1,4 @@
-"""What surrounds a clause or follows a noun: places, times, manner, company, relative clauses, "of" phrases."""
+"""Modifiers of clauses and nouns: places, times, manner, company, relative clauses, "of" phrases."""
 
 from __future__ import annotations
 

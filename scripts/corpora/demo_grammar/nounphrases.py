@@ -20,7 +20,7 @@ class NounPhrase:
     person: int = 3
     plural: bool = False
     feminine: bool = False
-    kinds: frozenset[str] = PERSON  # the kind of the head and the head itself: what verbs select
+    kinds: frozenset[str] = PERSON  # the kind of the head and the head itself; verbs select by them
     head: str = ""  # English lemma of the head noun or the name; "" for pronouns
     pronoun: Row | None = None
     nobody: bool = False  # a negative subject, whose clause has "ne" without "pas"

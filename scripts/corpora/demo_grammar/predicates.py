@@ -1,4 +1,4 @@
-"""Predicates: what verbs govern, with pronoun objects in front of the French verb, and predicates with "be"."""
+"""Predicates: objects of verbs, with pronoun objects in front of the French verb, and predicates with "be"."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def equality(d: Derivation, subject: NounPhrase, setting: Setting) -> Predicate:
 
 
 def standard(d: Derivation, subject: NounPhrase) -> Phrase:
-    """What a subject is compared with: its like."""
+    """The other side of a comparison, of the same kind as the subject."""
     if subject.kinds & PERSON and d.chance(30):
         return stressed(other_person(d, subject))
     if subject.kinds & PERSON and d.chance(50):

@@ -47,7 +47,7 @@ def finished(phrase: Phrase, end: str) -> Pair:
 
 
 def linked_word(row: Row) -> Phrase:
-    """A conjunction or another row whose words all go together."""
+    """A conjunction or another row whose words are all linked to each other."""
     word = EnglishWord(row["english"])
     return Phrase([word], french_words(row["french"], [word]))
 
@@ -68,7 +68,7 @@ def choose_setting(d: Derivation, times: str = "present past past future") -> Se
 
 
 def questioned_subject(d: Derivation) -> NounPhrase:
-    """The subject of an inverted question: without modifiers, which French would have to squeeze in."""
+    """The subject of an inverted question; it has no modifiers, because French has no place for them."""
     d.nested = True
     subject = choose_subject(d)
     if subject.nobody:

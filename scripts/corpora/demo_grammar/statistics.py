@@ -13,7 +13,7 @@ def production_count() -> int:
 
 
 def describe(corpus: Corpus, lexicon: Lexicon) -> str:
-    """What was made, one line per set."""
+    """The sizes of the lexicon, the grammar and each set, one line per set."""
     lines = [f"{lexicon.size()} lemmas, {production_count()} productions"]
     for name, pairs in corpus.sets().items():
         english = [word for pair in pairs for word in pair.english.split()]

@@ -1,7 +1,8 @@
-"""Words of one sentence pair: what each French word translates, and how both sides look on the surface.
+"""Words of one sentence pair: the links of the French words, and the surface forms of both sides.
 
-A derivation first lines up *underlying* words (``le``, ``de le``, ``beau``); ``Pair.of`` then applies what depends on
-the neighbouring word (elision, contraction, ``bel``, ``an``) and turns the sources of each French word into links.
+A derivation first lines up *underlying* words (``le``, ``de le``, ``beau``); ``Pair.of`` then applies the rules that
+depend on the neighbouring word (elision, contraction, ``bel``, ``an``) and turns the sources of each French word into
+links.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ BEFORE_VOWEL = {
 }
 CONTRACTIONS = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
-# Written with a vowel but pronounced with a consonant, and the other way round.
+# Written with a vowel but pronounced with a consonant; and written with a consonant but pronounced with a vowel.
 A_BEFORE = ("uni", "use", "eu", "one")
 AN_BEFORE = ("honest", "hour")
 
 
 @dataclass(eq=False)
 class EnglishWord:
-    """One English token; its identity is what French words refer to."""
+    """One English token; French words refer to its identity."""
 
     text: str
 
