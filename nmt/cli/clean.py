@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from argparse import Namespace
 from array import array
 from collections import Counter
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag, with_dashes
+from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag, settings_from_flags, with_dashes
 from nmt.cli.loading import lines_of, load_models, say
-from nmt.cli.parser import Parser, as_flags, finite, refuse_idle, share
+from nmt.cli.parser import Parser, finite, refuse_idle, share
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
 from nmt.errors import NmtError
@@ -83,9 +82,7 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Reads the pairs to learn the usual values, again for a model's scores, and again to write them."""
-    names = (field.name for field in dataclasses.fields(Rules))
-    with as_flags(Rules):
-        rules = Rules(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    rules = settings_from_flags(Rules, arguments)
     _check(arguments)
     written = [path for path in (arguments.output_source, arguments.output_target, arguments.report) if path]
     with open_outputs(written) as files:
@@ -164,7 +161,7 @@ def _with_model(
     scores: list[float],
     limit: float,
 ) -> Iterator[tuple[RawPair, Fault | None]]:
-    """The same pairs; pairs that the rules keep are dropped if their score is above the limit."""
+    """Passes the pairs on; a pair that the rules keep is dropped if its score is above the limit."""
     rest = iter(scores)
     for pair, fault in judged:
         yield pair, fault or model_fault(by, next(rest), limit)

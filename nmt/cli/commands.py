@@ -57,7 +57,7 @@ def module(command: str) -> Any:
 
 
 def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
-    """The parser of whole command lines, and those of the commands. Only the chosen command is imported."""
+    """The parser of whole command lines, and the parsers of the commands. Only the chosen command is imported."""
     about = "Neural machine translation with attention. nmt COMMAND --help explains a command."
     parser = Parser(prog="nmt", description=about)
     parser.add_argument("--version", action="version", version=f"nmt {__version__}")

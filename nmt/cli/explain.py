@@ -94,7 +94,7 @@ def run(arguments: Namespace) -> None:
 def _erased(
     pairs: Iterable[tuple[Translation, Erasure]], progress: LineProgress
 ) -> Iterator[tuple[Translation, Erasure | None]]:
-    """The same pairs, with progress and a line about each sentence that was cut off."""
+    """Passes the pairs on, with progress and a line about each sentence that was cut off."""
     for pair, erasure in progress.over(pairs):
         say_if_cut(pair, progress)
         yield pair, erasure

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import TypeVar
 
 from nmt.cli.loading import SEARCH
-from nmt.cli.parser import Parser, count, refuse_idle
+from nmt.cli.parser import Parser, as_flags, count, refuse_idle
 from nmt.config import Precision, SearchConfig
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
 from nmt.errors import NmtError
+
+T = TypeVar("T")
 
 
 def add_model_flags(parser: Parser, required: bool = True, precision: Precision = "float32") -> None:
@@ -81,6 +84,17 @@ def add_search_flags(parser: Parser) -> None:
 def with_dashes(name: str) -> str:
     """The name of a setting, spelled as a flag."""
     return name.replace("_", "-")
+
+
+def settings_from_flags(kind: type[T], arguments: Namespace) -> T:
+    """A dataclass of settings, with the values of the flags that are given and the defaults of the others.
+
+    Raises:
+        NmtError: a refused value, with the name of its flag.
+    """
+    names = [setting.name for setting in settings_of(kind) if hasattr(arguments, setting.name)]
+    with as_flags(kind):
+        return kind(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
 
 
 def refuse_search_flags(arguments: Namespace) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from argparse import Namespace
 from collections.abc import Iterable
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import with_dashes
+from nmt.cli.flags import settings_from_flags, with_dashes
 from nmt.cli.loading import say
-from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
+from nmt.cli.parser import Parser, count, positive, refuse_idle
 from nmt.config import PairsConfig
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
@@ -41,9 +40,7 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Reads the pairs twice: to draw the held-out pairs, and to write the others."""
-    names = [field.name for field in dataclasses.fields(PairsConfig) if hasattr(arguments, field.name)]
-    with as_flags(PairsConfig):
-        given = PairsConfig(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    given = settings_from_flags(PairsConfig, arguments)
     read = [path for path in (given.source, given.target, given.tsv) if path]
     if not given:
         raise NmtError("no sentence pairs are given: name --source and --target, or --tsv, or --tfds")

@@ -62,7 +62,7 @@ ALL = frozenset(setting.name for setting in settings_of(RunConfig))
 
 
 def add_flags(parser: Parser, shown: Collection[str] = COMMON) -> None:
-    """Every setting is a flag; the help shows those with the names in `shown`."""
+    """Every setting is a flag; the help shows the settings named in `shown`."""
     parser.usage = "nmt train [--recipe NAME] [--config FILE] [--SETTING VALUE ...]"
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of settings, or the config.json of a run")
     parser.add_argument(

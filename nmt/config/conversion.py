@@ -21,7 +21,7 @@ def _plain(value: Any) -> Any:
 
 
 def network_settings(config: RunConfig) -> dict[str, Any]:
-    """The settings that decide which weights a model has: those of the model without dropout."""
+    """The settings that decide which weights a model has: all model settings except dropout."""
     model = config_to_dict(config.model)
     del model["dropout"]
     return model

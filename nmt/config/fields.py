@@ -33,7 +33,7 @@ class Setting:
 
 
 def settings_of(kind: type, prefix: str = "") -> Iterator[Setting]:
-    """All values of a dataclass, also those of the groups within it, in order; `prefix` begins their names."""
+    """All values of a dataclass and of the groups within it, in order; `prefix` begins their names."""
     types = get_type_hints(kind)
     for field in dataclasses.fields(kind):
         name = prefix + field.name

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _declared_flags(self, argv: Sequence[str]) -> Iterator[str]:
-        """The words of a command line with each flag spelled as it was declared.
+        """The words of a command line with each flag spelled as in its declaration.
 
         Raises:
             NmtError: a flag that is unknown, which argparse would report after missing ones; or that names a group.

@@ -72,7 +72,7 @@ def _loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Refuses a name that occurs twice in one place, of which YAML would take the last."""
+        """Refuses a name that occurs twice in one place; YAML would take its last value."""
 
         def compose_mapping_node(self, anchor: Any) -> Any:
             node, seen = super().compose_mapping_node(anchor), set()
