@@ -1,4 +1,4 @@
-"""Comparing variants: the plan and what it refuses, resuming, the report's numbers by hand, the command end to end."""
+"""Comparing variants: the plan and its errors, continuing, the numbers of the report, the command end to end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import yaml
 
 from nmt.cli import main
 from nmt.training.comparison import ComparisonError, read_plan, settle_precision
-from nmt.training.comparison.report import difference, length_buckets, spread
+from nmt.training.comparison.length_buckets import length_buckets
+from nmt.training.comparison.tables import difference, mean_and_range
 from nmt.training.processes import CommandRunner
 
 
@@ -48,7 +49,7 @@ def write_variants(corpus: Path, **changes: Any) -> Path:
     return path
 
 
-def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is_common(corpus: Path) -> None:
+def test_a_plan_has_every_variant_with_every_seed_and_its_changes_over_the_common_fields(corpus: Path) -> None:
     plan = read_plan(write_variants(corpus, seeds=2), Path("out"))
     assert [run.name for run in plan.runs] == ["additive-1", "none-1", "additive-2", "none-2"]
     assert [run.config.training.seed for run in plan.runs] == [1, 1, 2, 2]
@@ -80,24 +81,24 @@ def test_a_plan_has_every_variant_with_every_seed_and_their_changes_over_what_is
         ({"variants": {"x": {"model": {5: 1}}}}, "variant x: model: unknown field 5"),
     ],
 )
-def test_a_file_that_cannot_be_compared_is_refused_in_one_line(corpus: Path, changes: Any, message: str) -> None:
+def test_an_invalid_file_of_variants_is_refused_in_one_line(corpus: Path, changes: Any, message: str) -> None:
     with pytest.raises(ComparisonError) as caught:
         read_plan(write_variants(corpus, **changes), Path("out"))
     assert message in str(caught.value)
     assert "variants.yaml" in str(caught.value)
 
 
-def test_numbers_are_written_as_in_a_configuration(corpus: Path) -> None:
-    """YAML takes 1e-4, without a point, for text."""
+def test_numbers_are_read_as_in_a_configuration(corpus: Path) -> None:
+    """YAML reads 1e-4, which has no point, as text."""
     plan = read_plan(write_variants(corpus, common={"training": {"schedule": {"learning_rate": "1e-4"}}}), Path("out"))
     assert plan.runs[0].config.training.schedule.learning_rate == 1e-4
 
 
-def test_what_is_common_may_be_commented_out(corpus: Path) -> None:
+def test_common_fields_may_be_commented_out(corpus: Path) -> None:
     assert len(read_plan(write_variants(corpus, common=None), Path("out")).runs) == 2
 
 
-def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
+def test_buckets_contain_every_sentence_once_and_none_is_small() -> None:
     lengths = [3] * 30 + [8] * 25 + [13] * 4 + [27] * 2
     found = length_buckets(lengths)
     assert [label for label, _ in found] == ["1-5", "6-30"]
@@ -106,8 +107,8 @@ def test_buckets_hold_every_sentence_once_and_none_is_small() -> None:
     assert [label for label, _ in length_buckets([7] * 20 + [12] * 20)] == ["6-10", "11-15"]
 
 
-def test_a_precision_that_is_left_open_is_the_same_for_all(corpus: Path, tmp_path: Path) -> None:
-    """That of the machine when the comparison began, wherever it goes on."""
+def test_automatic_precision_is_the_same_for_all_runs(corpus: Path, tmp_path: Path) -> None:
+    """The precision of the machine on which the comparison began also holds where it continues."""
     exact = {"training": {"precision": "float32"}}
     variants = {"additive": {}, "exact": exact, "open": {}}
     changes = {"common": {"training": {"precision": "auto"}}, "variants": variants}
@@ -125,10 +126,10 @@ def test_a_precision_that_is_left_open_is_the_same_for_all(corpus: Path, tmp_pat
     assert settle_precision(plan, tmp_path) is plan
 
 
-def test_spreads_and_differences_by_hand() -> None:
-    assert spread([36.0, 37.0, 38.0], "{:.1f}") == "37.0 (36.0 to 38.0)"
-    assert spread([None, None], "{:.1f}") == "-"
-    assert spread([0.125], "{:.3f}") == "0.125"
+def test_ranges_and_differences() -> None:
+    assert mean_and_range([36.0, 37.0, 38.0], "{:.1f}") == "37.0 (36.0 to 38.0)"
+    assert mean_and_range([None, None], "{:.1f}") == "-"
+    assert mean_and_range([0.125], "{:.3f}") == "0.125"
     assert difference([30.0, 31.0], [33.0, 35.0], "{:.1f}") == "-3.5"
     assert difference([30.0, 33.5], [33.0, 35.0], "{:.1f}") == "-2.2 (=)"
     assert difference([30.0], [28.0], "{:.1f}") == "+2.0 (?)"
@@ -137,7 +138,7 @@ def test_spreads_and_differences_by_hand() -> None:
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The commands that run_variants runs; they run in this process, which has loaded all they need."""
+    """The names of the commands that `run_variants` runs, here in this process, which has loaded the backend."""
     ran: list[str] = []
 
     def run(self: object, arguments: list[object], log: TextIO) -> int:
@@ -149,7 +150,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *failing_runs: str) -> None:
-    """Of the commands that run_variants runs, those of these runs end with 2."""
+    """Makes the commands of these runs end with exit code 2."""
     run = CommandRunner.run
 
     def fail_some(self: CommandRunner, arguments: list[object], log: TextIO) -> int:
@@ -161,7 +162,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *failing_runs: str) -> None:
     monkeypatch.setattr(CommandRunner, "run", fail_some)
 
 
-def test_the_command_trains_measures_reports_and_goes_on(
+def test_the_command_trains_measures_reports_and_continues(
     corpus: Path,
     tmp_path: Path,
     commands: list[str],
@@ -231,9 +232,9 @@ def shorter(corpus: Path) -> dict[str, str]:
     return {side: str(corpus / f"shorter.{side}") for side in ("source", "target")}
 
 
-def test_what_is_running_ends_with_the_comparison_and_nothing_begins_then(tmp_path: Path) -> None:
+def test_stopping_ends_the_running_command_and_starts_no_other(tmp_path: Path) -> None:
     commands, ended = CommandRunner(dict(os.environ)), []
-    os.mkfifo(tmp_path / "pipe")  # that nobody writes to: the command waits
+    os.mkfifo(tmp_path / "pipe")  # nothing writes to it, so the command waits
     inputs = ["--source", tmp_path / "pipe", "--target", tmp_path / "pipe"]
     waiting = ["clean", *inputs, "--output-source", tmp_path / "s", "--output-target", tmp_path / "t"]
     with open(tmp_path / "log", "w") as log:
@@ -248,7 +249,7 @@ def test_what_is_running_ends_with_the_comparison_and_nothing_begins_then(tmp_pa
     assert (tmp_path / "log").read_text() in ("", "nmt: interrupted\n")
 
 
-def test_where_the_first_trial_fails_the_others_do_not_begin(
+def test_if_the_first_run_fails_the_others_do_not_start(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(CommandRunner, "run", lambda self, arguments, log: 2)
@@ -270,7 +271,7 @@ def test_where_the_first_trial_fails_the_others_do_not_begin(
         ({}, ["--sentence", "999"], "--sentence 999: the test set has"),
     ],
 )
-def test_what_a_test_set_lacks_is_told_before_anything_is_trained(
+def test_an_invalid_test_set_is_refused_before_any_training(
     corpus: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

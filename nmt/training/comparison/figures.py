@@ -1,4 +1,4 @@
-"""Figures of a comparison: BLEU by sentence length, and the attention of every variant to one sentence."""
+"""The figures of a comparison: BLEU by sentence length, and the attention of each variant to one sentence."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
-"""Paul Tol's bright scheme, told apart by colour-blind eyes; line styles tell those apart that share a colour."""
+"""Paul Tol's bright scheme, which suits colour-blind readers. Variants that share a colour differ in line style."""
 
 STYLES = ("-", "--", ":")
 
 
 def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[float]]], path: Path) -> None:
-    """BLEU by length, a line a variant; the range of its seeds is shaded.
+    """Draws BLEU by length, one line per variant with the range of its seeds shaded.
 
     Args:
-        labels: of the buckets.
-        curves: of each variant, for each seed, a value a bucket.
-        path: .png, .pdf or .svg.
+        labels: the labels of the buckets.
+        curves: for each variant and each seed, one value per bucket.
+        path: a .png, .pdf or .svg file.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -56,62 +56,61 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
 
 
 def save_attention(runs: Sequence[VariantRun], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:
-    """A grid of heat maps, one for each run that attends, of the same pair. Where there is nothing to draw, what an
-    earlier call drew goes.
+    """Draws a grid of heat maps of one pair, one for each run with attention. Deletes an earlier file where no run has.
 
     Args:
-        runs: trained ones.
+        runs: trained runs.
         source, target: the pair.
-        path: .png, .pdf or .svg.
-        gold: its links, outlined where they are known.
+        path: a .png, .pdf or .svg file.
+        gold: links that are outlined.
 
     Returns:
-        Whether there is such a grid.
+        Whether there was something to draw.
     """
     from nmt.translation.translator import Translator
 
-    found = {}
+    alignments = {}
     for run in runs:
         if run.config.model.attends:
             translator = Translator.load(run.directory)
             (pair,) = translator.align([source], [target])
             if drawable(pair.alignment):
-                found[run.variant] = pair.alignment
-    if not found:
+                alignments[run.variant] = pair.alignment
+    if not alignments:
         path.unlink(missing_ok=True)
         return False
     with drawing():
-        figure = _grid(found, gold)
+        figure = _grid(alignments, gold)
     save_figure(figure, path)
     return True
 
 
-def _grid(found: Mapping[str, WordAlignment], gold: Gold | None) -> Figure:
-    """Heat maps of the same words, the words themselves at the grid's left and lower edge alone."""
+def _grid(alignments: Mapping[str, WordAlignment], gold: Gold | None) -> Figure:
+    """Draws the alignments by variant; words are printed only at the left and lower edge of the grid."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    first = next(iter(found.values()))
-    columns = min(4, len(found))
-    rows = -(-len(found) // columns)
+    first = next(iter(alignments.values()))
+    columns = min(4, len(alignments))
+    rows = -(-len(alignments) // columns)
     words = [*first.source, *first.target]
-    fonts = [*find_fonts([*words, *found]), GENERIC]
+    fonts = [*find_fonts([*words, *alignments]), GENERIC]
     style: dict[str, Any] = {"fontfamily": fonts, "parse_math": False, "fontsize": SMALL, "color": INK}
     cell = 0.17  # inches
     width, height = cell * len(first.source) + 0.25, cell * len(first.target) + 0.35
     figure = Figure(figsize=(columns * width + 1.6, rows * height + 1.2), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    for axes in grid.flat[len(found) :]:
+    for axes in grid.flat[len(alignments) :]:
         axes.set_visible(False)
-    for number, (name, alignment) in enumerate(found.items()):
+    for number, (name, alignment) in enumerate(alignments.items()):
         axes = grid.flat[number]
         image = axes.imshow(alignment.weights, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", aspect="auto")
         axes.set_title(name, **{**style, "fontsize": WORD})
         axes.set_xticks(range(len(first.source)), first.source, rotation=90, **style)
         axes.set_yticks(range(len(first.target)), first.target, **style)
-        axes.tick_params(length=0, labelbottom=number + columns >= len(found))
+        axes.tick_params(length=0, labelbottom=number + columns >= len(alignments))
         axes.spines[:].set_color(GRID)
         for s, t in sorted(gold.sure | gold.possible) if gold else ():
             axes.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, edgecolor="#cc6611", linewidth=0.7))
