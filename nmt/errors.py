@@ -1,5 +1,5 @@
-"""The base of all errors that a user can cause and mend."""
+"""The base class of all errors that a user can cause and fix."""
 
 
 class NmtError(ValueError):
-    """Something to be mended by the user; the message is one line that says what, where, and how to mend it."""
+    """An error that the user can fix. Its message is one line: what is wrong, where, and what to do."""

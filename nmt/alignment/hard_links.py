@@ -68,17 +68,17 @@ def hard_links(
     winning. A target word stays unlinked if words get less than a `LEAST_ATTENTION` share of its attention and the
     end-of-sentence symbol gets the rest.
 
-    `shares` adds to the links of `share` every source word of which the target word claims `linking.threshold` or more,
-    so a word can have several links.
+    `shares` adds links to every source word whose attention the target word claims `linking.threshold` or more of. So a
+    word can have several links.
 
     `argmax` links each target word to the source word that it attends to most; the first of equals wins. A target word
     that attends more to the end-of-sentence symbol stays unlinked.
 
-    `threshold` links each target word to every source word that has at least `linking.threshold` of its attention, so a
+    `threshold` links each target word to every source word that has at least `linking.threshold` of its attention. So a
     word can have several links, or none.
 
-    With `side` source the languages change roles: each source word is linked, by the same rule, according to the
-    attention that it receives from target words. It receives none from an end of sentence. A source word that receives
+    With `side` source the languages change roles: the rule links each source word according to the attention
+    that it receives from target words. It receives none from an end of sentence. A source word that receives
     less than `LEAST_ATTENTION` in all stays unlinked.
 
     Args:
@@ -89,15 +89,15 @@ def hard_links(
     if weights.size == 0:
         return frozenset()
     if linking.side == "target":
-        return frozenset((s, t) for t, s in _chosen(weights, end_of_sentence, linking))
+        return frozenset((s, t) for t, s in _choose(weights, end_of_sentence, linking))
     received = weights.sum(axis=0)
     paid = np.where(received >= LEAST_ATTENTION, weights, 0).T  # [source words, target words]
     if linking.rule == "threshold":
         paid = paid / np.maximum(received, LEAST_ATTENTION)[:, None]
-    return frozenset(_chosen(paid, np.zeros(len(paid), np.float32), linking))
+    return frozenset(_choose(paid, np.zeros(len(paid), np.float32), linking))
 
 
-def _chosen(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: Linking) -> Iterator[tuple[int, int]]:
+def _choose(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: Linking) -> Iterator[tuple[int, int]]:
     """(row, column) of each link.
 
     Args:

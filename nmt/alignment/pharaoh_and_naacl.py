@@ -72,7 +72,7 @@ def read_gold(
     first = base if base is not None else int(form == "naacl")
     if form == "pharaoh":
         found = [parse_pharaoh(line, f"{where}:{number}") for number, line in enumerate(lines, start=1)]
-        return [_rebased(gold, first, f"{where}:{number}") for number, gold in enumerate(found, start=1)]
+        return [_shift_all(gold, first, f"{where}:{number}") for number, gold in enumerate(found, start=1)]
     return _parse_naacl(lines, where, first, sentences)
 
 
@@ -92,7 +92,7 @@ def _parse_naacl(lines: Iterable[str], where: str, base: int, sentences: int | N
         if sentence < 1 or (sentences is not None and sentence > sentences):
             known = f"1 to {sentences}" if sentences is not None else "1 or more"
             raise AlignmentError(f"{place}: there is no sentence {sentence}: expected {known}")
-        link = _rebase((int(match[2]), int(match[3])), base, place)
+        link = _shift((int(match[2]), int(match[3])), base, place)
         possible.setdefault(sentence, set()).add(link)
         if match[4] != "P":
             sure.setdefault(sentence, set()).add(link)
@@ -100,13 +100,13 @@ def _parse_naacl(lines: Iterable[str], where: str, base: int, sentences: int | N
     return [Gold(frozenset(sure.get(i, ())), frozenset(possible.get(i, ()))) for i in range(1, count + 1)]
 
 
-def _rebased(gold: Gold, base: int, where: str) -> Gold:
+def _shift_all(gold: Gold, base: int, where: str) -> Gold:
     if not base:
         return gold
-    return Gold(*(frozenset(_rebase(link, base, where) for link in links) for links in gold))
+    return Gold(*(frozenset(_shift(link, base, where) for link in links) for links in gold))
 
 
-def _rebase(link: Link, base: int, where: str) -> Link:
+def _shift(link: Link, base: int, where: str) -> Link:
     source, target = link[0] - base, link[1] - base
     if source < 0 or target < 0:
         raise AlignmentError(

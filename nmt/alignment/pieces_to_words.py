@@ -29,7 +29,7 @@ def word_alignment(
 ) -> WordAlignment:
     """The attention and links between words that follow from attention between pieces.
 
-    The attention of a target word to a source word is summed over the source word's pieces and averaged over the target
+    The attention of a target word to a source word is a sum over the source word's pieces, averaged over the target
     word's pieces (Koehn and Knowles 2017, section 3.5). A word without pieces, which normalisation removed, has no
     attention and no links.
 
@@ -54,8 +54,8 @@ def word_alignment(
     of_source, of_target = _word_of_piece("source", source), _word_of_piece("target", target)
     pieces_of_word = np.maximum(np.bincount(of_target, minlength=len(target.words)), 1)
     paid = array[:rows] if linking.step == "emit" else np.concatenate([array[1:], array[-1:]])[:rows]
-    by_target = _summed(paid, of_target, len(target.words)) / pieces_of_word[:, None]  # [words, source pieces + 1]
-    between = _summed(by_target[:, :-1].T, of_source, len(source.words)).T.astype(np.float32)
+    by_target = _sum_by_word(paid, of_target, len(target.words)) / pieces_of_word[:, None]  # [words, source pieces + 1]
+    between = _sum_by_word(by_target[:, :-1].T, of_source, len(source.words)).T.astype(np.float32)
     end_of_sentence = by_target[:, -1].astype(np.float32)
     links = hard_links(between, end_of_sentence, linking)
     return WordAlignment(tuple(source.words), tuple(target.words), between, end_of_sentence, links)
@@ -76,7 +76,7 @@ def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
     return words
 
 
-def _summed(rows: NDArray[np.float64], words: NDArray[np.int_], count: int) -> NDArray[np.float64]:
+def _sum_by_word(rows: NDArray[np.float64], words: NDArray[np.int_], count: int) -> NDArray[np.float64]:
     """Rows of pieces, [pieces, ...], summed for each word, [count, ...].
 
     A product with a matrix of pieces by words would need memory in the square of the sentence's length.

@@ -41,7 +41,7 @@ class WordAlignment:
     def __post_init__(self) -> None:
         shape = (len(self.target), len(self.source))
         for name, expected in (("weights", shape), ("end_of_sentence", shape[:1])):
-            object.__setattr__(self, name, _masses(name, getattr(self, name), expected))
+            object.__setattr__(self, name, _attention_mass(name, getattr(self, name), expected))
         if self.links is _UNDECIDED:
             object.__setattr__(self, "links", hard_links(self.weights, self.end_of_sentence))
         for s, t in self.links:
@@ -102,7 +102,7 @@ class WordAlignment:
             raise AlignmentError(f"{where}: {error}") from None
 
 
-def _masses(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
+def _attention_mass(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """`values` as a read-only float32 array of attention mass.
 
     Raises:

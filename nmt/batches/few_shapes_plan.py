@@ -55,9 +55,9 @@ class FewShapesPlan(BatchPlan):
                 batches += list(pairs[:full].reshape(-1, self.rows(width)))
                 rests[width] = pairs[full:]
             yield from (batches[i] for i in random.permutation(len(batches)))
-        yield from self._fill(rests)
+        yield from self._last_batches(rests)
 
-    def _fill(self, rests: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
+    def _last_batches(self, rests: dict[int, np.ndarray]) -> Iterator[np.ndarray]:
         """Batches of the remaining pairs, the widest first, each filled with pairs of the next narrower widths."""
         left = np.concatenate([rests[width] for width in sorted(rests, reverse=True)] or [np.zeros(0, int)])
         while len(left):
@@ -80,7 +80,7 @@ def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
     """
     values, numbers = np.unique(costs, return_counts=True)
     before = np.concatenate([[0], np.cumsum(numbers)])
-    # total[j]: least sum of the first j values with the widths so far; chosen[k][j]: first value of the last width.
+    # total[j]: least sum of the first j values with the widths chosen; chosen[k][j]: first value of the last width.
     total, chosen = np.where(np.arange(len(values) + 1) == 0, 0.0, np.inf), []
     for _ in range(min(count, len(values))):
         spans = (before[None, 1:] - before[:-1, None]) * values[None, :]  # [from, to]

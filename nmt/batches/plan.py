@@ -56,7 +56,7 @@ class BatchPlan:
 
     def largest_batch_cells(self, batches: Iterable[np.ndarray]) -> int:
         """The largest product of sentences, source positions and target steps of a batch, padding included."""
-        return max(len(batch) * positions * steps for batch in batches for positions, steps in [self._padded(batch)])
+        return max(len(batch) * positions * steps for batch in batches for positions, steps in [self._shape(batch)])
 
     def batches(self, pass_index: int) -> Iterator[np.ndarray]:
         """The indices of the pairs of each batch of one epoch; every pair comes exactly once."""
@@ -82,10 +82,10 @@ class BatchPlan:
         for batch in batches:
             pairs = batch[batch != BLANK]
             real += int(self.source_lengths[pairs].sum() + self.target_lengths[pairs].sum())
-            padded += sum(self._padded(batch)) * len(batch)
+            padded += sum(self._shape(batch)) * len(batch)
         return 1 - real / max(padded, 1)
 
-    def _padded(self, batch: np.ndarray) -> tuple[int, int]:
+    def _shape(self, batch: np.ndarray) -> tuple[int, int]:
         """The source positions and target steps of a batch."""
         width, pairs = self.width(batch), batch[batch != BLANK]
         return width or int(self.source_lengths[pairs].max()), width or int(self.target_lengths[pairs].max())

@@ -54,7 +54,7 @@ def write_made_pairs(
     translator, search = load(arguments)
     done = growing.done
     progress = lines_of(total - done, translator)
-    with growing.opened(identity(arguments, translator, search, inputs, ways)) as files:
+    with growing.open(identity(arguments, translator, search, inputs, ways)) as files:
         if done:
             say(f"going on behind line {done}")
         for number, (translation, pairs) in enumerate(progress.over(made(translator, search, done)), start=done + 1):

@@ -104,7 +104,7 @@ def run(arguments: Namespace) -> None:
         if growing is not None:
             every = [path, arguments.prefixes, arguments.phrases, arguments.lexicon]
             made_from = identity(arguments, translator, search, every, ("nbest", "mbr"))
-            outputs, done = files.enter_context(growing.opened(made_from)), growing.done
+            outputs, done = files.enter_context(growing.open(made_from)), growing.done
         if arguments.input is None and sys.stdin.isatty():
             _interact(choose, outputs)
             return

@@ -74,7 +74,7 @@ class ResumableOutputs:
                 )
 
     @contextmanager
-    def opened(self, identity: str) -> Iterator[list[TextIO]]:
+    def open(self, identity: str) -> Iterator[list[TextIO]]:
         """Opens the files for writing behind the first `done` input lines.
 
         Args:
@@ -99,7 +99,7 @@ class ResumableOutputs:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keeps other processes from writing the same files."""
+        """Keeps other processes from writing these files."""
         part, place = self._parts[0], self._places[0]
         try:
             part.touch()
@@ -125,7 +125,7 @@ class ResumableOutputs:
             raise not_writable(self._places[0], error) from None
 
     def _numbered(self, identity: str) -> str:
-        """The identity with the number of files, which another command with the same first file may differ in."""
+        """The identity with the number of files: a command with an equal first file may write more or fewer files."""
         return f"{len(self._places)} {identity}" if len(self._places) > 1 else identity
 
     def _keep_or_remove(self, error: BaseException) -> None:

@@ -16,7 +16,7 @@ from nmt.text.errors import CorpusError
 _PROBE_SECONDS = 5.0
 """Time for a server to answer before a download."""
 _PROBED_HOSTS = 3
-"""Servers of a dataset that are asked."""
+"""Servers of a dataset that are tried."""
 
 
 def dataset_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
@@ -27,7 +27,7 @@ def dataset_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
     """
     tfds = _tensorflow_datasets()
     with _errors_of(pairs.tfds):
-        builder = _prepared(tfds, pairs)
+        builder = _prepare(tfds, pairs)
         source, target = _features(builder, pairs)
         streaming = tfds.ReadConfig(try_autocache=False)  # the cache would hold the dataset in memory
         dataset = builder.as_dataset(split=pairs.split, shuffle_files=False, read_config=streaming)
@@ -44,7 +44,7 @@ def dataset_digests(pairs: PairsConfig) -> dict[str, str]:
     """
     tfds = _tensorflow_datasets()
     with _errors_of(pairs.tfds):
-        files = sorted(path for path in _prepared(tfds, pairs).data_path.iterdir() if path.is_file())
+        files = sorted(path for path in _prepare(tfds, pairs).data_path.iterdir() if path.is_file())
         found = {"tensorflow_datasets": tfds.__version__}  # the version decides the order of the examples
         for path in files:
             with path.open("rb") as file:
@@ -73,7 +73,7 @@ def _errors_of(dataset: str) -> Iterator[None]:
         raise CorpusError(f"{dataset}: {' '.join(str(error).split())[:300] or type(error).__name__}") from error
 
 
-def _prepared(tfds: Any, pairs: PairsConfig) -> Any:
+def _prepare(tfds: Any, pairs: PairsConfig) -> Any:
     """The builder of a dataset, which is downloaded and prepared first if it is not on disk."""
     try:
         builder = tfds.builder(pairs.tfds, data_dir=pairs.tfds_directory or None, try_gcs=False)

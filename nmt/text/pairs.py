@@ -57,9 +57,8 @@ class CorpusReport:
 class PairReader:
     """The sentence pairs of a corpus. Each iteration reads them from the start, one at a time.
 
-    Iterating raises `CorpusError` for text that cannot be read, and `AlignmentError` for a link that is malformed or
-    names a word that its pair does not have. Different numbers of lines are found when the shorter file ends; the
-    pairs before are correct.
+    Iterating raises `CorpusError` for text that cannot be read, and `AlignmentError` for a malformed link or a link to
+    a missing word. Different numbers of lines are found when the shorter file ends; the pairs before are correct.
 
     Args:
         pairs: the files or the dataset.
@@ -97,7 +96,7 @@ class PairReader:
         columns = [stream for stream in streams for _ in range(stream.width)]
         for cells in side_by_side(streams):
             report.read += 1
-            pair = self._checked(cells, columns, report)
+            pair = self._read_pair(cells, columns, report)
             if pair is not None:
                 report.kept += 1
                 yield pair
@@ -126,7 +125,7 @@ class PairReader:
             name = shown_name(self._streams[0])
             raise CorpusError(f"{name} can be read only once, the pairs are needed again: use files")
 
-    def _checked(self, cells: tuple[bytes, ...], columns: list[RowStream], report: CorpusReport) -> Pair | None:
+    def _read_pair(self, cells: tuple[bytes, ...], columns: list[RowStream], report: CorpusReport) -> Pair | None:
         """The pair of a row, or None for a pair that is dropped and counted."""
         try:
             texts = [cell.decode("utf-8").strip() for cell in cells]

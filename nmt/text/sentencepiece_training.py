@@ -53,7 +53,7 @@ def train_model(sentences: Iterable[str], config: VocabularyConfig, size: int) -
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise (failure[0] if failure else _explained(str(error), size)) from None
+        raise (failure[0] if failure else _user_error(str(error), size)) from None
     return model.getvalue()
 
 
@@ -74,7 +74,7 @@ def _check_symbols(symbols: tuple[str, ...]) -> None:
             raise VocabularyError(f"vocabulary.symbols: {symbol!r} is already in the vocabulary; leave it out")
 
 
-def _explained(message: str, size: int) -> VocabularyError:
+def _user_error(message: str, size: int) -> VocabularyError:
     """SentencePiece's error in the user's terms."""
     fields = "vocabulary.size (target_size where it is for the target)"
     if found := re.search(r"Vocabulary size too high .* value <= (\d+)", message):

@@ -43,7 +43,7 @@ def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
 
 
 def test_memory_grows_linearly_with_the_length_of_a_line() -> None:
-    """A document on one line, of which the model has read the beginning; words by words would take 29 GB."""
+    """A document on one line whose beginning the model has read. A matrix of words by words would take 29 GB."""
     long = Words([f"w{word}" for word in range(60_000)], [0, 1])
     alignment = word_alignment([[0.5, 0.25, 0.25]], long, Words(["a"], [0]))
     assert alignment.weights.shape == (1, 60_000)

@@ -101,8 +101,8 @@ print(faults(), len(list(pass_batches(corpus, plan, 0, 0))), faults())
 def test_blocks_of_memory_are_used_again(tmp_path: Path) -> None:
     """The input pipeline must not stop the C library from reusing memory.
 
-    A hundred arrays of a megabyte, one after the other, touch 25,000 new pages if the system provides each of them, and
-    none if memory is reused.
+    A hundred consecutive arrays of a megabyte touch 25,000 new pages if the system provides each of them. They touch no
+    new page if memory is reused.
     """
     (tmp_path / "faults.py").write_text(FAULTS)
     result = forked(["faults.py", str(tmp_path)], tmp_path)

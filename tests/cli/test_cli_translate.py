@@ -157,12 +157,12 @@ def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys, windo
 def test_two_processes_do_not_write_one_file(tmp_path):
     """Neither a second command from the start nor one that would go on with what the first has not left yet."""
     first, second = (ResumableOutputs([str(tmp_path / "out")], resume=again, block=1) for again in (False, True))
-    with first.opened("same") as files:
+    with first.open("same") as files:
         files[0].write("one\n")
         files[0].flush()
         late = ResumableOutputs([str(tmp_path / "out")], resume=True, block=1)
         for other in (second, late):
-            with pytest.raises(NmtError, match="out: another process is writing it"), other.opened("same"):
+            with pytest.raises(NmtError, match="out: another process is writing it"), other.open("same"):
                 pass
         files[0].write("two\n")
     assert (tmp_path / "out").read_text() == "one\ntwo\n"
@@ -173,14 +173,14 @@ def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
     """Nor thrown away: neither where a file more is wanted now, nor where one less is."""
     one, both = ([str(tmp_path / name) for name in names] for names in (("out",), ("out", "links")))
     for first, then in ((one, both), (both, one)):
-        with pytest.raises(KeyboardInterrupt), ResumableOutputs(first, resume=False, block=1).opened("same") as files:
+        with pytest.raises(KeyboardInterrupt), ResumableOutputs(first, resume=False, block=1).open("same") as files:
             for file in files:
                 file.write("line\n")
             raise KeyboardInterrupt
         before = {path.name: path.read_text() for path in tmp_path.iterdir()}
         with (
             pytest.raises(NmtError, match="an interrupted command left it"),
-            ResumableOutputs(then, resume=True, block=1).opened("same"),
+            ResumableOutputs(then, resume=True, block=1).open("same"),
         ):
             pass
         assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before

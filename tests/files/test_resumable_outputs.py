@@ -12,7 +12,7 @@ from nmt.files.resumable_outputs import ResumableOutputs
 
 def interrupt_after(paths: list[str], lines: int, identity: str = "same") -> None:
     outputs = ResumableOutputs(paths, resume=False, block=1)
-    with pytest.raises(KeyboardInterrupt), outputs.opened(identity) as files:
+    with pytest.raises(KeyboardInterrupt), outputs.open(identity) as files:
         for file in files:
             file.write("line\n" * lines)
         raise KeyboardInterrupt
@@ -20,7 +20,7 @@ def interrupt_after(paths: list[str], lines: int, identity: str = "same") -> Non
 
 def finish(paths: list[str], identity: str = "same") -> None:
     outputs = ResumableOutputs(paths, resume=True, block=1)
-    with outputs.opened(identity) as files:
+    with outputs.open(identity) as files:
         for file in files:
             file.write("last\n")
 
@@ -31,7 +31,7 @@ from nmt.files.resumable_outputs import ResumableOutputs
 outputs = ResumableOutputs(sys.argv[1:], resume=True, block=1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (15, 15))
 try:
-    with outputs.opened("same, but longer than the disk has room for") as files:
+    with outputs.open("same, but longer than the disk has room for") as files:
         print("opened")
 except ValueError as error:
     print(error)
@@ -65,7 +65,7 @@ def test_complete_files_are_on_the_disk_before_they_have_their_names(tmp_path: P
         raise OSError(28, "No space left on device")
 
     outputs = ResumableOutputs([str(tmp_path / "out")], resume=False, block=1)
-    with pytest.raises(OSError, match="No space left") as caught, outputs.opened("same") as files:
+    with pytest.raises(OSError, match="No space left") as caught, outputs.open("same") as files:
         files[0].write("line\n")
         monkeypatch.setattr("os.fsync", no_space)
     assert caught.value.filename == str(tmp_path / "out")

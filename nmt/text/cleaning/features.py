@@ -16,13 +16,13 @@ def count_characters(text: str) -> int:
     return len("".join(text.split()))
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """The text without case and with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def words_of(text: str) -> list[str]:
-    """The words, case folded, without punctuation."""
+    """The words, case fold_case, without punctuation."""
     return _WORD.findall(text.casefold())
 
 

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from nmt.config.fields import setting
 from nmt.errors import NmtError
-from nmt.text.cleaning.features import count_characters, digits_of, folded, scripts_of, words_of
-from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decoded
+from nmt.text.cleaning.features import count_characters, digits_of, fold_case, scripts_of, words_of
+from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decode_pair
 
 RULE_NAMES = (
     "invalid",
@@ -106,11 +106,11 @@ def judge(
     """
     rest, copies = iter(pairs), Duplicates(rules.duplicates)
     sample = list(islice(rest, rules.sample)) if statistics is None else []
-    statistics = statistics or CorpusStatistics.of(map(decoded, sample))
+    statistics = statistics or CorpusStatistics.of(map(decode_pair, sample))
     for pair in chain(sample, rest):
         fault = invalid(pair) if rules.invalid else None
         if fault is None:
-            source, target = decoded(pair)
+            source, target = decode_pair(pair)
             fault = find_fault(source, target, rules, statistics) or copies.find(source, target)
         yield pair, fault
 
@@ -169,7 +169,7 @@ def _ratio(source: str, target: str, rules: Rules, statistics: CorpusStatistics)
 
 def _identical(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
     """Finds copies. Pairs with few letters pass: numbers and names are often equal in both languages."""
-    if not rules.identical or folded(source) != folded(target):
+    if not rules.identical or fold_case(source) != fold_case(target):
         return None
     letters = sum(map(str.isalpha, source))
     return Fault("identical", letters, rules.identical) if letters >= rules.identical else None
@@ -179,11 +179,14 @@ def _script(source: str, target: str, rules: Rules, statistics: CorpusStatistics
     """Finds sides in another script than most of the corpus."""
     if not rules.script:
         return None
-    worst = max(_other(source, statistics.source_script), _other(target, statistics.target_script))
+    worst = max(
+        _foreign_share(source, statistics.source_script),
+        _foreign_share(target, statistics.target_script),
+    )
     return Fault("script", worst, rules.script) if worst > rules.script else None
 
 
-def _other(text: str, script: str) -> float:
+def _foreign_share(text: str, script: str) -> float:
     """The share of a text's letters in other scripts; 0 without letters."""
     letters = scripts_of(text)
     return 1 - letters[script] / letters.total() if letters else 0.0
@@ -244,7 +247,7 @@ class Duplicates:
         if not source or not target:
             return None
         keys = {
-            name: _hashed(name, text)
+            name: _hash(name, text)
             for name, text in (("pair", f"{source}\n{target}"), ("source", source), ("target", target))
             if self._of == name or (self._of == "either" and name != "pair")
         }
@@ -255,7 +258,7 @@ class Duplicates:
         return None
 
 
-def _hashed(kind: str, text: str) -> int:
+def _hash(kind: str, text: str) -> int:
     digest = hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=8, person=kind.encode()).digest()
     return int.from_bytes(digest)
 

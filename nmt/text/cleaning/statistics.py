@@ -14,14 +14,13 @@ RawPair = tuple[bytes, bytes]
 
 
 class SpellingModel:
-    """The spelling of one side of a corpus: a trigram model of its letters and spaces, case folded.
+    """The spelling of one side of a corpus: a trigram model of its letters and spaces, case fold_case.
 
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
 
-    A sentence of the corpus is measured by a model of the other sentences, so that it compares with a sentence that the
-    model never saw. For that, each of its trigrams counts once less. (Subtracting every occurrence is slower and
-    changes little.)
+    A sentence of the corpus is measured by a model of the other sentences, as an unseen sentence would be. For that,
+    each of its trigrams counts once less. (Subtracting every occurrence is slower and changes little.)
 
     A few hundred sentences of a third language would make its trigrams usual. So the model is learned from all
     sentences first. It is then learned again, `ROUNDS` times, without the most surprising share `TRIMMED`: the
@@ -122,7 +121,9 @@ class CorpusStatistics:
             if source and target:
                 lengths.append(target / source)
         spellings = [SpellingModel(pair[side] for pair in texts) for side in (0, 1)]
-        return cls(_most(scripts[0]), _most(scripts[1]), _median(lengths, 1.0), _leaning(*words), *spellings)
+        return cls(
+            _most_common(scripts[0]), _most_common(scripts[1]), _median(lengths, 1.0), _leaning(*words), *spellings
+        )
 
 
 def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
@@ -137,10 +138,10 @@ def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
                     continue
             if len(kept) < count:
                 kept.append(pair)
-    return CorpusStatistics.of(map(decoded, kept))
+    return CorpusStatistics.of(map(decode_pair, kept))
 
 
-def decoded(pair: RawPair) -> tuple[str, str]:
+def decode_pair(pair: RawPair) -> tuple[str, str]:
     """The pair as text; invalid bytes become surrogates."""
     source, target = (text.decode("utf-8", errors="surrogateescape") for text in pair)
     return source, target
@@ -155,7 +156,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else 0.0
 
 
-def _most(counts: Counter[str]) -> str:
+def _most_common(counts: Counter[str]) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
