@@ -1,38 +1,21 @@
-"""Settings that depend on the text or on another run: recipe auto and training.initial."""
+"""The configuration of a training, from a file, a recipe and flags.
+
+Recipe `auto` depends on the text, and `training.initial` on another run.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import CorpusConfig, RunConfig, network_settings, recipes
+from nmt.config import RunConfig, network_settings, recipes
 from nmt.config.flags import parse_flags
 from nmt.config.reading import build_config, merge_fields
-from nmt.config.recipes import BESIDE, PAIRS
 from nmt.config.yaml_files import load_fields
 from nmt.errors import NmtError
 from nmt.run.directory import Run
-from nmt.text.errors import CorpusError
-from nmt.text.pairs import PairReader
-
-
-def choose_recipe(corpus: CorpusConfig) -> tuple[str, str]:
-    """The recipe for as many training pairs as the corpus has, by the nearest in ratio, and why it is that, with what
-    else there is for as many, in one line.
-
-    Raises:
-        CorpusError: the pairs cannot be read.
-    """
-    pairs = sum(1 for _ in PairReader(corpus.train, corpus))
-    if not pairs:
-        raise CorpusError("there are no sentence pairs to train on: the text is empty")
-    if not corpus.validation and pairs > corpus.held_out:
-        pairs -= corpus.held_out
-    name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
-    return name, "; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])
+from nmt.training.auto_recipe import choose_recipe
 
 
 def load_config(

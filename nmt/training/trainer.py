@@ -28,6 +28,7 @@ from nmt.training.console import farewell, memory_lines, progress_line, raised_r
 from nmt.training.divergence import require_finite
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
+from nmt.training.fine_tuning import open_initial_run, transfer_weights
 from nmt.training.history import History
 from nmt.training.interruption import interruption
 from nmt.training.optimizer import Adam
@@ -38,7 +39,6 @@ from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
 from nmt.training.step import TrainStep
-from nmt.training.transfer import carry_over, open_origin
 from nmt.training.validation import Validation
 
 
@@ -131,11 +131,11 @@ class Trainer:
     def _begin_with_another_run(self) -> None:
         """Takes the weights of the run that `training.initial` names."""
         run = self.prepared.run
-        origin = open_origin(run.config)
-        carried = carry_over(self.model, run, origin)
+        initial = open_initial_run(run.config)
+        shared = transfer_weights(self.model, run, initial)
         self.status.print(
-            f"training begins with the weights of {origin.directory}, which has {carried.source} of {run.source.size} "
-            f"source pieces and {carried.target} of {run.target.size} target pieces"
+            f"training begins with the weights of {initial.directory}, which has {shared.source} of {run.source.size} "
+            f"source pieces and {shared.target} of {run.target.size} target pieces"
         )
 
     @property

@@ -9,7 +9,8 @@ import pytest
 from nmt.cli import main
 from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig, recipes
 from nmt.config.yaml_files import load_fields
-from nmt.training.settings import choose_recipe, load_config
+from nmt.training.auto_recipe import choose_recipe
+from nmt.training.settings import load_config
 
 
 def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig:

@@ -1,4 +1,4 @@
-"""The cache of prepared corpora: made once, never half, never wrong, never too large."""
+"""The cache of prepared corpora: entries are made once, are complete, and stay below a limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pytest
 
 from nmt.training.preparation.cache import ABANDONED, Cache
 
-ORIGIN = {"text": "0123", "settings": {"size": 8}}
+KEY = {"text": "0123", "settings": {"size": 8}}
 
 
 class Maker:
-    """Writes two files and counts how often."""
+    """Writes two files and counts its calls."""
 
     def __init__(self, content: str = "content") -> None:
         self.calls, self.content = 0, content
@@ -44,37 +44,37 @@ def entries(cache: Cache) -> list[Path]:
     return sorted(cache.directory.iterdir())
 
 
-def test_what_was_made_once_is_copied(cache, tmp_path):
+def test_a_second_run_copies_the_entry(cache, tmp_path):
     make = Maker()
-    assert [cache.fetch(ORIGIN, make, tmp_path / name) for name in ("a", "b")] == [False, True]
+    assert [cache.fetch(KEY, make, tmp_path / name) for name in ("a", "b")] == [False, True]
     assert make.calls == 1
     for name in ("a", "b"):
         assert names(tmp_path / name) == ["corpus/ids", "shared.model"]
     (tmp_path / "a" / "corpus" / "ids").write_text("changed in one run")
     assert (tmp_path / "b" / "corpus" / "ids").read_text() == "content"
-    cache.fetch(ORIGIN, make, tmp_path / "c")
+    cache.fetch(KEY, make, tmp_path / "c")
     assert (tmp_path / "c" / "corpus" / "ids").read_text() == "content"
 
 
 @pytest.mark.parametrize("other", [{"text": "0124"}, {"settings": {"size": 9}}, {"more": None}])
-def test_another_origin_is_another_entry(other, cache, tmp_path):
+def test_another_key_is_another_entry(other, cache, tmp_path):
     make = Maker()
-    cache.fetch(ORIGIN, make, tmp_path / "a")
-    assert not cache.fetch(ORIGIN | other, make, tmp_path / "b")
+    cache.fetch(KEY, make, tmp_path / "a")
+    assert not cache.fetch(KEY | other, make, tmp_path / "b")
     assert make.calls == 2
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_failure_leaves_nothing(error, cache, tmp_path):
+def test_a_failed_preparation_leaves_nothing(error, cache, tmp_path):
     def fail(directory: Path) -> None:
         Maker()(directory)
         raise error
 
     with pytest.raises(error):
-        cache.fetch(ORIGIN, fail, tmp_path / "run")
+        cache.fetch(KEY, fail, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     assert entries(cache) == []
-    assert not cache.fetch(ORIGIN, Maker(), tmp_path / "run")
+    assert not cache.fetch(KEY, Maker(), tmp_path / "run")
 
 
 KILLED = """
@@ -91,17 +91,17 @@ Cache(Path(sys.argv[1])).fetch({"text": "0123", "settings": {"size": 8}}, make, 
 """
 
 
-def test_what_a_killed_process_left_is_not_used_and_goes_after_a_day(cache, tmp_path):
+def test_an_entry_of_a_killed_process_is_not_used_and_deleted_after_a_day(cache, tmp_path):
     command = [sys.executable, "-c", KILLED, str(cache.directory), str(tmp_path / "killed")]
     assert subprocess.run(command, cwd=Path(__file__).parents[2]).returncode == -signal.SIGKILL
     (left,) = entries(cache)
     assert not (tmp_path / "killed").exists()
-    assert not cache.fetch(ORIGIN, Maker("whole"), tmp_path / "run")
+    assert not cache.fetch(KEY, Maker("whole"), tmp_path / "run")
     assert (tmp_path / "run" / "corpus" / "ids").read_text() == "whole"
     assert left.exists()
     long_ago = time.time() - ABANDONED - 60
     os.utime(left, (long_ago, long_ago))
-    cache.fetch(ORIGIN | {"more": 1}, Maker(), tmp_path / "other")
+    cache.fetch(KEY | {"more": 1}, Maker(), tmp_path / "other")
     assert not left.exists()
     assert len(entries(cache)) == 2
 
@@ -115,21 +115,21 @@ def lose_file(entry: Path) -> None:
 
 
 def cut_manifest(entry: Path) -> None:
-    (entry / "manifest.json").write_text(json.dumps({"origin": 1})[:5])
+    (entry / "manifest.json").write_text(json.dumps({"key": 1})[:5])
 
 
 @pytest.mark.parametrize("damage", [damage_file, lose_file, cut_manifest])
 def test_a_damaged_entry_is_made_again(damage, cache, tmp_path):
     make = Maker()
-    cache.fetch(ORIGIN, make, tmp_path / "a")
+    cache.fetch(KEY, make, tmp_path / "a")
     damage(entries(cache)[0])
-    assert not cache.fetch(ORIGIN, make, tmp_path / "b")
+    assert not cache.fetch(KEY, make, tmp_path / "b")
     assert (tmp_path / "b" / "corpus" / "ids").read_text() == "content"
-    assert cache.fetch(ORIGIN, make, tmp_path / "c")
+    assert cache.fetch(KEY, make, tmp_path / "c")
     assert len(entries(cache)) == 1
 
 
-def test_two_that_make_the_same_at_once_both_get_it(cache, tmp_path):
+def test_two_processes_that_make_the_same_entry_at_once_both_get_it(cache, tmp_path):
     together = threading.Barrier(2)
 
     def make(directory: Path) -> None:
@@ -138,7 +138,7 @@ def test_two_that_make_the_same_at_once_both_get_it(cache, tmp_path):
 
     found: dict[str, bool] = {}
     threads = [
-        threading.Thread(target=lambda name=name: found.update({name: cache.fetch(ORIGIN, make, tmp_path / name)}))
+        threading.Thread(target=lambda name=name: found.update({name: cache.fetch(KEY, make, tmp_path / name)}))
         for name in ("a", "b")
     ]
     for thread in threads:
@@ -148,23 +148,23 @@ def test_two_that_make_the_same_at_once_both_get_it(cache, tmp_path):
     assert found == {"a": False, "b": False}
     assert all(names(tmp_path / name) == ["corpus/ids", "shared.model"] for name in found)
     assert len(entries(cache)) == 1
-    assert cache.fetch(ORIGIN, make, tmp_path / "c")
+    assert cache.fetch(KEY, make, tmp_path / "c")
 
 
-def test_what_was_used_longest_ago_goes_first(tmp_path):
+def test_the_entry_used_longest_ago_is_deleted_first(tmp_path):
     cache = Cache(tmp_path / "cache", limit=2500)
 
     def fetch(number: int) -> bool:
         there = cache.fetch({"number": number}, Maker("x" * 1000), tmp_path / "run")
         for age, entry in enumerate(sorted(entries(cache), key=lambda path: -path.stat().st_mtime)):
-            os.utime(entry, (1e9 - age, 1e9 - age))  # a moment apart, whatever the clock's grain
+            os.utime(entry, (1e9 - age, 1e9 - age))  # a second apart, whatever the resolution of the clock
         return there
 
     assert [fetch(number) for number in (1, 2, 1, 3)] == [False, False, True, False]
     assert [fetch(number) for number in (1, 3, 2)] == [True, True, False]
 
 
-def test_the_newest_stays_however_large(tmp_path):
+def test_the_newest_entry_stays_whatever_its_size(tmp_path):
     cache = Cache(tmp_path / "cache", limit=10)
-    assert not cache.fetch(ORIGIN, Maker(), tmp_path / "a")
-    assert cache.fetch(ORIGIN, Maker(), tmp_path / "b")
+    assert not cache.fetch(KEY, Maker(), tmp_path / "a")
+    assert cache.fetch(KEY, Maker(), tmp_path / "b")

@@ -1,11 +1,11 @@
-"""What preparation makes of a corpus, kept for the next run that wants the same.
+"""The cache of prepared corpora, for the next run on the same text and settings.
 
 saved_models/.cache/
     KEY/                 the files of one preparation, named as in a run directory
-        manifest.json    what they were made from, and the SHA-256 of each
-    KEY-TOKEN.part/      one that is being made, or whose process was killed
+        manifest.json    the key, and the SHA-256 of each file
+    KEY-TOKEN.part/      an unfinished entry, of a running process or a killed one
 
-A run copies what it takes and needs the cache no more, so the whole of it, or any part, can be deleted at any time.
+A run copies the files, so the cache or any part of it can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -25,58 +25,61 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
 
 LIMIT = 5 * 2**30
-"""Bytes that all entries have at most together; the newest stays even if it alone has more."""
+"""Largest size of all entries together in bytes; the newest entry stays whatever its size."""
 
 ABANDONED = 24 * 3600
-"""Seconds after which a `.part` is taken to belong to a process that was killed."""
+"""Age in seconds at which a `.part` counts as left by a killed process."""
 
 MANIFEST = "manifest.json"
 
 
 class Cache:
-    """Entries found by what they were made from.
+    """Entries that are found by a key: everything that their files depend on.
 
-    Nothing is locked. An entry gets its name by one rename, when it is complete; what is copied out of it is compared
-    with its manifest; and two processes that make the same entry at once both do the work.
+    The cache needs no locks. One rename gives a complete entry its name, and each copy is compared with the manifest.
+    Two processes that make the same entry at once both do the work.
 
     Args:
-        directory: made when the first entry is.
-        limit: bytes; what was used longest ago is deleted to stay below.
+        directory: made with the first entry.
+        limit: bytes; the entries that were used longest ago are deleted first.
     """
 
     def __init__(self, directory: Path, limit: int = LIMIT) -> None:
         self.directory, self._limit = directory, limit
 
-    def fetch(self, origin: dict[str, Any], make: Callable[[Path], None], destination: Path) -> bool:
-        """Copies the entry's files into a directory; makes the entry first where there is none, or a damaged one.
+    def fetch(self, key: dict[str, Any], make: Callable[[Path], None], destination: Path) -> bool:
+        """Copies an entry's files into a directory; makes the entry first if it is missing or damaged.
 
         Args:
-            origin: all that the files depend on, as JSON can hold it.
-            make: writes the files into a directory that is not there yet; when it raises, nothing is left.
-            destination: made where it is missing.
+            key: everything that the files depend on, as JSON values.
+            make: writes the files into a directory, which it creates; if it raises, nothing remains.
+            destination: created if it is missing.
 
         Returns:
-            Whether the entry was there.
+            Whether the entry existed before.
+
+        Raises:
+            OSError: a copy differs from its original.
         """
-        entry = self.directory / hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:32]
+        entry = self.directory / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
         if _copy(entry, destination):
-            with contextlib.suppress(FileNotFoundError):  # deleted since
+            with contextlib.suppress(FileNotFoundError):  # another process has deleted it since
                 os.utime(entry)
             return True
         part = self._part(entry.name)
         try:
             make(part)
             files = {str(path.relative_to(part)): digest_file(path) for path in _files(part)}
-            manifest = {"origin": origin, "files": files}
+            manifest = {"key": key, "files": files}
             write_atomically(part / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
             if not _copy(part, destination):
-                raise OSError(f"{destination}: what was written there reads differently; is the disk in order?")
+                raise OSError(f"{destination}: a file there reads differently than it was written: check the disk")
             self._discard(entry)
-            with contextlib.suppress(OSError):  # another process has just put its own there: as good
+            with contextlib.suppress(OSError):  # another process has just made the same entry
                 os.rename(part, entry)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):  # somebody else is clearing up
+        with contextlib.suppress(FileNotFoundError):  # another process is deleting entries too
             self._shrink()
         return False
 
@@ -84,14 +87,14 @@ class Cache:
         return self.directory / f"{name}-{secrets.token_hex(4)}.part"
 
     def _discard(self, entry: Path) -> None:
-        """Deletes an entry; it loses its name first, so that nobody takes it for whole."""
+        """Deletes an entry. It loses its name first, so that no process finds it incomplete."""
         part = self._part(entry.name)
         with contextlib.suppress(OSError):
             os.rename(entry, part)
             shutil.rmtree(part, ignore_errors=True)
 
     def _shrink(self) -> None:
-        """Deletes what processes that were killed have left, and the entries used longest ago beyond the limit."""
+        """Deletes unfinished entries of killed processes, and the entries used longest ago beyond the limit."""
         used = {path: path.stat().st_mtime for path in self.directory.iterdir()}
         entries = sorted((path for path in used if path.suffix != ".part"), key=used.__getitem__, reverse=True)
         total = 0
@@ -105,7 +108,7 @@ class Cache:
 
 
 def _copy(entry: Path, destination: Path) -> bool:
-    """Copies the files that the manifest names; False where one of them is missing or is not what it says."""
+    """Copies the files that the manifest names; False if one of them is missing or has another digest."""
     try:
         files = json.loads((entry / MANIFEST).read_text(encoding="utf-8"))["files"]
         for name, expected in files.items():

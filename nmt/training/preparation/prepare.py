@@ -13,10 +13,10 @@ from nmt.run.errors import RunError
 from nmt.run.resuming import differing_settings, require_resumable, text_changed
 from nmt.run.vocabularies import load_vocabularies
 from nmt.text.pairs import Pair
+from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.validation_pairs import load_validation_pairs
-from nmt.training.transfer import open_origin
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
@@ -59,7 +59,7 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
     if config.training.initial:
-        open_origin(config)
+        open_initial_run(config)
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
     cache, key = Cache(Path(config.directory) / ".cache"), cache_key(config)

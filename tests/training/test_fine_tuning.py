@@ -1,4 +1,4 @@
-"""Fine-tuning: which weights of another run a model begins with."""
+"""Fine-tuning: the weights of another run that a model begins with."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nmt.network.model import Seq2Seq
 from nmt.run.arrays import save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.training.fine_tuning import SharedPieces, transfer_weights
 from nmt.training.preparation.prepare import prepare
-from nmt.training.transfer import Carried, carry_over
 
 SEPARATE = {"vocabulary": {"shared": False}, "model": {"tie": "none"}}
 DEEP = [{"model": {"architecture": name, "embedding": 8}} for name in ("transformer", "mixed")]
-"""Narrower than there are pieces: their layers have weights that are called as the output layer's are."""
+"""Networks narrower than the number of pieces, whose layers have weights with the names of the output layer."""
 
 
 def built(run: Run, seed: int, scramble: Any) -> Seq2Seq:
@@ -44,24 +44,24 @@ def corpus(tmp_path) -> Path:
 
 
 def trained(run: Run, scramble: Any) -> dict[str, np.ndarray]:
-    """Gives a run weights, as training does."""
+    """Gives a run random weights as its best ones, and returns them."""
     weights = values(built(run, 1, scramble))
     save_arrays(run.best, weights)
     return weights
 
 
 @pytest.mark.parametrize("changes", [{}, SEPARATE, *DEEP])
-def test_with_the_same_pieces_all_weights_are_the_other_run_s(corpus, scramble, changes):
+def test_with_the_same_pieces_all_weights_come_from_the_other_run(corpus, scramble, changes):
     origin, run = made(corpus, "origin", **changes), made(corpus, "tuned", **changes)
     expected, model = trained(origin, scramble), built(run, 2, scramble)
-    assert carry_over(model, run, origin) == Carried(run.source.size, run.target.size)
+    assert transfer_weights(model, run, origin) == SharedPieces(run.source.size, run.target.size)
     for path, array in values(model).items():
         np.testing.assert_array_equal(array, expected[path], path)
 
 
 @pytest.mark.parametrize("changes", [{}, SEPARATE, *DEEP])
-def test_vectors_go_with_their_pieces_and_those_of_new_pieces_stay(corpus, scramble, changes):
-    """Half of the words are new, and the rest stand in other places."""
+def test_vectors_go_with_their_pieces_and_new_pieces_keep_their_own(corpus, scramble, changes):
+    """Half of the words are new, and the others have other ids."""
     origin = made(corpus, "origin", **changes)
     expected = trained(origin, scramble)
     for side in ("source", "target"):
@@ -70,8 +70,8 @@ def test_vectors_go_with_their_pieces_and_those_of_new_pieces_stay(corpus, scram
     run = made(corpus, "tuned", **{**changes, "vocabulary": {**changes.get("vocabulary", {}), "size": 100}})
     model = built(run, 2, scramble)
     before = values(model)
-    carried = carry_over(model, run, origin)
-    assert 0 < carried.source < run.source.size
+    shared = transfer_weights(model, run, origin)
+    assert 0 < shared.source < run.source.size
     for path, array in values(model).items():
         side = "source" if "source_embedding" in path else "target"
         ours, theirs = getattr(run, side), getattr(origin, side)
@@ -88,15 +88,18 @@ def beginning(name: str, corpus: Path, **model: Any) -> Run:
     return made(corpus, name, model=model, training={"initial": str(corpus / "runs" / "origin")})
 
 
-def test_dropout_may_differ_and_the_network_may_not(corpus, scramble):
+def test_dropout_may_differ_and_other_network_settings_may_not(corpus, scramble):
     trained(made(corpus, "origin"), scramble)
     beginning("more dropout", corpus, dropout={"embedding": 0.5})
-    with pytest.raises(RunError, match=r"with model.units 32 \(here 64\), model.embedding 32 \(here 16\): set them so"):
+    with pytest.raises(
+        RunError,
+        match=r"differs, model.units is 32 there and 64 here, model.embedding is 32 there and 16 here: set the",
+    ):
         beginning("wider", corpus, units=64, embedding=16)
     assert not (corpus / "runs" / "wider").exists()  # the same name can be given again
 
 
-def test_a_run_without_weights_is_named(corpus):
+def test_the_message_names_a_run_that_is_missing_or_has_no_weights(corpus):
     with pytest.raises(RunError, match="origin: not a run directory"):
         beginning("early", corpus)
     made(corpus, "origin")

@@ -1,0 +1,84 @@
+"""Fine-tuning: a model begins with the weights of another run, which may have other vocabularies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from keras.ops import convert_to_numpy
+
+from nmt.config import RunConfig, network_settings
+from nmt.network.model import Seq2Seq
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.text.tokenizer import Tokenizer
+
+ROW_PER_PIECE = {
+    "source_embedding/embeddings": "source",
+    "target_embedding/embeddings": "target",
+    "output_kernel": "target",
+    "output_bias": "target",
+}
+"""Weights of the model that have one row per piece, and the side of the vocabulary. The names of a layer's weights,
+such as `encoder/output_kernel`, are longer."""
+
+
+class SharedPieces(NamedTuple):
+    """How many pieces of a run's vocabularies the other run has too."""
+
+    source: int
+    target: int
+
+
+def open_initial_run(config: RunConfig) -> Run:
+    """The run that `training.initial` names.
+
+    Raises:
+        RunError: there is no such run, it has no weights yet, or its network differs; the message names the settings.
+    """
+    initial = Run.open(Path(config.training.initial))
+    if not initial.best.exists():
+        raise RunError(f"training.initial: {initial.directory} has no weights yet: train it first")
+    here, there = network_settings(config), network_settings(initial.config)
+    if different := [name for name, value in here.items() if value != there[name]]:
+        values = ", ".join(f"model.{name} is {there[name]} there and {here[name]} here" for name in different)
+        raise RunError(
+            f"training.initial: the network of {initial.directory} differs, {values}: set the values of that run"
+        )
+    return initial
+
+
+def transfer_weights(model: Seq2Seq, run: Run, initial: Run) -> SharedPieces:
+    """Assigns the best weights of another run to a model.
+
+    Embeddings and output rows go with their pieces. Pieces that the other run lacks keep their random vectors.
+
+    Args:
+        model: built model of `run`.
+        initial: the other run, from `open_initial_run`.
+
+    Returns:
+        The number of pieces whose vectors come from the other run.
+    """
+    weights = initial.weights()
+    rows = {side: _shared_rows(getattr(run, side), getattr(initial, side)) for side in ("source", "target")}
+    for variable in model.trainable_variables:
+        side = ROW_PER_PIECE.get(variable.path.partition("/")[2])
+        given = weights[variable.path]
+        if side is None:
+            variable.assign(given)
+            continue
+        here, there = rows[side]
+        values = np.array(convert_to_numpy(variable.value))
+        values[here] = given[there]
+        variable.assign(values)
+    return SharedPieces(len(rows["source"][0]), len(rows["target"][0]))
+
+
+def _shared_rows(here: Tokenizer, there: Tokenizer) -> tuple[list[int], list[int]]:
+    """Ids of the pieces that both vocabularies have, in each of them."""
+    ids = {piece: index for index, piece in enumerate(there.pieces(range(there.size)))}
+    pieces = enumerate(here.pieces(range(here.size)))
+    shared = [(index, ids[piece]) for index, piece in pieces if piece in ids]
+    return [index for index, _ in shared], [index for _, index in shared]
