@@ -10,7 +10,7 @@ from nmt.network.encoder import Encoder
 from nmt.network.transformer.decoder import TransformerDecoder
 from nmt.network.transformer.encoder import TransformerEncoder
 
-# A Transformer takes one dropout seed per layer. The offsets separate its seeds from those of all other layers.
+# A Transformer takes one dropout seed per layer. The offsets keep these seeds apart from all others.
 TRANSFORMER_ENCODER_SEEDS = 10_000
 TRANSFORMER_DECODER_SEEDS = 20_000
 

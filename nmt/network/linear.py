@@ -1,6 +1,6 @@
 """Matrix products of tensors with several batch axes, each computed as one product of two matrices.
 
-Left to TensorFlow, a product of a tensor with more than two axes adds a dozen shape operations to each step of a
+TensorFlow's own product of a tensor with more than two axes adds a dozen shape operations to each step of a
 recurrence.
 """
 

@@ -36,13 +36,12 @@ class Seq2Seq(keras.Model):
         if config.tie == "all" and source_size != target_size:
             raise ValueError(f"tied embeddings need one vocabulary; got {source_size} and {target_size} pieces")
         self.config, self.target_size = config, target_size
-        rates, tied = config.dropout, config.tie == "all"
+        rates = config.dropout
         # `embed` scales by sqrt(width), so embeddings have unit variance at first, and so have logits if tied.
         initializer = keras.initializers.RandomNormal(stddev=config.embedding**-0.5)
         self.target_embedding = self._embedding(target_size, initializer, "target_embedding")
-        self.source_embedding = self.target_embedding
-        if not tied:
-            self.source_embedding = self._embedding(source_size, initializer, "source_embedding")
+        tied = self.target_embedding if config.tie == "all" else None
+        self.source_embedding = tied or self._embedding(source_size, initializer, "source_embedding")
         self.encoder = make_encoder(config, seed + 1, self.dtype_policy)
         self.decoder = make_decoder(config, seed + 2, self.dtype_policy)
         self.embedding_dropout = Dropout(rates.embedding, seed=seed + 4, dtype=self.dtype_policy)
@@ -54,9 +53,9 @@ class Seq2Seq(keras.Model):
 
     def build(self, *_: Any) -> None:
         width, memory = self.config.embedding, self.config.memory_width
-        self.source_embedding.build((None, None))
-        if not self.target_embedding.built:
-            self.target_embedding.build((None, None))
+        for embedding in (self.source_embedding, self.target_embedding):
+            if not embedding.built:
+                embedding.build((None, None))
         self.encoder.build((None, None, width))
         self.decoder.build((None, None, width), (None, None, memory), (None, memory))
         self.output_bias = self.add_weight(
@@ -67,8 +66,6 @@ class Seq2Seq(keras.Model):
                 shape=(self.target_size, self.config.readout_width), autocast=False, name="output_kernel"
             )
         self.built = True
-
-    # Teacher forcing.
 
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> tuple[Tensor, Tensor]:
         """Teacher forcing: the logits of all steps of known target sentences.
@@ -107,8 +104,6 @@ class Seq2Seq(keras.Model):
         # Cast after the lookup; the Keras layer casts the whole table.
         embedded = ops.cast(gather(ops.convert_to_tensor(layer.embeddings), ids), self.compute_dtype)
         return self.embedding_dropout(embedded * self.config.embedding**0.5, training=training)
-
-    # The losses of training.
 
     def total_loss(
         self,
@@ -154,10 +149,9 @@ class Seq2Seq(keras.Model):
     def _output_loss(
         self, readouts: Tensor, target_out: Tensor, smoothing: float, slices: int, kernel: Tensor | None
     ) -> Tensor:
-        rows = ops.reshape(readouts, (-1, self.config.readout_width))
-        targets = ops.reshape(target_out, (-1,))
-        kernel = self.output_weights() if kernel is None else kernel
-        return output_loss(rows, kernel, ops.convert_to_tensor(self.output_bias), targets, smoothing, slices)
+        rows, targets = ops.reshape(readouts, (-1, self.config.readout_width)), ops.reshape(target_out, (-1,))
+        kernel, bias = self.output_weights() if kernel is None else kernel, ops.convert_to_tensor(self.output_bias)
+        return output_loss(rows, kernel, bias, targets, smoothing, slices)
 
     def limit_attention_memory(self, cells: int) -> int:
         """Limits the memory that attention takes in training; see `attention.scores.Score.limit_memory`.
@@ -167,8 +161,6 @@ class Seq2Seq(keras.Model):
         """
         attention = getattr(self.decoder, "attention", None)
         return 0 if attention is None else attention.score.limit_memory(cells)
-
-    # The output layer.
 
     @property
     def output_variable(self) -> keras.Variable:
@@ -194,8 +186,6 @@ class Seq2Seq(keras.Model):
         """Rounding errors of some `logits`; see `output_layer.logit_rounding_errors`."""
         kernel = self.output_weights() if output is None else output.kernel
         return logit_rounding_errors(ops.cast(readouts, self.compute_dtype), kernel, columns)
-
-    # Search.
 
     def start(self, source: Tensor, longest: Tensor = 0) -> tuple[Any, Any]:
         """Encodes source ids [batch, positions] for search.

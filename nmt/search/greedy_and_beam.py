@@ -32,10 +32,10 @@ def select_most_probable(
     """Selects the most probable continuations of all live hypotheses together; a `Select`.
 
     Args:
-        diversity: penalty on siblings. The k-th best continuation of one hypothesis loses k times this number of nats
-            in the selection, so that one hypothesis cannot fill the beam (Li, Monroe and Jurafsky 2016, eq. 8). Its
+        diversity: penalty on siblings in nats (Li, Monroe and Jurafsky 2016, eq. 8). In the selection, the k-th best
+            continuation of one hypothesis loses k times the penalty, so that one hypothesis cannot fill the beam. Its
             log-probability stays unchanged.
-        margin: prunes continuations that lie more than this number of nats behind the `nbest`-th best one (Freitag and
+        margin: distance in nats behind the `nbest`-th best continuation from which others are pruned (Freitag and
             Al-Onaizan 2017, section 3, absolute threshold pruning); 0: no pruning.
         nbest: number of hypotheses that the user asks for.
     """

@@ -12,7 +12,7 @@ from nmt.network.attention.masked_softmax import masked_softmax
 
 
 class WindowInputs(NamedTuple):
-    """The inputs of a window besides energies and mask. Each window reads those that it needs."""
+    """The inputs of a window besides energies and mask. Each window reads the inputs that it needs."""
 
     query: Tensor
     """[batch, queries, width]."""

@@ -17,9 +17,9 @@ class BahdanauDecoder(RecurrentDecoder):
 
     One step:
 
-        attend with the query s_{i-1}, which gives the context vector c_i
-        update the cell with the embedding of y_{i-1} and with c_i, which gives the state s_i
-        read out t_i = tanh(U s_i + V E y_{i-1} + C c_i)
+    * The query s_{i-1} attends to the memory and gives the context vector c_i.
+    * The cell reads the embedding of y_{i-1} and c_i and gives the state s_i.
+    * The read-out is t_i = tanh(U s_i + V E y_{i-1} + C c_i).
 
     Differences from the paper:
 

@@ -19,10 +19,10 @@ class LuongDecoder(RecurrentDecoder):
 
     One step:
 
-        update the cell with the embedding of y_{i-1}, which gives the state h_i; with input feeding the cell also reads
-            the attentional vector of the step before
-        attend with the query h_i, which gives the context vector c_i
-        the attentional vector tanh(W [h_i; c_i]) is the read-out
+    * The cell reads the embedding of y_{i-1} and gives the state h_i. With input feeding it also reads the attentional
+      vector of the previous step.
+    * The query h_i attends to the memory and gives the context vector c_i.
+    * The attentional vector tanh(W [h_i; c_i]) is the read-out.
 
     Differences from the paper: one layer, GRU or LSTM, and a bidirectional encoder.
 

@@ -13,8 +13,8 @@ from nmt.backend.arithmetic import batched_matmul
 from nmt.backend.gradients import with_gradient
 
 ALIASED_COLUMNS = 1024
-"""A float32 kernel with a multiple of this many columns has rows that begin 4,096 bytes apart. The first cache of a
-processor can hold only a few such rows at once, and a product of few rows with the kernel takes a fifth longer."""
+"""A float32 kernel with a multiple of this many columns has rows that begin 4,096 bytes apart. A processor's first
+cache holds few such rows at once, so a product of few rows with the kernel takes a fifth longer."""
 
 SPARE_COLUMNS = 16
 """Columns of zeros that are appended to such a kernel to shift its rows apart."""
@@ -28,8 +28,8 @@ class DeferredGradientKernel:
     stacked over all steps. Inside the loop K is a constant. `attach_gradient` makes the backward pass of the addends
     form the gradient by K, and `record_inputs` provides the x_t.
 
-    Left to TensorFlow, each step of the backward pass would form a gradient as large as the kernel and add it up in
-    memory, and each step would cast the kernel again. JAX's compiler moves constants out of loops itself, so there this
+    TensorFlow itself would form a gradient as large as the kernel in each step of the backward pass and add it up in
+    memory. It would also cast the kernel in each step. JAX's compiler moves constants out of loops, so on JAX this
     class is a plain kernel.
 
     The memory that attention sums over at each step is also such a kernel, a separate one for each sentence.

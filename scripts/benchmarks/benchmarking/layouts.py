@@ -39,6 +39,7 @@ METHODS = {
     "largest_batch_cells": ("BatchPlan", "most_cells"),
     "limit_attention_memory": ("Seq2Seq", "spare_memory"),
     "padding_share": ("BatchPlan", "waste"),
+    "readouts": ("Seq2Seq", "read"),
 }
 """Methods by their name today: the class, as a key of `PLACES`, and the older name."""
 

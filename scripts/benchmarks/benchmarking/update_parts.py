@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from benchmarks.benchmarking.layouts import find
+from benchmarks.benchmarking.layouts import find, find_method
 from benchmarks.benchmarking.profile import operations
 
 Batch, BatchPlan, EncodedCorpus = find("Batch"), find("BatchPlan"), find("EncodedCorpus")
@@ -45,7 +45,7 @@ def time_parts(step: TrainStep, pairs: EncodedCorpus, plan: BatchPlan, smoothing
         return keras.ops.sum(keras.ops.cast(memory, "float32")) + keras.ops.sum(final)
 
     def read(source: Any, target_in: Any, target_out: Any, *_: Any) -> Any:
-        readout, _ = model.readouts(source, target_in, training=True)
+        readout, _ = find_method(model, "readouts")(source, target_in, training=True)
         return keras.ops.sum(keras.ops.cast(readout, "float32"))
 
     def whole(source: Any, target_in: Any, target_out: Any, *kernel: Any) -> Any:

@@ -1,0 +1,58 @@
+"""Hand-drawn Markov chains as step functions: the state is a table of probabilities.
+
+A piece that a row does not name is impossible after the row's piece.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from nmt import search
+from nmt.text.pieces import BOS
+
+A, B, C = 4, 5, 6
+IMPOSSIBLE = -1e30
+
+
+def chain(pieces: int, **rows: dict[int, float]) -> np.ndarray:
+    """Log-probabilities [1, last piece, next piece] from probabilities: chain(6, start={A: 0.5}, A={EOS: 1.0})."""
+    table = np.full((1, pieces, pieces), IMPOSSIBLE, np.float32)
+    last = {"start": BOS, "A": A, "B": B, "C": C}
+    for name, nexts in rows.items():
+        for piece, probability in nexts.items():
+            table[0, last[name], piece] = math.log(probability)
+    return table
+
+
+def chain_step(last: Any, table: Any) -> tuple[Any, Any, Any]:
+    """One step of the chain. The record is the last piece, one-hot."""
+    rows = ops.take_along_axis(table, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
+    return search.Distribution(rows), table, ops.one_hot(last, table.shape[-1])
+
+
+def search_chain(
+    table: np.ndarray,
+    limits: list[int],
+    method: search.SearchMethod,
+    longest: int | None = None,
+    step: search.Step = chain_step,
+) -> search.SearchResult:
+    """Searches a chain without compiling and returns NumPy arrays."""
+    found = search.search(
+        step,
+        ops.convert_to_tensor(table),
+        ops.convert_to_tensor(limits, "int32"),
+        longest or max(limits),
+        table.shape[-1],
+        method,
+    )
+    return search.SearchResult(*map(ops.convert_to_numpy, found))
+
+
+def pieces(found: search.SearchResult, row: int = 0, slot: int = 0) -> list[int]:
+    """The pieces of one hypothesis."""
+    return found.tokens[row, slot, : found.lengths[row, slot]].tolist()

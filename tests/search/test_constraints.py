@@ -1,0 +1,113 @@
+"""Constraints: phrases that must appear, against exhaustive search and hand-drawn chains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from chains import A, B, C, chain, pieces, search_chain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+from tiny_model import SEEDS, WIDE, Tiny, assert_best, best_allowed, search_under
+
+from nmt import search
+from nmt.search.constraints import rank_in_bank
+from nmt.text.pieces import EOS, PAD
+
+
+@settings(deadline=None)
+@given(
+    totals=st.lists(st.sampled_from([-1.0, -2.0, -2.5, -1e30]), min_size=1, max_size=12),
+    seed=st.integers(0, 99),
+)
+def test_the_rank_in_a_bank_is_the_number_of_better_candidates(totals, seed):
+    """The oracle compares all pairs of candidates."""
+    draw = np.random.default_rng(seed)
+    missing, possible = draw.integers(0, 3, len(totals)), draw.random(len(totals)) < 0.8
+    values = np.array([totals], np.float32), missing[None].astype(np.int32), possible[None]
+    found = rank_in_bank(*map(ops.convert_to_tensor, values), banks=3)
+    candidates = range(len(totals))
+    expected = [
+        sum(
+            missing[j] == missing[i] and possible[j] and (totals[j] > totals[i] or totals[j] == totals[i] and j < i)
+            for j in candidates
+        )
+        for i in candidates
+    ]
+    assert ops.convert_to_numpy(found)[0].tolist() == expected
+
+
+def constrained(slots: int, phrases: Any, limits: Any, vocabulary: int) -> search.SearchMethod:
+    constraints = search.Constraints(phrases, np.zeros(vocabulary, bool), limits)
+    return search.SearchMethod(slots, search.BankedSelection(constraints), (constraints,))
+
+
+def contains(sentence: tuple[int, ...], phrases: list[tuple[int, ...]]) -> bool:
+    """Whether the sentence contains the phrases without overlap, in any order."""
+    if not phrases:
+        return True
+    for start in range(len(sentence)):
+        for phrase in phrases:
+            if sentence[start : start + len(phrase)] == phrase:
+                rest = list(phrases)
+                rest.remove(phrase)
+                if contains((*sentence[:start], -1, *sentence[start + len(phrase) :]), rest):
+                    return True
+    return False
+
+
+PHRASES = [[(4,)], [(4, 1)], [(2,), (4,)], [], [(1, 1)], [(4, 2)]]
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=SEEDS, eos=st.sampled_from([-3.0, 0.0, 3.0]))
+def test_constraints_are_always_met_and_a_wide_beam_finds_the_best_such_hypothesis(seed: int, eos: float) -> None:
+    """PAD only fills the ends of phrases, so no allowed hypothesis contains it."""
+    tiny = Tiny.draw(seed, len(PHRASES), 5, eos)
+    array = np.zeros((len(PHRASES), 2, 2), np.int32)
+    for row, phrases in enumerate(PHRASES):
+        for number, phrase in enumerate(phrases):
+            array[row, number, : len(phrase)] = phrase
+    wide, narrow = (search_under(constrained, tiny, slots, array) for slots in (WIDE, 2))
+    for row, phrases in enumerate(PHRASES):
+
+        def allowed(pieces: tuple[int, ...], phrases: list[tuple[int, ...]] = phrases) -> bool:
+            return PAD not in pieces and contains(pieces, phrases)
+
+        assert_best(wide, row, best_allowed(tiny, row, allowed))
+        for found in (wide, narrow):
+            assert contains(tuple(pieces(found, row)), phrases)  # the first hypothesis even if it was cut
+            for slot in np.flatnonzero(found.finished[row]):
+                assert contains(tuple(pieces(found, row, int(slot))), phrases)
+
+
+def test_an_abandoned_phrase_must_begin_again() -> None:
+    """The phrase is A B. In A A B, the second A begins it again."""
+    constraints = search.Constraints(np.array([[[A, B]]], np.int32), np.zeros(7, bool), np.array([9], np.int32))
+    state = constraints.begin(1, 1)
+    missing = []
+    for piece in (A, A, B, C):
+        state = constraints.advance(state, ops.convert_to_tensor([[piece]], "int32"))
+        missing.append(int(constraints.missing(state)[0, 0]))
+    assert missing == [1, 1, 0, 0]
+
+
+def test_the_last_word_of_a_phrase_does_not_continue() -> None:
+    """C continues the word before it. Without this rule A C is more probable."""
+    table = chain(7, start={A: 1.0}, A={C: 0.9, EOS: 0.1}, C={EOS: 1.0})
+    phrase, limits = np.array([[[A]]], np.int32), np.array([5], np.int32)
+    for joins, best in [([C], [A, EOS]), ([], [A, C, EOS])]:
+        constraints = search.Constraints(phrase, np.isin(np.arange(7), joins), limits)
+        method = search.SearchMethod(2, search.BankedSelection(constraints), (constraints,))
+        assert pieces(search_chain(table, [5], method)) == best
+
+
+def test_constrained_hypotheses_are_distinct() -> None:
+    table = chain(7, start={A: 0.4, B: 0.4, C: 0.2}, A={A: 0.5, EOS: 0.5}, B={B: 0.5, EOS: 0.5}, C={EOS: 1.0})
+    constraints = search.Constraints(np.array([[[B], [A]]], np.int32), np.zeros(7, bool), np.array([6], np.int32))
+    found = search_chain(
+        table, [6], search.SearchMethod(5, search.BankedSelection(constraints), (constraints,), nbest=5)
+    )
+    real = [tuple(pieces(found, slot=k)) for k in range(5) if found.log_probabilities[0, k] > -1e29]
+    assert len(set(real)) == len(real)
