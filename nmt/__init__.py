@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from nmt.errors import NmtError
     from nmt.training.settings import load_config
     from nmt.training.trainer import train
-    from nmt.translation.translator import Translation, Translator, symmetrized
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
+    from nmt.translation.two_directions import symmetrized
 
 __all__ = [
     "AttentionConfig",
@@ -71,14 +73,14 @@ __all__ = [
 _ROOMS = {
     "Linking": "nmt.alignment.hard_links",
     "NmtError": "nmt.errors",
-    "Translation": "nmt.translation.translator",
+    "Translation": "nmt.translation.result",
     "Translator": "nmt.translation.translator",
     "heatmap": "nmt.drawing",
     "load_config": "nmt.training.settings",
     "save_figure": "nmt.drawing",
     "save_heatmap": "nmt.drawing",
     "show_heatmaps": "nmt.drawing",
-    "symmetrized": "nmt.translation.translator",
+    "symmetrized": "nmt.translation.two_directions",
     "train": "nmt.training.trainer",
 }
 

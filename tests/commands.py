@@ -16,7 +16,9 @@ REPOSITORY = Path(__file__).parents[1]
 FORKS = multiprocessing.get_context("forkserver")
 """Makes processes that have TensorFlow imported already, which takes a new one five seconds."""
 
-FORKS.set_forkserver_preload(["nmt.training.trainer", "nmt.translation.translator", "nmt.cli.commands", __name__])
+FORKS.set_forkserver_preload(
+    ["nmt.training.trainer", "nmt.translation.inference.model_inference", "nmt.cli.commands", __name__]
+)
 
 
 def environment() -> dict[str, str]:

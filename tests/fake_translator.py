@@ -1,104 +1,92 @@
-"""A translator without a network, in place of the real one: it writes sentences in capitals, word for word.
+"""A translator without a network: it writes sentences in capitals, word for word.
 
 `python -m fake_translator translate ...` is the `nmt` command with it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.batches.windows import windows
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
+from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
+from nmt.text.pieces import UNK
+from nmt.translation import loading, translator
 from nmt.translation.erased_words import ErasureMethod
+from nmt.translation.inference.protocol import Report
+from nmt.translation.request import TranslationRequest
+from nmt.translation.result import Translation
 
-WINDOW = 4
+CHUNK_SIZE = 4
 MOST_WORDS = 5
 
 
-@dataclass(frozen=True)
-class Translation:
-    source: str
-    text: str
-    log_probability: float
-    score: float
-    alignment: WordAlignment
-    truncated: bool
-    pieces: tuple[str, ...] = ()
-    piece_log_probabilities: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Constraint:
-    prefix: str = ""
-    phrases: tuple[str, ...] = ()
-
-
-class Translator:
-    config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
-    searches: list[SearchConfig | None] = []
-    linkings: list[Linking] = []
+class Vocabulary:
+    """A vocabulary of ASCII letters and the letter u with two dots."""
 
     fingerprint = "fake"
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[10] if text.isascii() or "ü" in text else [UNK] for text in texts]
+
+    def index(self, piece: str) -> int:
+        return 10
+
+
+class Translator(translator.Translator):
+    config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
+    run: Any = SimpleNamespace(source=Vocabulary(), target=Vocabulary())
+    searches: list[SearchConfig | None] = []
+    """The search of each call's first request."""
+    linkings: list[Linking] = []
+
+    fingerprint = "fake"  # type: ignore[assignment]
     interrupts = True
     loaded: list[tuple[tuple[str | Path, ...], dict[str, Any]]] = []
 
-    @classmethod
-    def load(cls, *directories: str | Path, **how: Any) -> Translator:
-        cls.loaded.append((directories, how))
-        return cls()
+    def __init__(self) -> None:
+        pass
 
-    def pieces_to_hold(self, text: str, where: str) -> list[int]:
-        if not text.isascii() and "ü" not in text:
-            raise NmtError(f"{where}: '{text}' has characters that the target vocabulary does not have")
-        return []
+    def prepare(self, search: SearchConfig) -> None:
+        pass
 
-    def watch(self, report: Callable[[int], None]) -> None:
-        self.report = report
-
-    def translate(
-        self, sentences: Iterable[str], search: SearchConfig | None = None, linking: Linking = DEFAULT_LINKING
-    ) -> Iterator[Translation]:
-        return (found[0] for found in self.translate_nbest(sentences, search, 1, linking=linking))
-
-    def translate_nbest(
+    def answer(
         self,
-        sentences: Iterable[str],
-        search: SearchConfig | None = None,
-        nbest: int = 1,
-        constraints: Iterable[Constraint] | None = None,
-        lexicon: Mapping[str, str] | None = None,
-        first: int = 0,
+        requests: Iterable[TranslationRequest],
         linking: Linking = DEFAULT_LINKING,
+        report: Report | None = None,
     ) -> Iterator[list[Translation]]:
-        """The n-th best has n - 1 exclamation marks behind it, and a constraint's words are in front."""
-        self.searches.append(search)
+        """The n-th best has n - 1 exclamation marks behind it, and the words of a constraint are in front."""
         self.linkings.append(linking)
-        rest = zip(sentences, repeat(Constraint()) if constraints is None else constraints, strict=False)
-        while window := list(islice(rest, WINDOW)):
-            for sentence, constraint in window:
-                held = " ".join([constraint.prefix, *constraint.phrases]).strip()
-                best = self._translate(sentence)
-                text = f"{held} {best.text}".strip()
-                yield [replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(nbest)]
+        for number, chunk in enumerate(windows(requests, self.chunk_size)):
+            self.searches.extend([chunk[0].search] if number == 0 else [])
+            for request in chunk:
+                required = " ".join([request.prefix, *request.phrases]).strip()
+                best = self._capitals(request.text)
+                text = f"{required} {best.text}".strip()
+                found = [
+                    replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(request.candidates)
+                ]
+                yield translator.chosen(request, found)
 
     def align(
         self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
     ) -> Iterator[Translation]:
         self.linkings.append(linking)
         for source, target in zip(sources, targets, strict=True):
-            yield _pair(source, target, truncated=False)
+            yield make_pair(source, target, truncated=False)
 
-    def _translate(self, sentence: str) -> Translation:
+    def _capitals(self, sentence: str) -> Translation:
         if sentence == "interrupt" and self.interrupts:
             raise KeyboardInterrupt
         if sentence == "mendable":
@@ -106,7 +94,16 @@ class Translator:
         if sentence == "bug":
             raise ValueError("a bug")
         words = sentence.split()
-        return _pair(sentence, " ".join(words[:MOST_WORDS]).upper(), truncated=len(words) > MOST_WORDS)
+        return make_pair(sentence, " ".join(words[:MOST_WORDS]).upper(), truncated=len(words) > MOST_WORDS)
+
+
+def load_translator(*directories: str | Path, **options: Any) -> Translator:
+    Translator.loaded.append((directories, options))
+    return Translator()
+
+
+def search_of_run(directory: str | Path) -> SearchConfig:
+    return Translator.config.search
 
 
 erasures: list[int | None] = []
@@ -124,13 +121,7 @@ def erase(
         yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, method)
 
 
-def symmetrized(
-    pairs: Iterable[Translation], reverse: Translator, method: str, linking: Linking
-) -> Iterator[Translation]:
-    yield from pairs
-
-
-def _pair(source: str, target: str, truncated: bool) -> Translation:
+def make_pair(source: str, target: str, truncated: bool) -> Translation:
     """The n-th target word attends to the n-th source word; a blank side leaves no words on either."""
     sides = (tuple(source.split()), tuple(target.split())) if source.split() and target.split() else ((), ())
     weights = np.eye(len(sides[1]), len(sides[0]), dtype=np.float32)
@@ -140,8 +131,19 @@ def _pair(source: str, target: str, truncated: bool) -> Translation:
     return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, shares)
 
 
+def install(set_attribute: Callable[[Any, str, Any], None]) -> None:
+    """Puts the fake in place of the real translator, by `setattr` or by the one of a test's monkeypatch."""
+    set_attribute(loading, "import_keras", lambda: None)
+    set_attribute(loading, "load_translator", load_translator)
+    set_attribute(loading, "search_of_run", search_of_run)
+    set_attribute(erasure, "erase", erase)
+    set_attribute(translator.Translator, "chunk_size", CHUNK_SIZE)
+
+
 if __name__ == "__main__":
+    import sys
+
     from nmt.cli import main
 
-    sys.modules["nmt.translation.translator"] = sys.modules["__main__"]
+    install(setattr)
     sys.exit(main())

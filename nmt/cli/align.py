@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
     from nmt.config import SearchConfig
     from nmt.drawing import Picture
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 NUMBERS = ("alignments.pharaoh", "alignments.jsonl")
 """Files with the links and the attention weights of all pairs."""
@@ -170,7 +171,7 @@ def _pairs(
     pairs = translator.align(source, read_lines(arguments.target), linking) if arguments.target else None
     pairs = pairs or translator.translate(source, search, linking=linking)
     if reverse is not None:
-        from nmt.translation.translator import symmetrized
+        from nmt.translation.two_directions import symmetrized
 
         pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and", linking)
     for pair in pairs:

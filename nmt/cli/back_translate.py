@@ -15,6 +15,7 @@ from nmt.errors import NmtError
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
+    from nmt.translation.inference.protocol import Report
     from nmt.translation.translator import Translator
 
 DESCRIPTION = (
@@ -40,9 +41,9 @@ def run(arguments: Namespace) -> None:
     if arguments.tag.split() not in ([], [arguments.tag]):
         raise NmtError(f"--tag is '{arguments.tag}': expected one word")
 
-    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
+    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> Made:
         lines = islice(read_lines(arguments.input), done, None)
-        for found in translator.translate_nbest(lines, search, 1, first=done):
+        for found in translator.translate_nbest(lines, search, 1, first=done, report=report):
             source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""
             yield found[0], [(source, found[0].source)]
 

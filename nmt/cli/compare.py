@@ -58,6 +58,7 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Checks the files, trains the missing variants, then writes the report."""
     from nmt.training.comparison import line_to_draw, read_plan, run_variants, settle_precision, write_report
+    from nmt.translation.loading import import_keras
 
     directory, failed = Path(arguments.output), []
     if arguments.report_only:
@@ -69,7 +70,7 @@ def run(arguments: Namespace) -> None:
         with output_directory(directory):
             failed = run_variants(settle_precision(plan, directory), directory, arguments.jobs)
     with quiet_start():
-        import nmt.translation.translator  # noqa: F401  loaded quietly here; the report draws attention with it
+        import_keras()  # loaded quietly here; the report draws attention with it
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")
     if failed:
         raise NmtError(f"{len(failed)} of {len(plan.runs)} trainings failed, and the report lacks them: {failed[0]}")

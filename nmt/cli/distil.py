@@ -14,8 +14,10 @@ from nmt.config import SearchConfig
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
+    from nmt.translation.inference.protocol import Report
     from nmt.translation.minimum_bayes_risk import Utility
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 DESCRIPTION = (
     "Writes each given pair, followed by its source with the model's own translation. A smaller model that trains on "
@@ -42,9 +44,10 @@ def run(arguments: Namespace) -> None:
     """`nmt distil`: the given pairs, each followed by its source with the model's own translation (Kim and Rush 2016,
     sequence-level knowledge distillation)."""
 
-    def made(translator: Translator, search: SearchConfig, done: int) -> Made:
+    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> Made:
         sources, targets = (islice(read_lines(path), done, None) for path in (arguments.source, arguments.target))
-        lists = translator.translate_nbest(sources, search, search.beam_size if arguments.closest else 1, first=done)
+        nbest = search.beam_size if arguments.closest else 1
+        lists = translator.translate_nbest(sources, search, nbest, first=done, report=report)
         for found, target in zip(lists, targets, strict=True):
             best = _closest(found, target, arguments.closest) if arguments.closest else found[0]
             given = [] if arguments.only_translations else [(best.source, target)]
@@ -56,7 +59,7 @@ def run(arguments: Namespace) -> None:
 
 def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
     """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
-    from nmt.translation.minimum_bayes_risk import metric
+    from nmt.translation.minimum_bayes_risk import sentence_utility
 
-    likeness = metric(measure)
+    likeness = sentence_utility(measure)
     return max(found, key=lambda translation: likeness(translation.text, target))

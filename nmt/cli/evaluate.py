@@ -52,8 +52,9 @@ def run(arguments: Namespace) -> None:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
-        progress = lines_of(len(sources), translator)
-        hypotheses = [found.text for found in watched(translator.translate(sources, search), progress)]
+        progress = lines_of(len(sources))
+        translations = translator.translate(sources, search, report=progress.advance)
+        hypotheses = [found.text for found in watched(translations, progress)]
         results = _print_scores(hypotheses, references, arguments.tokenize)
         if gold is not None:
             pairs = lines_of(len(sources)).over(translator.align(sources, references))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nmt.alignment.word_alignment import WordAlignment
     from nmt.explaining.erasure import Erasure
     from nmt.explaining.report import UnusualPair
-    from nmt.translation.translator import Translation
+    from nmt.translation.result import Translation
 
 RECORDS, TABLE = "explanation.jsonl", "sentences.tsv"
 """Files with the measures of all pairs."""

@@ -1,4 +1,4 @@
-"""What the commands share: the models and the search that a command line names, progress, messages."""
+"""What the commands share: the models and the search that a command line names, progress, and messages."""
 
 from __future__ import annotations
 
@@ -16,48 +16,54 @@ from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
-"""Fields of the search, each of which is a flag."""
+"""The settings of a search; each is a flag."""
 
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
-"""Fields of the search that a beam does not read."""
+"""Settings that only sampling reads."""
 
 CHOOSING = ("diversity", "prune")
-"""Fields of the search that a beam without constraints alone reads."""
-
-
-def _search_flags(arguments: Namespace) -> dict[str, Any]:
-    """The fields of the search that the command line gives."""
-    given = {name: getattr(arguments, name) for name in SEARCH if getattr(arguments, name) is not None}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+"""Settings that only a beam without constraints reads."""
 
 
 def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
-    """The model or ensemble, and its own search with what the command line says over it."""
-    given = _search_flags(arguments)
-    with as_flags(SearchConfig):
-        SearchConfig(**given)  # checked before the seconds that loading takes
+    """The model or ensemble of a command line, and the run's search settings with the flags over them.
+
+    Raises:
+        NmtError: wrong flags, before the seconds that loading takes; see also `load_translator`.
+    """
+    search = _search(arguments)
     translator = load_models(arguments)
+    if search.short_list and not translator.run.short_list.exists():
+        say("learning the short list from the training pairs, once for this run")
+    translator.prepare(search)
+    return translator, search
+
+
+def _search(arguments: Namespace) -> SearchConfig:
+    """The run's search settings with the flags over them; the run's model is not loaded."""
+    from nmt.translation import loading
+
+    given = {name: getattr(arguments, name) for name in SEARCH if getattr(arguments, name) is not None}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    _require_models(arguments)
+    own = loading.search_of_run(arguments.model[0])
     with as_flags(SearchConfig):
-        search = replace(translator.config.search, **given)
+        search = replace(own, **given)
     if search.method == "beam":
         refuse_idle(arguments, SAMPLING, "is for drawing translations: give --method sample too")
     else:
         refuse_idle(arguments, ("beam_size", *CHOOSING), "is for a beam: leave it or --method sample out")
-    if search.short_list:
-        if not translator.run.short_list.exists():
-            say("learning the short list from the training pairs, once for this run")
-        translator.prepare(search)
-    return translator, search
+    return search
 
 
 def load_models(arguments: Namespace) -> Translator:
     """The model or ensemble that a command line names."""
-    if len(arguments.model) == 1:
-        refuse_idle(arguments, ["averaging"], "is for an ensemble: leave it out, or give --model two runs or more")
+    _require_models(arguments)
     return load_run(
         *arguments.model,
         averaging=arguments.averaging,
@@ -66,43 +72,53 @@ def load_models(arguments: Namespace) -> Translator:
     )
 
 
-def load_run(*directories: str, **how: Any) -> Translator:
-    """The translator of these runs, see `Translator.load`."""
-    for directory in directories:
-        if not Path(directory).is_dir():
-            what = "is a file, not a run directory" if Path(directory).exists() else "no such run directory"
-            near = Path(RunConfig().directory) / directory
-            hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
-            raise NmtError(f"{directory}: {what}; {hint}")
+def load_run(*directories: str, **options: Any) -> Translator:
+    """The translator of these runs; see `load_translator`."""
+    from nmt.translation import loading
+
+    _require_directories(directories)
     with quiet_start():
-        from nmt.translation.translator import Translator
-    return Translator.load(*directories, **how)
+        loading.import_keras()
+    return loading.load_translator(*directories, **options)
 
 
-def lines_of(total: int | None, translator: Translator | None = None) -> LineProgress:
-    """Progress over lines that come out of a translator a window at a time; of one that is given, which translates
-    each once, also within a window."""
-    from nmt.translation.translator import WINDOW
+def _require_models(arguments: Namespace) -> None:
+    """Raises `NmtError` for models that cannot be loaded as the flags say."""
+    if len(arguments.model) == 1:
+        refuse_idle(arguments, ["averaging"], "is for an ensemble: leave it out, or give --model two runs or more")
+    _require_directories(arguments.model)
 
-    progress = LineProgress(total, window=WINDOW)
-    if translator is not None:
-        translator.watch(progress.advance)
-    return progress
+
+def _require_directories(paths: Iterable[str]) -> None:
+    """Raises `NmtError` for the first path that is not a directory."""
+    for path in paths:
+        if not Path(path).is_dir():
+            problem = "is a file, not a run directory" if Path(path).exists() else "no such run directory"
+            near = Path(RunConfig().directory) / path
+            hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
+            raise NmtError(f"{path}: {problem}; {hint}")
+
+
+def lines_of(total: int | None) -> LineProgress:
+    """Progress over lines that a translator yields a chunk at a time."""
+    from nmt.translation.translator import Translator
+
+    return LineProgress(total, window=Translator.chunk_size)
 
 
 def watched(translations: Iterable[Translation], progress: LineProgress) -> Iterator[Translation]:
-    """The same translations, with progress, and word of each sentence that was cut off."""
+    """The translations, with progress and a warning for each sentence that was cut."""
     for translation in progress.over(translations):
         say_if_cut(translation, progress)
         yield translation
 
 
-def say_if_cut(translation: Translation, progress: LineProgress) -> None:
-    """Word of a sentence that was cut off, by the number of its line."""
+def say_if_cut(translation: Translation, progress: LineProgress, line: int | None = None) -> None:
+    """Warns of a sentence that was cut; `line` is its number, by default the progress's count."""
     if translation.truncated:
-        progress.print(f"line {progress.count} is longer than the model takes; its end was cut off")
+        progress.print(f"line {line or progress.count} is longer than the model takes; its end was cut off")
 
 
 def say(message: str) -> None:
-    """A line of `nmt`'s own on standard error."""
+    """Prints a message of `nmt` on standard error."""
     report(message)

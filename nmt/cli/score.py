@@ -15,7 +15,7 @@ from nmt.files.outputs import open_output
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation
+    from nmt.translation.result import Translation
 
 DESCRIPTION = (
     "Prints the log-probability (in nats) of each pair, a tab, and its number of target pieces, including the end of "

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.parser import Parser
-from nmt.cli.translate import WINDOW, identity
+from nmt.cli.resuming import output_identity
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.inference.protocol import Report
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
 """For each line of the input its translation, and the pairs to write."""
@@ -32,7 +34,7 @@ def write_made_pairs(
     arguments: Namespace,
     inputs: list[str],
     per_line: int,
-    made: Callable[[Translator, SearchConfig, int], Made],
+    made: Callable[[Translator, SearchConfig, int, Report], Made],
     ways: tuple[str, ...],
 ) -> None:
     """Writes the pairs made from each line of the input, `per_line` of them; goes on behind those that are there.
@@ -41,6 +43,8 @@ def write_made_pairs(
         made: what is made behind so many lines of the input.
         ways: arguments that decide what is made, besides model, search and input.
     """
+    from nmt.translation.translator import Translator
+
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
     unfit = [path for path in inputs if not can_be_read_again([path])]
@@ -50,19 +54,21 @@ def write_made_pairs(
             f"{unfit[0]}: expected a plain file, not compressed, so that an interruption can be gone on with"
         )
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
-    growing = ResumableOutputs(outputs, arguments.resume, WINDOW, per_line)
+    growing = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     translator, search = load(arguments)
     done = growing.done
-    progress = lines_of(total - done, translator)
-    with growing.open(identity(arguments, translator, search, inputs, ways)) as files:
+    progress = lines_of(total - done)
+    with growing.open(output_identity(arguments, translator, search, inputs, ways)) as files:
         if done:
             say(f"going on behind line {done}")
-        for number, (translation, pairs) in enumerate(progress.over(made(translator, search, done)), start=done + 1):
+        for number, (translation, pairs) in enumerate(
+            progress.over(made(translator, search, done, progress.advance)), start=done + 1
+        ):
             say_if_cut(translation, progress)
             for pair in pairs:
                 for file, text in zip(files, pair, strict=True):
                     file.write(text + "\n")
-            if number % WINDOW == 0:  # what an interruption leaves is whole windows
+            if number % translator.chunk_size == 0:  # so that an interruption leaves whole chunks
                 for file in files:
                     file.flush()
     say(

@@ -19,7 +19,8 @@ from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.translation.length_penalty import Lists, Trial
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 
 DESCRIPTION = (
@@ -76,10 +77,11 @@ def run(arguments: Namespace) -> None:
 def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig) -> Lists:
     from nmt.translation.length_penalty import Lists
 
-    progress = lines_of(len(sources), translator)
+    progress = lines_of(len(sources))
 
     def watched() -> Iterator[list[Translation]]:
-        for found in progress.over(translator.translate_nbest(sources, search, search.beam_size)):
+        lists = translator.translate_nbest(sources, search, search.beam_size, report=progress.advance)
+        for found in progress.over(lists):
             say_if_cut(found[0], progress)
             yield found
 

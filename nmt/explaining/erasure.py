@@ -22,9 +22,11 @@ from nmt.batches.windows import windows
 from nmt.errors import NmtError
 from nmt.text.tokenizer import SegmentedSentence, cut_words
 from nmt.translation.erased_words import ErasureMethod
+from nmt.translation.inference.protocol import ErasingInference
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation, Translator
+    from nmt.translation.result import Translation
+    from nmt.translation.translator import Translator
 
 PAIRS_TOGETHER = 50
 """Pairs whose erasures share batches. A pair costs a forward pass for each of its source words."""
@@ -110,7 +112,13 @@ def erase(
         pairs: may be a stream; 50 are read at a time.
         method: see `ErasureMethod`.
         max_source: most source pieces to read, as in the search that found the pairs; None: the limit of the model.
+
+    Raises:
+        ErasureError: the model cannot score a pair without a word.
     """
+    inference = translator.inference
+    if not isinstance(inference, ErasingInference):
+        raise ErasureError("this model cannot score a pair without a word: load the run that it was exported from")
     limit, longest = max_source or translator.config.search.max_source, translator.longest_target
     for window in windows(pairs, PAIRS_TOGETHER):
         sources = [cut_words(translator.run.source.segment(pair.source), limit) for pair in window]
@@ -121,7 +129,7 @@ def erase(
             [(), *_pieces_of_words(s).values()] if s.ids and t.ids else []
             for s, t in zip(sources, targets, strict=True)
         ]
-        scored = translator.inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
+        scored = inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
         for pair, source, target, rows in zip(window, sources, targets, scored, strict=True):
             yield pair, _erasure(source, target, rows, method)
 

@@ -19,7 +19,7 @@ from nmt.explaining.unusual_pairs import UNUSUAL, Outliers, find_outliers, reaso
 from nmt.progress import LineProgress
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation
+    from nmt.translation.result import Translation
 
 _TITLES = {
     "log_probability": "log-probability per target piece (nats)",

@@ -15,7 +15,10 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.text.pairs import Pair
-from nmt.translation.translator import Translation, Translator
+from nmt.translation.constraints import suppressed_pieces
+from nmt.translation.loading import translator_of_models
+from nmt.translation.result import Translation
+from nmt.translation.translator import Translator
 
 
 class Validation:
@@ -34,8 +37,8 @@ class Validation:
 
     def __init__(self, run: Run, model: Seq2Seq, pairs: Sequence[Pair]) -> None:
         self.model, self.pairs = model, pairs
-        self.translator = Translator(run, model)
-        self.translator.require_pieces(run.config.search)
+        self.translator = translator_of_models(run, model)
+        suppressed_pieces(run.config.search, run.target)  # refused now, before the first epoch
 
     def measure(self, weights: dict[str, np.ndarray]) -> dict[str, float]:
         """`measure` with these weights, from `averaged_arrays`."""

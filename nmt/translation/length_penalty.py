@@ -22,7 +22,7 @@ from nmt.search.penalties import Normalization
 from nmt.text.pieces import EOS, SPECIAL_PIECES
 
 if TYPE_CHECKING:
-    from nmt.translation.translator import Translation
+    from nmt.translation.result import Translation
 
 END = SPECIAL_PIECES[EOS]
 

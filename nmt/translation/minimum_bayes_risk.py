@@ -1,6 +1,6 @@
-"""Minimum-Bayes-risk decoding: of several translations the one that the others agree with most.
+"""Minimum-Bayes-risk decoding: choosing the translation that agrees most with the other candidates.
 
-sacrebleu is imported when it is needed.
+sacrebleu is imported on first use.
 """
 
 from __future__ import annotations
@@ -8,40 +8,57 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from nmt.translation.result import Translation
+
 Utility = Literal["bleu", "chrf"]
+"""Sentence BLEU over the orders that the sentence has, or sentence chrF2, both by sacrebleu, 0 to 100."""
+
+
+def most_agreed(candidates: Sequence[Translation], utility: Utility, sampled: bool) -> Translation:
+    """The candidate with the greatest expected utility.
+
+    Args:
+        candidates: translations of one sentence.
+        utility: see `Utility`.
+        sampled: whether the candidates are samples, which weigh equally; hypotheses of a beam weigh by probability.
+    """
+    weights = None if sampled else [candidate.log_probability for candidate in candidates]
+    values = expected_utilities([candidate.text for candidate in candidates], utility, weights)
+    return candidates[values.index(max(values))]
 
 
 def expected_utilities(
     candidates: Sequence[str], utility: Utility, log_probabilities: Sequence[float] | None = None
 ) -> list[float]:
-    """The mean utility of each candidate where every candidate may be the reference (Kumar and Byrne 2004).
+    """The mean utility of each candidate, with every candidate in turn as the reference (Kumar and Byrne 2004).
 
     Args:
         candidates: translations of one sentence.
-        utility: sentence BLEU (with orders that the sentence has) or sentence chrF2 of sacrebleu, 0 to 100.
-        log_probabilities: of the candidates as references, for a list of the best; None: all count alike, as samples
-            of the model do (Eikema and Aziz 2020).
+        utility: see `Utility`.
+        log_probabilities: weights of the references, for hypotheses of a beam; None: equal weights, for samples of the
+            model (Eikema and Aziz 2020).
 
     Returns:
-        A number for each candidate; the greatest is that of the one to choose.
+        One value for each candidate; the best candidate has the greatest.
     """
     weights = np.zeros(len(candidates)) if log_probabilities is None else np.array(log_probabilities, float)
     weights = np.exp(weights - weights.max())
     shares: Counter[str] = Counter()
     for text, weight in zip(candidates, weights / weights.sum(), strict=True):
         shares[text] += weight
-    compare = metric(utility)
+    compare = sentence_utility(utility)
     of_text = {text: sum(share * compare(text, other) for other, share in shares.items()) for text in shares}
     return [of_text[text] for text in candidates]
 
 
 @cache
-def metric(utility: Utility) -> Callable[[str, str], float]:
-    """From a translation and a reference to their sentence BLEU or chrF2, 0 to 100."""
+def sentence_utility(utility: Utility) -> Callable[[str, str], float]:
+    """The function from a translation and a reference to their utility, 0 to 100."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 

@@ -1,157 +1,136 @@
-"""Strings through a trained run, or several: translate them, or score and align given pairs."""
+"""Strings through a trained model: translations of requests, and scores and alignments of given pairs."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import repeat, zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, repeat, zip_longest
 from pathlib import Path
-from typing import Literal
+from threading import Lock
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from keras.ops import convert_to_numpy
 
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
-from nmt.alignment.pieces_to_words import word_alignment
-from nmt.alignment.symmetrizing import Symmetrization, symmetrize
-from nmt.alignment.word_alignment import WordAlignment
-from nmt.backend.machine import configure_runtime
-from nmt.backend.precision import decide_precision
-from nmt.config import Precision, SearchConfig
+from nmt.batches.windows import windows
+from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.network.model import Seq2Seq
-from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
-from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
-from nmt.text.pieces import EOS, UNK, UNKNOWN_SURFACE
-from nmt.text.tokenizer import SegmentedSentence, cut_words
-from nmt.translation.inference import Averaging, Demand, Hypothesis, Inference, longest_translations, windows
+from nmt.text.pieces import UNK
+from nmt.text.tokenizer import SegmentedSentence
+from nmt.translation.constraints import piece_constraint, suppressed_pieces
+from nmt.translation.inference.protocol import (
+    EmbeddingInference,
+    Hypothesis,
+    Inference,
+    PieceConstraint,
+    Report,
+)
+from nmt.translation.inference.search_batch import longest_translations
+from nmt.translation.minimum_bayes_risk import most_agreed
+from nmt.translation.request import Constraint, TranslationRequest
+from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, make_translation
 from nmt.translation.short_list import ShortList
+from nmt.translation.unknown_words import copy_unknown_words
 
-WINDOW = 500
-"""Sentences that are sorted by length together; results come a window at a time."""
-
-EMPTY = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True, np.zeros(0, np.float32))
-"""Of a sentence with nothing to translate."""
+__all__ = ["Constraint", "Translation", "TranslationRequest", "Translator"]
 
 
-@dataclass(frozen=True)
-class Translation:
-    """A source sentence, its translation (searched for, or given), and which source words each word came from."""
+class SharedSearch(NamedTuple):
+    """The settings that sentences must share to share batches."""
 
-    source: str
-    text: str
-    log_probability: float
-    """Of the target's pieces and its end, in nats."""
-    score: float
-    """What the search ranked by; of a given translation its log-probability."""
-    alignment: WordAlignment
-    truncated: bool = False
-    """Whether the source was longer than `search.max_source` pieces and was cut there, or a given target where the
-    longest translation of such a source would end."""
-    pieces: tuple[str, ...] = ()
-    """The target's pieces as SentencePiece writes them, and `</s>` where the sentence ended by itself."""
-    piece_log_probabilities: tuple[float, ...] = ()
-    """Of each of them, in nats."""
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """What the translation of a sentence must hold."""
-
-    prefix: str = ""
-    """What it begins with; its last word may go on."""
-    phrases: tuple[str, ...] = ()
-    """What appears in it, whole words, in any order."""
+    search: SearchConfig
+    candidates: int
+    constrained: bool
 
 
 class Translator:
-    """A trained model with its vocabularies, or an ensemble of several over the same vocabularies.
+    """A trained model with its vocabularies. Several threads may use one translator.
 
     Args:
-        run: opened run directory.
-        models: its model, with the weights to use, and more models over the same pieces.
-        averaging: of the models' distributions.
+        run: an opened run; its vocabularies and search settings are used.
+        inference: search and scoring of the model, or of an ensemble over the same vocabularies.
     """
 
-    def __init__(self, run: Run, *models: Seq2Seq, averaging: Averaging = "probability") -> None:
-        self.run, self.config = run, run.config
-        self.inference = Inference(*models, averaging=averaging, joins=run.target.joins)
+    chunk_size = 500
+    """Sentences that are read, sorted by length and translated together."""
+
+    def __init__(self, run: Run, inference: Inference) -> None:
+        self.run, self.config, self.inference = run, run.config, inference
+        self._short_list: ShortList | None = None
+        self._lock = Lock()
 
     @classmethod
-    def load(
-        cls,
-        directory: str | Path,
-        *others: str | Path,
-        averaging: Averaging = "probability",
-        checkpoints: int = 0,
-        precision: Precision = "float32",
-    ) -> Translator:
-        """The best weights of a run, or an ensemble of several runs.
-
-        Where TensorFlow has not computed yet in this process, its threads are shared out, so that batches are
-        translated side by side, and it keeps its memory (`machine.configure_runtime`).
+    def load(cls, directory: str | Path, *others: str | Path, **options: Any) -> Translator:
+        """The translator of a run, or of an ensemble of several runs; see `loading.load_translator`.
 
         Args:
-            directory: the run, whose configuration decides the search.
+            directory: the run.
             others: more runs with the same vocabularies.
-            averaging: of the runs' distributions at each step.
-            checkpoints: not the best weights but the mean of those of this many newest checkpoints; 0: the best.
-            precision: of the matrix products. What they multiply by is kept in it, so that no step converts it.
+            options: `averaging`, `checkpoints`, `precision`.
 
         Raises:
-            RunError: a directory that is not a trained run, vocabularies that differ, or too few checkpoints.
+            RunError: a directory that is not a trained run, different vocabularies, or too few checkpoints.
         """
-        configure_runtime()
-        runs = [Run.open(place) for place in (directory, *others)]
-        for other in runs[1:]:
-            if (other.source, other.target) != (runs[0].source, runs[0].target):
-                raise RunError(
-                    f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
-                    "train both on the same text with the same vocabulary settings"
-                )
-        decided = decide_precision(precision)
-        models = [_model(run, checkpoints, decided) for run in runs]
-        return cls(runs[0], *models, averaging=averaging)
+        from nmt.translation.loading import load_translator
+
+        return load_translator(directory, *others, **options)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of vocabularies and weights, in hexadecimal: what else than the search decides a translation."""
-        digest = hashlib.sha256((self.run.source.fingerprint + self.run.target.fingerprint).encode())
-        for model in self.inference.models:
-            for variable in model.trainable_variables:
-                digest.update(np.asarray(convert_to_numpy(variable.value)).tobytes())
-        return digest.hexdigest()
+        """SHA-256 of the vocabularies and the weights, in hexadecimal. With the requests it decides translations."""
+        parts = self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+    @property
+    def longest_target(self) -> int:
+        """Pieces of the longest translation of the longest source."""
+        return int(longest_translations(self.config.search, self.config.search.max_source))
 
     def embeddings(self, side: Literal["source", "target"]) -> np.ndarray:
-        """The embeddings of a side's pieces as they were trained (rounded, where they were loaded in half precision),
-        float32 [pieces, width], before the model multiplies them by sqrt(width); both sides' are the same where all are
-        tied. Of an ensemble, its first model's."""
-        model = self.inference.models[0]
-        layer = model.source_embedding if side == "source" else model.target_embedding
-        return np.array(convert_to_numpy(layer.embeddings), np.float32)
+        """The trained embeddings of a side's pieces, float32 [pieces, width]; see `ModelInference.embeddings`.
+
+        Raises:
+            NmtError: the inference does not show its embeddings.
+        """
+        if not isinstance(self.inference, EmbeddingInference):
+            raise NmtError("this model does not show its embeddings: load the run that it was exported from")
+        return self.inference.embeddings(side)
 
     def prepare(self, search: SearchConfig) -> None:
-        """Has ready what this search needs besides the model: its short list, learned where the run has none yet.
+        """Checks a search before the first sentence, and loads or learns its short list.
 
         Raises:
-            NmtError: it cannot be had, or see `require_pieces`.
+            NmtError: an unknown piece to suppress, or a short list that cannot be learned.
         """
-        self.require_pieces(search)
-        if search.short_list and self.inference.short_list is None:
-            self.inference.short_list = ShortList.of_run(self.run)
+        suppressed_pieces(search, self.run.target)
+        self._short_list_for(search)
 
-    def require_pieces(self, search: SearchConfig) -> None:
-        """Refuses a search that suppresses what the target vocabulary does not have.
+    def answer(
+        self,
+        requests: Iterable[TranslationRequest],
+        linking: Linking = DEFAULT_LINKING,
+        report: Report | None = None,
+    ) -> Iterator[list[Translation]]:
+        """Yields the translations of each request, best first, in the order of the requests.
+
+        Requests with equal search settings share batches. A list is shorter than requested if no more translations are
+        possible. A blank sentence has one blank translation.
+
+        Args:
+            requests: may be a stream; `chunk_size` are read at a time.
+            linking: how hard links follow from attention.
+            report: called whenever a batch is complete, long before its sentences are yielded in order.
 
         Raises:
-            NmtError: names the piece.
+            NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell.
         """
-        for piece in search.suppress:
-            self._piece(piece)
+        for chunk in windows(requests, self.chunk_size):
+            sources = [self.run.source.segment(request.text) for request in chunk]
+            found = self._find(chunk, sources, report)
+            for request, source, hypotheses in zip(chunk, sources, found, strict=True):
+                yield chosen(request, [self._translation(request, source, one, linking) for one in hypotheses])
 
     def translate(
         self,
@@ -160,25 +139,11 @@ class Translator:
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         linking: Linking = DEFAULT_LINKING,
+        report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translations in the order of the sentences, one for each; a blank sentence's is blank.
-
-        The sentences may come from a stream: they are read a window of 500 at a time.
-
-        Args:
-            sentences: source sentences.
-            search: how to search; None: as the run's configuration says.
-            constraints: what each translation must hold, one for each sentence.
-            lexicon: with `search.copy_unknown`, what stands for a source word instead of itself.
-            linking: how alignments are read off the attention.
-        """
-        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking)
+        """Yields one translation for each sentence, in order; see `translate_nbest` for the arguments."""
+        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking, report=report)
         return (translations[0] for translations in found)
-
-    def watch(self, report: Callable[[int], None]) -> None:
-        """`report` is told of so many more sentences whenever some are translated, long before they come out in their
-        order; by several threads."""
-        self.inference.report = report
 
     def translate_nbest(
         self,
@@ -189,200 +154,118 @@ class Translator:
         lexicon: Mapping[str, str] | None = None,
         first: int = 0,
         linking: Linking = DEFAULT_LINKING,
+        report: Report | None = None,
     ) -> Iterator[list[Translation]]:
-        """The best translations of each sentence, best first, or with `search.method` sample so many draws.
-
-        There can be fewer than asked for where no more are possible, and a blank sentence has one, blank.
+        """Yields the best translations of each sentence, best first; with `search.method` sample, as many samples.
 
         Args:
-            nbest: how many; at most the beam size.
-            first: number of the first sentence, which its samples depend on.
+            sentences: source sentences; may be a stream.
+            search: search settings; None: those of the run.
+            nbest: number of translations, at most the beam size.
+            constraints: one for each sentence.
+            lexicon: with `search.copy_unknown`, the word to write for a source word.
+            first: index of the first sentence; samples depend on the index of their sentence.
+            linking: how hard links follow from attention.
+            report: see `answer`.
 
         Raises:
-            NmtError: more translations than the beam holds, a constraint that cannot be met, or a suppressed piece
-                that the vocabulary does not have.
+            NmtError: at the call, more translations than the beam holds or an unknown piece to suppress; while
+                iterating, a constraint that cannot be met or a number of constraints that does not fit.
         """
         config = search or self.config.search
-        if config.method == "beam" and nbest > config.beam_size:
-            raise NmtError(
-                f"{nbest} translations of each sentence from a beam of {config.beam_size}: raise beam_size "
-                f"(--beam-size) to {nbest}"
-            )
+        shared: dict[str, Any] = {"nbest": nbest, "lexicon": (lexicon or {}) if config.copy_unknown else {}}
+        TranslationRequest("", config, **shared)  # refuses impossible settings now, before the first sentence is read
         self.prepare(config)
-        suppressed = [self._piece(piece) for piece in config.suppress]
-        asked = repeat(None) if constraints is None else constraints
-        pairs = zip(sentences, asked, strict=False) if constraints is None else zip_longest(sentences, asked)
-        for number, window in enumerate(windows(pairs, WINDOW)):
-            if constraints is not None and any(None in pair for pair in window):
-                raise NmtError("there are more sentences than lines of what their translations must hold, or fewer")
-            begin = first + number * WINDOW
-            sources = [self.run.source.segment(sentence) for sentence, _ in window]
-            full = [row for row, source in enumerate(sources) if source.ids]
-            read = [sources[row].ids[: config.max_source] for row in full]
-            demands = None
-            if constraints is not None:
-                demands = [self._demand(window[row][1], begin + row, config.method) for row in full]
-            numbers = np.array(full, np.int64) + begin
-            found = iter(self.inference.find(read, config, nbest, demands, suppressed, numbers))
-            for source in sources:
-                hypotheses = next(found) if source.ids else [EMPTY]
-                yield [self._found(source, hypothesis, config, lexicon, linking) for hypothesis in hypotheses]
-
-    def _piece(self, piece: str) -> int:
-        index = self.run.target.index(piece)
-        if index is None or index == EOS:
-            raise NmtError(f"search.suppress: '{piece}' is no piece of the target vocabulary that can be left out")
-        return index
-
-    @property
-    def longest_target(self) -> int:
-        """Pieces of the longest translation of the longest source."""
-        return int(longest_translations(self.config.search, self.config.search.max_source))
-
-    def pieces_to_hold(self, text: str, where: str) -> list[int]:
-        """Pieces of a text that a translation is to hold.
-
-        Args:
-            where: the text stands; for the message.
-
-        Raises:
-            NmtError: the target's vocabulary lacks some of its characters.
-        """
-        (ids,) = self.run.target.encode([text])
-        if UNK in ids:
-            raise NmtError(
-                f"{where}: '{text}' has characters that the target vocabulary does not have, so no translation can "
-                "hold it; leave it out"
-            )
-        return ids
-
-    def _demand(self, constraint: Constraint | None, row: int, method: str) -> Demand:
-        texts = [constraint.prefix, *constraint.phrases] if constraint else [""]
-        if texts[1:] and method != "beam":
-            raise NmtError(
-                "phrases that must be in the translations are for a beam, and method is sample: leave one out"
-            )
-        where = f"line {row + 1} of what must be in the translations"
-        prefix, *phrases = (self.pieces_to_hold(text, where) for text in texts)
-        return Demand(prefix, [ids for ids in phrases if ids])
-
-    def _found(
-        self,
-        source: SegmentedSentence,
-        hypothesis: Hypothesis,
-        config: SearchConfig,
-        lexicon: Mapping[str, str] | None,
-        linking: Linking,
-    ) -> Translation:
-        target = self.run.target.join(hypothesis.ids)
-        translation = self._translation(source, target, hypothesis, config.max_source, linking)
-        if config.copy_unknown and UNK in hypothesis.ids:
-            return _with_copies(translation, target, lexicon or {})
-        return translation
+        return self.answer(_requests(sentences, constraints, config, first, shared), linking, report)
 
     def align(
         self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
     ) -> Iterator[Translation]:
-        """Given pairs, with their log-probability and their alignment under teacher forcing, in order.
+        """Yields given pairs with their log-probability and their alignment under teacher forcing, in order.
 
-        A pair with a blank side has no links and log-probability 0. Of a source that is longer than the model takes the
-        beginning is read, and likewise of a target that is longer than any translation would be: no links lead to the
-        rest, whose log-probability is not counted.
+        A pair with a blank side has no links and log-probability 0. A source beyond `search.max_source` is cut, and so
+        is a target beyond the longest translation: the rest has no links and no log-probability.
 
         Raises:
             CorpusError: one side has more sentences than the other.
         """
         limit, longest = self.config.search.max_source, self.longest_target
-        for window in windows(zip_longest(sources, targets), WINDOW):
-            if any(None in pair for pair in window):
+        for chunk in windows(zip_longest(sources, targets), self.chunk_size):
+            if any(None in pair for pair in chunk):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in window]
+            pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in chunk]
             full = [(source.ids[:limit], target.ids[:longest]) for source, target in pairs if source.ids and target.ids]
             scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
-                hypothesis = next(scored) if source.ids and target.ids else EMPTY
-                yield self._translation(source, target, hypothesis, limit, linking)
+                hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
+                yield make_translation(source, target, hypothesis, self.run.target, limit, linking)
+
+    def _find(
+        self, requests: Sequence[TranslationRequest], sources: Sequence[SegmentedSentence], report: Report | None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each request; requests that share a search are searched together."""
+        found = [[EMPTY_HYPOTHESIS] for _ in requests]
+        constraints: dict[int, PieceConstraint] = {}
+        groups: dict[SharedSearch, list[int]] = {}
+        for row, (request, source) in enumerate(zip(requests, sources, strict=True)):
+            if source.ids:
+                constraints[row] = piece_constraint(request, self.run.target)
+                constrained = any(constraints[row])
+                groups.setdefault(SharedSearch(request.search, request.candidates, constrained), []).append(row)
+        for (search, candidates, constrained), rows in groups.items():
+            hypotheses = self.inference.find(
+                [sources[row].ids[: search.max_source] for row in rows],
+                search,
+                candidates,
+                [constraints[row] for row in rows] if constrained else None,
+                suppressed_pieces(search, self.run.target),
+                np.array([requests[row].sentence_id for row in rows], np.int64),
+                self._short_list_for(search),
+                report,
+            )
+            for row, of_sentence in zip(rows, hypotheses, strict=True):
+                found[row] = of_sentence
+        return found
+
+    def _short_list_for(self, search: SearchConfig) -> ShortList | None:
+        if not search.short_list:
+            return None
+        with self._lock:
+            if self._short_list is None:
+                self._short_list = ShortList.of_run(self.run)
+            return self._short_list
 
     def _translation(
-        self, source: SegmentedSentence, target: SegmentedSentence, hypothesis: Hypothesis, limit: int, linking: Linking
+        self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
     ) -> Translation:
-        """The result for one sentence: soft attention between pieces becomes attention between words."""
-        values = hypothesis.piece_log_probabilities
-        ended = [EOS] * (len(values) - len(hypothesis.ids))
-        return Translation(
-            source=source.text,
-            text=target.text,
-            log_probability=hypothesis.log_probability,
-            score=hypothesis.score,
-            alignment=_alignment(source, target, hypothesis, limit, linking),
-            truncated=len(source.ids) > limit or 0 < len(hypothesis.ids) < len(target.ids),
-            pieces=tuple(self.run.target.pieces([*hypothesis.ids, *ended])),
-            piece_log_probabilities=tuple(values.tolist()),
+        target = self.run.target.join(hypothesis.ids)
+        limit = request.search.max_source
+        translation = make_translation(source, target, hypothesis, self.run.target, limit, linking)
+        if request.search.copy_unknown and UNK in hypothesis.ids:
+            return copy_unknown_words(translation, target, request.lexicon)
+        return translation
+
+
+def chosen(request: TranslationRequest, candidates: list[Translation]) -> list[Translation]:
+    """The candidates that answer a request: all of them, or the one with the least Bayes risk."""
+    if request.minimum_bayes_risk is None or len(candidates) == 1:
+        return candidates
+    return [most_agreed(candidates, request.minimum_bayes_risk, sampled=request.search.method == "sample")]
+
+
+def _requests(
+    sentences: Iterable[str],
+    constraints: Iterable[Constraint] | None,
+    search: SearchConfig,
+    first: int,
+    shared: Mapping[str, Any],
+) -> Iterator[TranslationRequest]:
+    """One request for each sentence."""
+    free = Constraint()
+    pairs = zip(sentences, repeat(free), strict=False) if constraints is None else zip_longest(sentences, constraints)
+    for sentence_id, (sentence, constraint) in zip(count(first), pairs, strict=False):
+        if sentence is None or constraint is None:
+            raise NmtError("sentences and constraints differ in number: give one constraint for each sentence")
+        yield TranslationRequest(
+            sentence, search, constraint.prefix, constraint.phrases, sentence_id=sentence_id, **shared
         )
-
-
-def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
-    # Dropout and its rates do not matter here, and neither does the precision of training.
-    # Nothing is trained here: weights need no more digits than products take.
-    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
-    model.build()
-    if checkpoints:
-        arrays = run.averaged_checkpoints(checkpoints, (weight.path for weight in model.trainable_variables))
-        assign_arrays(model.trainable_variables, arrays, str(run.directory))
-    else:
-        assign_arrays(model.trainable_variables, run.weights(), str(run.best))
-    return model
-
-
-def _alignment(
-    source: SegmentedSentence, target: SegmentedSentence, hypothesis: Hypothesis, limit: int, linking: Linking
-) -> WordAlignment:
-    if hypothesis is EMPTY or not target.words:
-        shape = len(target.words), len(source.words)
-        weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
-        return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
-    return word_alignment(hypothesis.weights, cut_words(source, limit), cut_words(target, len(hypothesis.ids)), linking)
-
-
-def _with_copies(translation: Translation, target: SegmentedSentence, lexicon: Mapping[str, str]) -> Translation:
-    """Unknown pieces replaced by the source word that their word attends to most, or by its entry in the lexicon
-    (Luong et al. 2015, "Addressing the Rare Word Problem", section 3.3)."""
-    alignment, words = translation.alignment, list(translation.alignment.target)
-    unknown = {word for word, index in zip(target.word_of_piece, target.ids, strict=True) if index == UNK}
-    for t in unknown:
-        if alignment.weights[t].any():
-            source = alignment.source[int(alignment.weights[t].argmax())]
-            bare = _bare(source)
-            copy = lexicon.get(source, lexicon.get(bare, bare))
-            head, rest = words[t].partition(UNKNOWN_SURFACE)[0], words[t].rpartition(UNKNOWN_SURFACE)[2]
-            # What is copied is a whole word: letters right before and behind the unknown piece are of its place.
-            words[t] = re.sub(r"\w*$", "", head) + copy + re.sub(r"^\w*", "", rest)
-    return replace(translation, text=" ".join(words), alignment=replace(alignment, target=tuple(words)))
-
-
-def _bare(word: str) -> str:
-    """The word without punctuation around it, which the translation has of its own."""
-    letters = [place for place, character in enumerate(word) if character.isalnum()]
-    return word[letters[0] : letters[-1] + 1] if letters else word
-
-
-def symmetrized(
-    pairs: Iterable[Translation],
-    reverse: Translator,
-    method: Symmetrization = "grow-diag-final-and",
-    linking: Linking = DEFAULT_LINKING,
-) -> Iterator[Translation]:
-    """The same pairs, their links made from those of both directions; weights stay those of the first.
-
-    Args:
-        pairs: translations or aligned pairs of the source-target model; may be a stream.
-        reverse: the model of the opposite direction, which aligns each pair turned around.
-        method: see `links.symmetrize`.
-        linking: how the opposite direction's links are read off its attention.
-    """
-    for window in windows(pairs, WINDOW):
-        turned = reverse.align([pair.text for pair in window], [pair.source for pair in window], linking)
-        for pair, back in zip(window, turned, strict=True):
-            backward = frozenset((s, t) for t, s in back.alignment.links)
-            links = symmetrize(pair.alignment.links, backward, method)
-            yield replace(pair, alignment=replace(pair.alignment, links=links))

@@ -58,15 +58,15 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
     from nmt.config import SearchConfig
     from nmt.network.weights import assign_arrays
     from nmt.training.step import TrainStep
-    from nmt.translation.inference import Inference
+    from nmt.translation.inference.model_inference import ModelInference
     from nmt.translation.short_list import ShortList
 
     model = tiny(kind)
     assign_arrays(model.trainable_variables, weights, "weights")
-    engine = Inference(model)
+    engine = ModelInference(model)
     found = engine.translate(SOURCES, SearchConfig(beam_size=2))
-    engine.short_list = ShortList.learn(Sequences.of(SOURCES), Sequences.of(TARGETS), 12, 12, shared=False)
-    short = engine.translate(SOURCES, SearchConfig(beam_size=2, short_list=1))
+    table = ShortList.learn(Sequences.of(SOURCES), Sequences.of(TARGETS), 12, 12, shared=False)
+    short = engine.translate(SOURCES, SearchConfig(beam_size=2, short_list=1), table)
     optimizer = keras.optimizers.Adam(0.01)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
@@ -95,7 +95,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     from nmt.network.weights import assign_arrays
     from nmt.training.averaging import averaged_arrays
     from nmt.training.step import TrainStep
-    from nmt.translation.inference import Inference
+    from nmt.translation.inference.model_inference import ModelInference
 
     model = tiny()
     assign_arrays(model.trainable_variables, weights, "weights")
@@ -103,7 +103,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     logits, attention = compile_function(lambda source, target: model(source, target))(batch.source, batch.target_in)
     results = {"logits": logits, "attention": attention, "losses": token_losses(logits, batch.target_out, 0.1)}
     results = {name: keras.ops.convert_to_numpy(value) for name, value in results.items()}
-    found = Inference(model).translate(SOURCES, SearchConfig(beam_size=4, length_penalty=0.8))
+    found = ModelInference(model).translate(SOURCES, SearchConfig(beam_size=4, length_penalty=0.8))
     results["ids"] = np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found])
     results["scores"] = np.array([h.score for h in found])
     results["paid"] = np.concatenate([h.weights.ravel() for h in found])
@@ -124,9 +124,9 @@ def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
     """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
     between two validations."""
     from nmt.network.weights import assign_arrays
-    from nmt.translation.inference import Inference
+    from nmt.translation.inference.model_inference import ModelInference
 
-    engine, found = Inference(model), []
+    engine, found = ModelInference(model), []
     for share in (1.0, 0.5):
         changed = {name: np.asarray(share * array, np.float32) for name, array in weights.items()}
         assign_arrays(model.trainable_variables, changed, "weights")

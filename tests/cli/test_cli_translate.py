@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.cli import main, translate
+from nmt.cli import main
 from nmt.config import SearchConfig
 from nmt.config.fields import settings_of
 from nmt.errors import NmtError
 from nmt.files.resumable_outputs import ResumableOutputs
 from nmt.translation.minimum_bayes_risk import expected_utilities
+from nmt.translation.translator import Translator
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -33,7 +34,7 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8")
 @given(lines=LINES)
 def test_as_many_lines_out_as_in(lines, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
+        fake_translator.install(patch.setattr)
         directory = tmp_path_factory.mktemp("lines")
         (directory / "in").write_bytes("".join(f"{line}\n" for line in lines).encode())
         arguments = ["--model", str(directory), "--input", str(directory / "in"), "--output", str(directory / "out")]
@@ -99,15 +100,10 @@ def test_failure_leaves_the_old_output(model, write, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.fixture
-def windows_of_four(monkeypatch):
-    monkeypatch.setattr(translate, "WINDOW", fake_translator.WINDOW)
-
-
 LONG = [f"word {number}" for number in range(10)]
 
 
-def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
+def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, capsys):
     """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
     output, links = tmp_path / "out", tmp_path / "links"
     files = ["--output", str(output), "--alignments", str(links)]
@@ -134,14 +130,14 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
 
 
-def test_an_interruption_within_the_first_window_keeps_nothing(model, write, tmp_path, capsys, windows_of_four):
+def test_an_interruption_within_the_first_window_keeps_nothing(model, write, tmp_path, capsys):
     files = ["--input", write("in", "one", "interrupt"), "--output", str(tmp_path / "out")]
     assert main(["translate", "--model", model, *files]) == 130
     assert "nmt: nothing is kept: lines are kept 4 at a time" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "run"]
 
 
-def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys, windows_of_four):
+def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys):
     """What a killed process left behind its last whole window is cut off."""
     source, output = write("in", *LONG), tmp_path / "out"
     command = ["translate", "--model", model, "--input", source, "--output", str(output)]
@@ -188,10 +184,11 @@ def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
             path.unlink()
 
 
-def test_the_window_is_the_translator_s():
-    from nmt.translation.translator import WINDOW
-
-    assert translate.WINDOW == WINDOW
+def test_an_interruption_keeps_whole_chunks_of_the_translator(model, write, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Translator, "chunk_size", 3)
+    source = write("in", *LONG[:8], "interrupt")
+    assert main(["translate", "--model", model, "--input", source, "--output", str(tmp_path / "out")]) == 130
+    assert "nmt: 6 lines are kept" in capsys.readouterr().err
 
 
 def test_nbest_lists(model, write, capsys):
@@ -228,7 +225,7 @@ def test_prefixes_and_phrases_go_line_by_line(model, write, capsys):
 
 def piped(tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """The command line in a shell, where files can be pipes."""
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{REPOSITORY / 'tests'}"}
     line = f"{sys.executable} -m fake_translator {' '.join(command)} --model {tmp_path}"
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, cwd=tmp_path)
 
@@ -252,7 +249,7 @@ def test_draws_hold_no_phrases(model, write, capsys):
 @pytest.mark.parametrize("more", [["--beam-size", "1"], ["--method", "sample", "--nbest", "1"]])
 def test_one_translation_leaves_nothing_to_choose(more, model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "a"), "--mbr", "bleu", *more]) == 2
-    assert "--mbr chooses among several translations" in capsys.readouterr().err
+    assert "(--mbr) chooses among several translations" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--input", "--output", "--alignments", "--model"])
@@ -305,10 +302,28 @@ def test_a_lexicon_is_a_word_a_tab_and_a_word(model, write, monkeypatch, capsys)
     assert main([*command, write("l", "New York\tYork"), "--copy-unknown"]) == 2
     assert "l:1: expected one source word, a tab" in capsys.readouterr().err
     assert main([*command, write("l", "Wien\tVienna")]) == 2
-    assert "give --copy-unknown too" in capsys.readouterr().err
+    assert "set copy_unknown (--copy-unknown) too" in capsys.readouterr().err
     own = replace(fake_translator.Translator.config, search=SearchConfig(copy_unknown=True))
     monkeypatch.setattr(fake_translator.Translator, "config", own)
     assert main([*command, write("l", "Wien\tVienna")]) == 0
+
+
+def test_search_flags_are_checked_over_the_run_s_own_search_before_it_is_loaded(model, write, monkeypatch, capsys):
+    """A least ratio of 3 fits a run whose greatest ratio is 4, and no run whose greatest is 2."""
+    own = fake_translator.Translator.config
+    command = ["translate", "--model", model, "--input", write("in", "a"), "--min-length-ratio", "3"]
+    for greatest, code in ((4.0, 0), (2.0, 2)):
+        search = replace(own.search, max_length_ratio=greatest)
+        monkeypatch.setattr(fake_translator.Translator, "config", replace(own, search=search))
+        monkeypatch.setattr(fake_translator.Translator, "loaded", [])
+        assert main(command) == code
+        assert len(fake_translator.Translator.loaded) == (code == 0)
+    assert "--min-length-ratio is 3.0, above --max-length-ratio, 2.0: lower it" in capsys.readouterr().err
+    assert main([*command[:5], "--min-length-ratio", "9"]) == 2
+    assert "--min-length-ratio is 9.0, above --max-length-ratio, 2.0: lower it" in capsys.readouterr().err
+    assert main([*command[:5], "--beam-size", "0"]) == 2
+    assert "--beam-size is 0: expected more than 0" in capsys.readouterr().err
+    assert not fake_translator.Translator.loaded
 
 
 @pytest.mark.parametrize("flag", ["--temperature", "--top-k", "--top-p", "--seed"])
@@ -418,7 +433,7 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
 
 def test_one_long_word_has_a_perplexity(model, write, monkeypatch, capsys):
     """Text without spaces is one word, and e to the number of nats that it takes may be no number."""
-    pair = fake_translator._pair("a", "x", truncated=False)
+    pair = fake_translator.make_pair("a", "x", truncated=False)
     monkeypatch.setattr(fake_translator.Translator, "align", lambda *_: iter([replace(pair, log_probability=-800.0)]))
     assert main(["score", "--model", model, "--source", write("s", "a"), "--target", write("t", "x")]) == 0
     assert "inf a word" in capsys.readouterr().err
@@ -435,7 +450,7 @@ def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, c
 def test_endless_input_streams_and_a_closed_pipe_ends_quietly(tmp_path):
     translate = f"{sys.executable} -m fake_translator translate --model {tmp_path}"
     command = f"yes haus | {translate} | head -n 3; echo ${{PIPESTATUS[@]}}"
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{REPOSITORY / 'tests'}"}
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=30)
     assert result.stdout.split() == ["HAUS", "HAUS", "HAUS", "141", "141", "0"]
     assert result.stderr == ""
@@ -450,7 +465,7 @@ def test_output_is_utf8_whatever_the_locale_says(tmp_path):
 
 def test_conversation_on_a_terminal(tmp_path):
     ours, theirs = pty.openpty()
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "tests")}
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{REPOSITORY / 'tests'}"}
     command = [sys.executable, "-m", "fake_translator", "translate", "--model", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, stdin=theirs, env=environment, text=True, **pipes) as process:

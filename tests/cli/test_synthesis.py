@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import fake_translator
 import pytest
 
-from nmt.cli import main, synthesis
+from nmt.cli import main
 
 
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
     """A run directory, and in place of the real translator the fake, which writes in capitals."""
-    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
-    monkeypatch.setattr(synthesis, "WINDOW", fake_translator.WINDOW)
+    fake_translator.install(monkeypatch.setattr)
     (tmp_path / "run").mkdir()
     return str(tmp_path / "run")
 

@@ -7,7 +7,6 @@ import gzip
 import io
 import math
 import random
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -385,7 +384,7 @@ class Model:
 @pytest.fixture
 def modelled(tmp_path, monkeypatch):
     """A hundred pairs, each with its number; the targets of lines 1 and 2 are empty."""
-    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
+    fake_translator.install(monkeypatch.setattr)
     monkeypatch.setattr("nmt.cli.clean.load_models", lambda arguments: Model())
     monkeypatch.chdir(tmp_path)
     Path("s").write_text("".join(f"x{n}\n" for n in range(1, 101)))

@@ -15,10 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.batches.arrays import Sequences, make_batch
+from nmt.batches.windows import windows
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.step import TrainStep
-from nmt.translation.inference import Demand, Hypothesis, Inference, averaged, core, questions, windows
+from nmt.translation.inference import model_inference, search_batch, side_by_side
+from nmt.translation.inference.distributions import averaged
+from nmt.translation.inference.ensemble import Ensemble
+from nmt.translation.inference.model_inference import ModelInference
+from nmt.translation.inference.protocol import Hypothesis, PieceConstraint
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
 GREEDY = SearchConfig(beam_size=1, length_penalty=0.8)
@@ -26,7 +31,7 @@ BEAM = SearchConfig(beam_size=4, length_penalty=0.8)
 
 
 @pytest.fixture(scope="module")
-def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> Inference:
+def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> ModelInference:
     """Of a model that has half learned to copy: its translations have ends, are of many lengths, and often wrong."""
     model = make_model(units=24, embedding=12, attention=AttentionConfig(units=12))
     scramble(model, 0, 0.25)
@@ -36,7 +41,7 @@ def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> Inf
     for _ in range(100):
         sentences = Sequences.of([random.integers(4, 12, random.integers(0, 9)) for _ in range(16)])
         step(make_batch(sentences, sentences, np.arange(16)))
-    return Inference(model)
+    return ModelInference(model)
 
 
 def close(one: Hypothesis, two: Hypothesis) -> None:
@@ -47,7 +52,7 @@ def close(one: Hypothesis, two: Hypothesis) -> None:
 
 
 @pytest.mark.parametrize("config", [GREEDY, BEAM])
-def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inference, config: SearchConfig) -> None:
+def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: ModelInference, config: SearchConfig) -> None:
     """Its log-probability, and the attention that it paid: forced, the model goes the way that search went."""
     found = engine.translate(SOURCES, config)
     assert sum(hypothesis.finished for hypothesis in found) >= 4
@@ -68,19 +73,19 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: Inferenc
 
 
 def test_batches_side_by_side_give_what_one_after_the_other_gives(
-    engine: Inference, monkeypatch: pytest.MonkeyPatch
+    engine: ModelInference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batches of two or three sentences; the first ones of a fresh engine meet while the search is being traced."""
 
     def everything() -> list[Hypothesis]:
-        fresh, small = Inference(*engine.models), replace(BEAM, batch_tokens=40)
+        fresh, small = ModelInference(*engine.models), replace(BEAM, batch_tokens=40)
         found = fresh.translate(SOURCES * 3, small)
         return found + fresh.score(SOURCES * 3, [hypothesis.ids for hypothesis in found], batch_tokens=10)
 
     alone = everything()
     erased = [[(), (0,)] if source else [()] for source in SOURCES]
     falls = engine.erase(SOURCES, SOURCES, erased, batch_tokens=10)
-    monkeypatch.setattr(core, "batches_at_once", lambda: 3)
+    monkeypatch.setattr(side_by_side, "batches_at_once", lambda: 3)
     for one, two in zip(alone, everything(), strict=True):
         close(one, two)
     for one, two in zip(falls, engine.erase(SOURCES, SOURCES, erased, batch_tokens=10), strict=True):
@@ -95,13 +100,13 @@ def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch
         time.sleep(0.01)  # as long as the others need to be called off
         raise MemoryError(f"batch of {len(rows)}")
 
-    monkeypatch.setattr(core, "batches_at_once", lambda: 2)
+    monkeypatch.setattr(side_by_side, "batches_at_once", lambda: 2)
     with pytest.raises(MemoryError, match="batch of 1"):
-        core._each(compute, [np.zeros(count) for count in range(1, 500)])
+        side_by_side.compute_side_by_side(compute, [np.zeros(count) for count in range(1, 500)])
     assert len(begun) < 400
 
 
-def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: Inference) -> None:
+def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: ModelInference) -> None:
     model = engine.models[0]
     for source, hypothesis in zip(SOURCES[:4], engine.translate(SOURCES[:4], GREEDY), strict=True):
         state, encoded = model.start(np.array([[*source, EOS]]))
@@ -136,7 +141,7 @@ def test_weights_in_half_precision_translate_as_weights_that_are_rounded_at_each
     kernels = [v for v in two.decoder.trainable_variables if v.name.endswith("kernel") and v.shape[-1] > 1]
     assert {v.dtype for v in (*kernels, two.target_embedding.embeddings)} == {half}
     for first, second in zip(
-        Inference(one).translate(SOURCES, BEAM), Inference(two).translate(SOURCES, BEAM), strict=True
+        ModelInference(one).translate(SOURCES, BEAM), ModelInference(two).translate(SOURCES, BEAM), strict=True
     ):
         np.testing.assert_allclose(first.log_probability, second.log_probability, atol=0.05)
 
@@ -151,7 +156,7 @@ def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, avera
         model.output_kernel.assign(model.output_kernel * 60)
     starts = [model.start(np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]])) for model in models]
     tokens, states = np.array([BOS, BOS]), tuple(state for state, _ in starts)
-    said, *_ = Inference(*models, averaging=averaging)._step(tokens, states, *(encoded for _, encoded in starts))
+    said, *_ = Ensemble(models, averaging).step(tokens, states, *(encoded for _, encoded in starts))
     exact = []
     for model, (state, encoded) in zip(models, starts, strict=True):
         readout, _ = model.step(tokens, state, encoded)
@@ -169,24 +174,24 @@ def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) 
     """However likely the model thinks them, they are no pieces; the others keep the probabilities that they have."""
     model = make_model(seed=1)
     model.output_bias.assign(np.where(np.isin(np.arange(12), [PAD, BOS]), 20.0, 0.0))
-    engine = Inference(model)
+    engine = ModelInference(model)
     for config in (GREEDY, BEAM, SearchConfig(method="sample")):
         for hypothesis in engine.translate(SOURCES, config):
             assert not {PAD, BOS} & set(hypothesis.ids)
             assert hypothesis.log_probability < -10 * len(hypothesis.weights)
-    demands = [Demand(phrases=[[5, 7]])] * len(SOURCES)
-    for (hypothesis,) in engine.find(SOURCES, BEAM, demands=demands):
+    constraints = [PieceConstraint(phrases=[[5, 7]])] * len(SOURCES)
+    for (hypothesis,) in engine.find(SOURCES, BEAM, constraints=constraints):
         assert not {PAD, BOS} & set(hypothesis.ids)
 
 
-def test_a_beam_scores_above_greedy_search(engine: Inference) -> None:
+def test_a_beam_scores_above_greedy_search(engine: ModelInference) -> None:
     """Not every sentence must, all together do."""
     greedy, beam = (sum(h.score for h in engine.translate(SOURCES * 2, config)) for config in (GREEDY, BEAM))
     assert beam >= greedy
 
 
 @pytest.mark.parametrize("config", [GREEDY, BEAM])
-def test_order_and_company_change_nothing(engine: Inference, config: SearchConfig) -> None:
+def test_order_and_company_change_nothing(engine: ModelInference, config: SearchConfig) -> None:
     """Backwards, alone, and in batches of one or two: the same hypotheses, each at the place of its sentence."""
     together = engine.translate(SOURCES, config)
     backwards = engine.translate(SOURCES[::-1], config)[::-1]
@@ -205,14 +210,21 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_way_of_searching_depends_on_order_or_company(engine: Inference, way: str) -> None:
+def test_no_way_of_searching_depends_on_order_or_company(engine: ModelInference, way: str) -> None:
     """Three hypotheses of each sentence, what is asked of some of them included; samples go by a sentence's number."""
-    config, numbers = WAYS[way], np.arange(len(SOURCES)) + 40
-    demands = [Demand(), Demand((5,), [[6, 7]]), Demand((), [[4], [8, 9]]), Demand(), Demand((9,)), Demand()]
+    config, ids = WAYS[way], np.arange(len(SOURCES)) + 40
+    constraints = [
+        PieceConstraint(),
+        PieceConstraint((5,), [[6, 7]]),
+        PieceConstraint((), [[4], [8, 9]]),
+        PieceConstraint(),
+        PieceConstraint((9,)),
+        PieceConstraint(),
+    ]
 
     def found(rows: Sequence[int], config: SearchConfig) -> list[list[Hypothesis]]:
-        chosen = [SOURCES[row] for row in rows], config, 3, [demands[row] for row in rows]
-        return engine.find(*chosen, suppressed=[10], numbers=numbers[list(rows)])
+        chosen = [SOURCES[row] for row in rows], config, 3, [constraints[row] for row in rows]
+        return engine.find(*chosen, suppressed=[10], sentence_ids=ids[list(rows)])
 
     together = found(range(6), config)
     backwards = found(range(5, -1, -1), config)[::-1]
@@ -224,24 +236,24 @@ def test_no_way_of_searching_depends_on_order_or_company(engine: Inference, way:
                 close(one, two)
         for hypothesis in hypotheses:
             assert 10 not in hypothesis.ids
-            assert tuple(hypothesis.ids[: len(demands[row].prefix)]) == tuple(demands[row].prefix)
+            assert tuple(hypothesis.ids[: len(constraints[row].prefix)]) == tuple(constraints[row].prefix)
             text = ",".join(map(str, hypothesis.ids)) + ","
-            for phrase in demands[row].phrases if hypothesis.finished else ():
+            for phrase in constraints[row].phrases if hypothesis.finished else ():
                 assert ",".join(map(str, phrase)) + "," in text
 
 
-def test_rescoring_what_was_demanded_or_drawn_gives_its_log_probability(engine: Inference) -> None:
+def test_rescoring_what_was_demanded_or_drawn_gives_its_log_probability(engine: ModelInference) -> None:
     """What may not come, and what must, is no reason to think it likelier than the model does."""
-    demands = [Demand((5,), [[6, 7]])] * len(SOURCES)
+    constraints = [PieceConstraint((5,), [[6, 7]])] * len(SOURCES)
     for config in WAYS.values():
-        found = [h[0] for h in engine.find(SOURCES, config, demands=demands)]
+        found = [h[0] for h in engine.find(SOURCES, config, constraints=constraints)]
         forced = engine.score(SOURCES, [h.ids for h in found])
         for one, two in zip(found, forced, strict=True):
             steps = len(one.piece_log_probabilities)
             np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities[:steps], atol=1e-4)
 
 
-def test_another_seed_draws_other_samples_and_the_same_seed_the_same(engine: Inference) -> None:
+def test_another_seed_draws_other_samples_and_the_same_seed_the_same(engine: ModelInference) -> None:
     def drawn(seed: int) -> list[list[int]]:
         return [h.ids for h in engine.translate(SOURCES * 3, replace(WAYS["sample"], seed=seed))]
 
@@ -249,7 +261,7 @@ def test_another_seed_draws_other_samples_and_the_same_seed_the_same(engine: Inf
     assert drawn(1) != drawn(2)
 
 
-def test_nbest_hypotheses_differ_and_fall(engine: Inference) -> None:
+def test_nbest_hypotheses_differ_and_fall(engine: ModelInference) -> None:
     for hypotheses in engine.find(SOURCES, BEAM, nbest=4):
         assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses) > 1
         scores = [h.score for h in hypotheses if h.finished]
@@ -260,7 +272,7 @@ def test_nbest_hypotheses_differ_and_fall(engine: Inference) -> None:
 def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str) -> None:
     """The search's numbers are those of the averages, piece by piece, in NumPy."""
     models = [make_model(seed=seed) for seed in (1, 2, 3)]
-    both = Inference(*models, averaging=averaging)
+    both = ModelInference(*models, averaging=averaging)
     found = both.translate(SOURCES[:3], BEAM)
     scored = both.score(SOURCES[:3], [h.ids for h in found])
     for source, one, two in zip(SOURCES[:3], found, scored, strict=True):
@@ -276,13 +288,13 @@ def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str
         np.testing.assert_allclose(one.weights, two.weights[:steps], atol=1e-5)
 
 
-def test_an_ensemble_of_one_model_twice_is_that_model(engine: Inference) -> None:
-    twice = Inference(*engine.models, *engine.models)
+def test_an_ensemble_of_one_model_twice_is_that_model(engine: ModelInference) -> None:
+    twice = ModelInference(*engine.models, *engine.models)
     for one, two in zip(engine.translate(SOURCES, BEAM), twice.translate(SOURCES, BEAM), strict=True):
         close(one, two)
 
 
-def test_scoring_does_not_depend_on_order_or_company(engine: Inference) -> None:
+def test_scoring_does_not_depend_on_order_or_company(engine: ModelInference) -> None:
     targets = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
     together = engine.score(SOURCES, targets)
     for place, one in enumerate(together):
@@ -291,24 +303,24 @@ def test_scoring_does_not_depend_on_order_or_company(engine: Inference) -> None:
         assert one.weights.shape == (len(targets[place]) + 1, len(SOURCES[place]) + 1)
 
 
-def test_no_sentences_give_no_hypotheses(engine: Inference) -> None:
+def test_no_sentences_give_no_hypotheses(engine: ModelInference) -> None:
     assert engine.translate([], BEAM) == []
     assert engine.score([], []) == []
 
 
 @pytest.mark.parametrize(("beam", "budget"), [(1, 20), (4, 40), (4, 1)])
 def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
-    engine: Inference, monkeypatch: pytest.MonkeyPatch, beam: int, budget: int
+    engine: ModelInference, monkeypatch: pytest.MonkeyPatch, beam: int, budget: int
 ) -> None:
     shapes = []
-    original = questions.source_rows
+    original = search_batch.source_rows
 
     def spy(*arguments: Any) -> np.ndarray:
         rows = original(*arguments)
         shapes.append(rows.shape)
         return rows
 
-    monkeypatch.setattr(questions, "source_rows", spy)
+    monkeypatch.setattr(search_batch, "source_rows", spy)
     engine.translate(SOURCES * 3, SearchConfig(beam_size=beam, length_penalty=0.8, batch_tokens=budget))
     assert sum(rows for rows, _ in shapes) == len(SOURCES) * 3
     assert all(rows == 1 or rows * positions * beam <= budget for rows, positions in shapes)
@@ -317,12 +329,12 @@ def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
 
 @pytest.mark.parametrize(("sentences", "beam", "batches"), [(12, 1, 1), (12, 5, 3), (3, 5, 1), (6, 5, 3), (0, 5, 0)])
 def test_what_fits_into_one_batch_is_shared_out_among_processors(
-    engine: Inference, monkeypatch: pytest.MonkeyPatch, sentences: int, beam: int, batches: int
+    engine: ModelInference, monkeypatch: pytest.MonkeyPatch, sentences: int, beam: int, batches: int
 ) -> None:
     """Of three processors each gets more than eight hypotheses, or one gets all."""
     seen: list[np.ndarray] = []
-    monkeypatch.setattr(core, "batches_at_once", lambda: 3)
-    monkeypatch.setattr(core, "_each", lambda _, batches: seen.extend(batches))
+    monkeypatch.setattr(side_by_side, "batches_at_once", lambda: 3)
+    monkeypatch.setattr(model_inference, "compute_side_by_side", lambda _, batches: seen.extend(batches))
     engine.find([[4, 5]] * sentences, SearchConfig(beam_size=beam))
     assert len(seen) == batches
     assert sorted(index for rows in seen for index in rows) == list(range(sentences))
@@ -332,7 +344,7 @@ def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Call
     """A translation has at most the ratio times the source's pieces, plus 10."""
     model = make_model(seed=1)
     model.output_bias.assign(np.where(np.arange(12) == EOS, -100.0, 0.0))
-    engine = Inference(model)
+    engine = ModelInference(model)
     for slots, ratio in [(1, 2.0), (2, 0.5), (2, 2.0)]:
         config = SearchConfig(beam_size=slots, length_penalty=1.0, max_length_ratio=ratio)
         for source, hypothesis in zip(SOURCES, engine.translate(SOURCES, config), strict=True):
@@ -343,11 +355,11 @@ def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Call
 def test_new_weights_are_used_by_the_compiled_search(make_model: Callable, scramble: Callable) -> None:
     """Validation searches again and again with other weights."""
     model = make_model(seed=1)
-    engine = Inference(model)
+    engine = ModelInference(model)
     before = engine.score(SOURCES, SOURCES)[0], engine.translate(SOURCES, GREEDY)[0]
     scramble(model, 2)
     after = engine.score(SOURCES, SOURCES)[0], engine.translate(SOURCES, GREEDY)[0]
-    fresh = Inference(model)
+    fresh = ModelInference(model)
     close(after[0], fresh.score(SOURCES, SOURCES)[0])
     close(after[1], fresh.translate(SOURCES, GREEDY)[0])
     assert all(abs(one.log_probability - two.log_probability) > 1e-3 for one, two in zip(before, after, strict=True))
@@ -376,7 +388,7 @@ ERASED = [[(), (0,), (1, 2)], [()], [(), (3,), (0, 7)], [(), (0, 1)], [(1,), ()]
 TARGETS = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
 
 
-def test_erasing_words_is_scoring_the_sentence_without_them(engine: Inference) -> None:
+def test_erasing_words_is_scoring_the_sentence_without_them(engine: ModelInference) -> None:
     found = engine.erase(SOURCES, TARGETS, ERASED, "word")
     for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
         assert rows.shape == (len(sets), len(target) + 1)
@@ -385,7 +397,7 @@ def test_erasing_words_is_scoring_the_sentence_without_them(engine: Inference) -
             assert row.sum() == pytest.approx(engine.score([rest], [target])[0].log_probability, abs=1e-4)
 
 
-def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Inference) -> None:
+def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: ModelInference) -> None:
     """The encoder has read the whole sentence; step by step, the decoder attends to the rest of it."""
     found = engine.erase(SOURCES, TARGETS, ERASED, "attention")
     model = engine.models[0]
@@ -402,7 +414,7 @@ def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Infer
 
 
 @pytest.mark.parametrize("method", ["word", "attention"])
-def test_erasures_do_not_depend_on_order_company_or_budget(engine: Inference, method: Any) -> None:
+def test_erasures_do_not_depend_on_order_company_or_budget(engine: ModelInference, method: Any) -> None:
     together = engine.erase(SOURCES, TARGETS, ERASED, method)
     backwards = engine.erase(SOURCES[::-1], TARGETS[::-1], ERASED[::-1], method)[::-1]
     narrow = engine.erase(SOURCES, TARGETS, ERASED, method, batch_tokens=1)
@@ -432,11 +444,11 @@ def test_a_word_that_the_model_ignores_costs_nothing(make_model: Callable) -> No
     readout = np.array(decoder.readout_layer.kernel)
     readout[8:16] = 0  # the context vector's
     decoder.readout_layer.kernel.assign(readout)
-    (rows,) = Inference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]])
+    (rows,) = ModelInference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]])
     falls = np.abs(rows[0] - rows[1:])
     assert falls[1].max() < 1e-5
     assert falls[[0, 2, 3]].max(axis=1).min() > 1e-3
-    (rows,) = Inference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]], "attention")
+    (rows,) = ModelInference(model).erase([[4, ignored, 9, 5]], [[6, 8]], [[(), (0,), (1,), (2,), (3,)]], "attention")
     np.testing.assert_allclose(rows, rows[:1].repeat(5, axis=0), atol=1e-5)  # the decoder looks at none of them
 
 
@@ -446,7 +458,7 @@ def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_m
     model = make_model(seed=3, words_in_readout=False)
     kernel = model.decoder.attention.score.energy_kernel
     kernel.assign(np.zeros(kernel.shape))
-    engine, sets = Inference(model), [[(), (0,), (2,), (0, 1, 2)]]
+    engine, sets = ModelInference(model), [[(), (0,), (2,), (0, 1, 2)]]
     np.testing.assert_allclose(engine.score([[4, 9, 5]], [[6, 8]])[0].weights, 0.25, atol=1e-6)
     apart = engine.erase([[4, 9, 5]], [[6, 8]], sets, "attention")[0]
     assert np.abs(apart[1:] - apart[0]).max(axis=1).min() > 1e-3
@@ -460,7 +472,7 @@ def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_m
 
 
 @given(places=st.lists(st.sets(st.integers(0, 7), max_size=8), max_size=4))
-def test_rows_are_log_probabilities_of_the_sets_that_were_asked_for(engine: Inference, places: list[set]) -> None:
+def test_rows_are_log_probabilities_of_the_sets_that_were_asked_for(engine: ModelInference, places: list[set]) -> None:
     (rows,) = engine.erase([SOURCES[2]], [[5, 6]], [[(), *places]])
     assert rows.shape == (len(places) + 1, 3)
     assert (rows <= 0).all()
@@ -487,7 +499,7 @@ KINDS: dict[str, dict[str, Any]] = {
 def test_search_gives_what_scoring_gives_whatever_the_architecture(make_model: Callable, kind: str) -> None:
     """Log-probability and attention of what was found are those under teacher forcing; batch mates change nothing."""
     model = make_model(**KINDS[kind])
-    engine, sources = Inference(model), [[4, 7, 9, 5, 11], [6, 8], [10]]
+    engine, sources = ModelInference(model), [[4, 7, 9, 5, 11], [6, 8], [10]]
     config = SearchConfig(beam_size=3, max_length_ratio=1.0)
     found = engine.translate(sources, config)
     scored = engine.score(sources, [h.ids for h in found])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,22 @@ from nmt.config import RunConfig, SearchConfig
 from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.run.directory import Run
 from nmt.translation import length_penalty as tuning
-from nmt.translation.inference import Hypothesis, Inference
+from nmt.translation.inference.model_inference import ModelInference
+from nmt.translation.inference.protocol import Hypothesis
 from nmt.translation.length_penalty import Lists, Penalty, Trial
+from nmt.translation.result import Translation
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]
 
 
-def said(text: str, log_probability: float, score: float, ended: bool = True) -> fake_translator.Translation:
+def said(text: str, log_probability: float, score: float, ended: bool = True) -> Translation:
     """A translation whose pieces are its words."""
     pieces = (*text.split(), *["</s>"] * ended)
     empty = WordAlignment((), (), np.zeros((0, 0)), np.zeros(0))
-    return fake_translator.Translation("", text, log_probability, score, empty, False, pieces)
+    return Translation("", text, log_probability, score, empty, False, pieces)
 
 
-def short_and_long(penalty: float = 0.0) -> list[fake_translator.Translation]:
+def short_and_long(penalty: float = 0.0) -> list[Translation]:
     """Two pieces with -2 nats, five with -3, as `power` with this exponent ranks them."""
     return [
         said(text, value, value / (len(text.split()) + 1) ** penalty) for text, value in [("a", -2), ("b b b b", -3)]
@@ -54,7 +55,7 @@ def test_what_was_cut_comes_after_what_ended() -> None:
 
 
 def test_a_blank_sentence_stays_blank() -> None:
-    lists = Lists.of([[fake_translator._pair("", "", False)], short_and_long()], SearchConfig(length_penalty=0))
+    lists = Lists.of([[fake_translator.make_pair("", "", False)], short_and_long()], SearchConfig(length_penalty=0))
     assert lists.best(Penalty("wu", 0)) == ["", "a"]
 
 
@@ -65,7 +66,7 @@ def test_what_the_coverage_was_worth_counts_with_every_penalty() -> None:
     assert Lists.of([[short, replace(long, score=-1.0)]], search).best(Penalty("wu", 0)) == ["b b b b"]
 
 
-def texts(found: list[Hypothesis]) -> list[fake_translator.Translation]:
+def texts(found: list[Hypothesis]) -> list[Translation]:
     return [said(" ".join(map(str, one.ids)), one.log_probability, one.score, one.finished) for one in found]
 
 
@@ -74,7 +75,7 @@ def test_one_search_has_the_translations_of_every_other(make_model, scramble, co
     """Oracle: the search with that penalty. Translations of many lengths, some cut at their greatest."""
     model = make_model()
     scramble(model, 1, 1.0)
-    engine = Inference(model)
+    engine = ModelInference(model)
     search = SearchConfig(beam_size=4, length_penalty=0.3, coverage_penalty=coverage)
     lists = Lists.of([texts(found) for found in engine.find(SOURCES, search, nbest=4)], search)
     kinds = set()
@@ -107,13 +108,13 @@ def model(tmp_path, monkeypatch) -> str:
     """A run directory, and in place of its translator one that says `a`, then `b b b b`."""
     directory = tmp_path / "run"
     directory.mkdir()
-    monkeypatch.setitem(sys.modules, "nmt.translation.translator", fake_translator)
+    fake_translator.install(monkeypatch.setattr)
     monkeypatch.setattr(fake_translator.Translator, "config", RunConfig(search=SearchConfig(length_penalty=0)))
     run = Run(directory, fake_translator.Translator.config, None, None)
     run.save_config()
     monkeypatch.setattr(fake_translator.Translator, "run", run, raising=False)
     monkeypatch.setattr(
-        fake_translator.Translator, "translate_nbest", lambda _, lines, *__: (short_and_long() for _ in lines)
+        fake_translator.Translator, "translate_nbest", lambda _, lines, *__, **___: (short_and_long() for _ in lines)
     )
     return str(directory)
 

@@ -22,7 +22,8 @@ from nmt.run.errors import RunError
 from nmt.search import IMPOSSIBLE
 from nmt.text.pieces import EOS, PAD, UNK
 from nmt.translation import short_list as shortlist
-from nmt.translation.inference import Demand, Inference
+from nmt.translation.inference.model_inference import ModelInference
+from nmt.translation.inference.protocol import PieceConstraint
 from nmt.translation.short_list import KEPT, MULTIPLE, Lists, ShortList
 from nmt.translation.translator import Translator
 
@@ -117,10 +118,10 @@ class Narrowed:
     """Models to which all pieces but some are impossible, by the bias of their output layers; compiled once for all."""
 
     def __init__(self, *models: Any, **settings: Any) -> None:
-        self.engine = Inference(*models, **settings)
+        self.engine = ModelInference(*models, **settings)
         self.biases = [convert_to_numpy(model.output_bias.value) for model in models]
 
-    def to(self, pieces: list[int]) -> Inference:
+    def to(self, pieces: list[int]) -> ModelInference:
         others = ~np.isin(np.arange(SIZE), [EOS, *pieces])
         for model, bias in zip(self.engine.models, self.biases, strict=True):
             model.output_bias.assign(np.where(others, IMPOSSIBLE, bias))
@@ -138,9 +139,8 @@ def test_search_finds_what_a_model_finds_that_knows_no_other_pieces(
     """All sentences at once, each with a list of its own, against one model a sentence: pieces, numbers and attention,
     of the n best."""
     config, nbest = replace(BEAM, **changes), min(2, changes.get("beam_size", 2))
-    engine = Inference(make_model(3))
-    engine.short_list = Given(LISTS)
-    found, oracle = engine.find(SOURCES, config, nbest), Narrowed(make_model(3))
+    engine = ModelInference(make_model(3))
+    found, oracle = engine.find(SOURCES, config, nbest, short_list=Given(LISTS)), Narrowed(make_model(3))
     for source, pieces, ours in zip(SOURCES, LISTS, found, strict=True):
         (theirs,) = oracle.to(pieces).find([source], replace(config, short_list=0), nbest)
         for one, two in zip(ours, theirs, strict=True):
@@ -153,10 +153,9 @@ def test_search_finds_what_a_model_finds_that_knows_no_other_pieces(
 
 @pytest.mark.parametrize("averaging", ["probability", "log_probability"])
 def test_an_ensemble_averages_over_the_list(make_model: Callable[..., Any], averaging: Any) -> None:
-    engine = Inference(make_model(3), make_model(4), averaging=averaging)
-    engine.short_list = Given(LISTS)
+    engine = ModelInference(make_model(3), make_model(4), averaging=averaging)
     oracle = Narrowed(make_model(3), make_model(4), averaging=averaging)
-    for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM), strict=True):
+    for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM, Given(LISTS)), strict=True):
         (two,) = oracle.to(pieces).translate([source], replace(BEAM, short_list=0))
         assert one.ids == two.ids
         np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
@@ -164,19 +163,17 @@ def test_an_ensemble_averages_over_the_list(make_model: Callable[..., Any], aver
 
 def test_in_half_precision_the_pieces_are_those_of_a_model_that_knows_no_others(make_model: Callable[..., Any]) -> None:
     """What rounding took from the likeliest is given back to the right ones."""
-    engine, oracle = Inference(make_model(3, "bfloat16")), Narrowed(make_model(3, "bfloat16"))
-    engine.short_list = Given(LISTS)
-    for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM), strict=True):
+    engine, oracle = ModelInference(make_model(3, "bfloat16")), Narrowed(make_model(3, "bfloat16"))
+    for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM, Given(LISTS)), strict=True):
         (two,) = oracle.to(pieces).translate([source], replace(BEAM, short_list=0))
         assert one.ids == two.ids
         np.testing.assert_allclose(one.log_probability, two.log_probability, atol=2e-2)
 
 
 def test_what_must_be_there_is_there_though_no_list_has_it(make_model: Callable[..., Any]) -> None:
-    engine = Inference(make_model(3))
-    engine.short_list = Given(LISTS)
-    demands = [Demand((10, 4), ((11, 8), (5,)))] * len(SOURCES)
-    for hypotheses in engine.find(SOURCES, BEAM, 1, demands):
+    engine = ModelInference(make_model(3))
+    constraints = [PieceConstraint((10, 4), ((11, 8), (5,)))] * len(SOURCES)
+    for hypotheses in engine.find(SOURCES, BEAM, 1, constraints, short_list=Given(LISTS)):
         text = " ".join(map(str, hypotheses[0].ids))
         assert text.startswith("10 4")
         assert "11 8" in text
@@ -184,22 +181,25 @@ def test_what_must_be_there_is_there_though_no_list_has_it(make_model: Callable[
 
 
 def test_a_suppressed_piece_does_not_come(make_model: Callable[..., Any]) -> None:
-    engine = Inference(make_model(3))
-    engine.short_list = Given(LISTS)
-    before = [h.ids for h in engine.translate(SOURCES, BEAM)]
+    engine = ModelInference(make_model(3))
+    before = [h.ids for h in engine.translate(SOURCES, BEAM, Given(LISTS))]
     piece = next(ids[0] for ids in before if ids)
-    for hypotheses in engine.find(SOURCES, BEAM, suppressed=[piece]):
+    for hypotheses in engine.find(SOURCES, BEAM, suppressed=[piece], short_list=Given(LISTS)):
         assert piece not in hypotheses[0].ids
 
 
 def test_a_search_with_a_list_that_nobody_gave_is_refused(make_model: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="no table"):
-        Inference(make_model(3)).translate(SOURCES, BEAM)
+    with pytest.raises(ValueError, match="give the table"):
+        ModelInference(make_model(3)).translate(SOURCES, BEAM)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [({"short_list": -1}, "0 or more"), ({"short_list": 101}, "100 at most"), ({"method": "sample"}, "leave one out")],
+    [
+        ({"short_list": -1}, "0 or more"),
+        ({"short_list": 101}, "100 at most"),
+        ({"method": "sample"}, "leave one of the two out"),
+    ],
 )
 def test_settings_that_make_no_sense(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

@@ -22,8 +22,10 @@ from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import SegmentedSentence
-from nmt.translation import translator as room
-from nmt.translation.translator import Constraint, Translation, Translator
+from nmt.translation.request import Constraint
+from nmt.translation.result import Translation
+from nmt.translation.translator import Translator
+from nmt.translation.unknown_words import copy_unknown_words
 
 SENTENCES = copy_task.sentences(30, seed=5, longest=9)
 
@@ -99,16 +101,13 @@ def test_batch_mates_and_order_change_nothing(beam_size, translator):
         assert [same(a, b) for a, b in zip(together, ours, strict=True)] == [True] * len(SENTENCES)
 
 
-def test_what_is_translated_is_told_before_it_comes_out(translator):
+def test_completed_batches_are_reported_before_their_sentences_are_yielded(translator):
     """Batches of a sentence each; a blank one is not translated."""
-    told: list[int] = []
-    translator.watch(told.append)
-    try:
-        found = translator.translate([*SENTENCES, " "], replace(translator.config.search, batch_tokens=1))
-        next(found)
-        assert told == [1] * len(SENTENCES)
-    finally:
-        translator.watch(lambda sentences: None)
+    reported: list[int] = []
+    search = replace(translator.config.search, batch_tokens=1)
+    found = translator.translate([*SENTENCES, " "], search, report=reported.append)
+    next(found)
+    assert reported == [1] * len(SENTENCES)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -172,7 +171,7 @@ def test_longest_translation(translator):
 
 
 def test_stream_is_read_a_window_at_a_time(translator, monkeypatch):
-    monkeypatch.setattr(room, "WINDOW", 3)
+    monkeypatch.setattr(Translator, "chunk_size", 3)
     taken = []
 
     def endless():
@@ -189,7 +188,7 @@ def test_stream_is_read_a_window_at_a_time(translator, monkeypatch):
 def test_windows_are_seamless(translator, monkeypatch):
     whole = list(translator.translate(SENTENCES))
     forced = list(translator.align(SENTENCES, SENTENCES))
-    monkeypatch.setattr(room, "WINDOW", 7)
+    monkeypatch.setattr(Translator, "chunk_size", 7)
     assert all(map(same, whole, translator.translate(SENTENCES)))
     assert all(map(same, forced, translator.align(SENTENCES, SENTENCES)))
 
@@ -204,7 +203,7 @@ def test_run_without_weights_is_refused(directory, tmp_path):
     for name in ("config.json", "shared.model"):
         (tmp_path / name).write_bytes((directory / name).read_bytes())
     with pytest.raises(
-        RunError, match=r"has no best\.npz yet, which training saves when it validates: go on with nmt train"
+        RunError, match=r"has no best\.npz yet, which training saves when it validates: continue with nmt train"
     ):
         Translator.load(tmp_path)
 
@@ -220,7 +219,7 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
 
 def test_phrases_are_for_a_beam(translator):
     sampling = replace(translator.config.search, method="sample")
-    with pytest.raises(NmtError, match="phrases that must be in the translations are for a beam, and method is sample"):
+    with pytest.raises(NmtError, match=r"phrases \(--phrases\) need beam search, and method is sample"):
         list(translator.translate(["ba"], sampling, constraints=[Constraint(phrases=("iko",))]))
     prefixed = translator.translate(["ba"], sampling, constraints=[Constraint("elo")])
     assert next(prefixed).text.split()[0] == "elo"
@@ -236,11 +235,11 @@ def test_constraints_are_in_the_translations(translator):
 
 
 def test_what_cannot_be_asked_for_is_refused(translator):
-    with pytest.raises(NmtError, match="line 2 of .*: 'Ω' has characters that the target vocabulary does not have"):
+    with pytest.raises(NmtError, match="sentence 2: 'Ω' has characters that the target vocabulary does not have"):
         list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
     with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
         list(translator.translate(["ba"], replace(translator.config.search, suppress=("nowhere",))))
-    with pytest.raises(NmtError, match="3 translations of each sentence from a beam of 2: raise beam_size .* to 3"):
+    with pytest.raises(NmtError, match="nbest is 3, more than the 2 hypotheses of the beam: raise beam_size .* to 3"):
         list(translator.translate_nbest(["ba"], replace(translator.config.search, beam_size=2), 3))
 
 
@@ -263,7 +262,7 @@ def test_nbest_lists_begin_with_the_translation(translator):
 def test_samples_do_not_depend_on_windows(translator, monkeypatch):
     search = replace(translator.config.search, method="sample", temperature=2.0)
     whole = [t.text for t in translator.translate(SENTENCES, search)]
-    monkeypatch.setattr(room, "WINDOW", 7)
+    monkeypatch.setattr(Translator, "chunk_size", 7)
     assert [t.text for t in translator.translate(SENTENCES, search)] == whole
     tail = [found[0].text for found in translator.translate_nbest(SENTENCES[9:], search, 1, first=9)]
     assert tail == whole[9:]
@@ -331,7 +330,7 @@ def test_unknown_pieces_become_copies(word, source, lexicon, expected):
     alignment = WordAlignment(("zu", source), ("a", word), [[0.9, 0.1], [0.2, 0.7]], [0.0, 0.1])
     translation = Translation("zu " + source, f"a {word}", -1.0, -1.0, alignment)
     pieces = SegmentedSentence(translation.text, ["a", word], [5, UNK], [0, 1])
-    copied = room._with_copies(translation, pieces, lexicon)
+    copied = copy_unknown_words(translation, pieces, lexicon)
     assert copied.text == f"a {expected}"
     assert copied.alignment.target == ("a", expected)
     assert copied.alignment.links == alignment.links
@@ -356,7 +355,7 @@ def test_copies_in_a_translation(translator):
 
 def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeypatch):
     """The other direction gets each pair turned around, window by window, and its links are turned back."""
-    monkeypatch.setattr(room, "WINDOW", 2)
+    monkeypatch.setattr(Translator, "chunk_size", 2)
     asked = []
 
     class Reverse:

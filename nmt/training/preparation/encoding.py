@@ -9,12 +9,12 @@ from nmt.alignment.errors import AlignmentError
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.alignment.pieces_to_words import piece_links
 from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.windows import windows
 from nmt.config import CorpusConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress
 from nmt.text.pairs import Pair
 from nmt.text.tokenizer import Tokenizer
-from nmt.translation.inference import windows
 
 CHUNK = 10_000
 """Pairs per call of SentencePiece."""

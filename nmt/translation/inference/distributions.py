@@ -1,4 +1,4 @@
-"""Distributions over the next piece: of several models together, and as if nothing had been rounded."""
+"""Distributions over the next piece: averages of several models, and corrections of rounded logits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from keras import ops
 
 Averaging = Literal["probability", "log_probability"]
+"""The mean of the models' probabilities, or their geometric mean, normalised."""
 
 
 def averaged(log_probabilities: Sequence[Any], averaging: Averaging) -> Any:
-    """One distribution [..., vocabulary] out of several models': the mean of their probabilities, or the geometric
-    mean, normalised."""
+    """The average of several models' distributions, log-probabilities [..., vocabulary]."""
     if len(log_probabilities) == 1:
         return log_probabilities[0]
     stacked = ops.stack(log_probabilities)
@@ -23,19 +23,19 @@ def averaged(log_probabilities: Sequence[Any], averaging: Averaging) -> Any:
 
 
 def mean(values: Sequence[Any]) -> Any:
+    """The mean of tensors of equal shape; a single tensor is returned as it is."""
     return values[0] if len(values) == 1 else ops.mean(ops.stack(values), axis=0)
 
 
 def unrounded(log_probabilities: Any, lost: Any) -> Any:
-    """Log-probabilities of a few pieces as if rounding had taken nothing from their logits; exact where hardly any
-    probability is left for others.
+    """Log-probabilities of a few pieces, corrected by the digits that rounding took from their logits.
 
-    Rounding puts likely pieces that are close in the wrong order, which costs BLEU; that factors are rounded does not.
+    Rounding swaps near-ties among probable pieces, which costs BLEU; rounding the factors does not. The correction is
+    exact if the other pieces have almost no probability.
 
     Args:
-        log_probabilities: of these pieces, from rounded logits, float32 [rows, any].
-        lost: `Seq2Seq.rounding_errors` of them.
+        log_probabilities: of these pieces, from rounded logits, float32 [rows, pieces].
+        lost: the pieces' `Seq2Seq.rounding_errors`, float32 [rows, pieces].
     """
-    # What these gain is added to the sum over all.
-    gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)
+    gained = ops.sum(ops.exp(log_probabilities) * ops.expm1(lost), axis=-1, keepdims=True)  # of the sum over all pieces
     return log_probabilities + lost - ops.log1p(gained)

@@ -1,0 +1,128 @@
+"""Translation requests from the files and flags of a command line."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from nmt.cli.files import count_lines
+from nmt.cli.parser import refuse_idle
+from nmt.config import SearchConfig
+from nmt.errors import NmtError
+from nmt.files.paths import can_be_read_again
+from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.text.tokenizer import Tokenizer
+    from nmt.translation.request import TranslationRequest
+
+
+class RequestFiles:
+    """The files that requests are made of, read line by line together.
+
+    Args:
+        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`.
+        source: the file of source sentences; - is standard input.
+
+    Raises:
+        NmtError: the lexicon has a line of another form.
+    """
+
+    def __init__(self, arguments: Namespace, source: str) -> None:
+        self.source, self._arguments = source, arguments
+        self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
+        lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
+        self._shared: dict[str, Any] = {
+            "nbest": arguments.nbest or None,
+            "minimum_bayes_risk": arguments.mbr or None,
+            "lexicon": lexicon,
+        }
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [path for path in (self.source, self._prefixes, self._phrases, self._arguments.lexicon) if path]
+
+    def count_lines(self) -> dict[str, int | None]:
+        """Number of lines of each file of constraints; None if it can be read only once."""
+        return {path: count_lines(path) for path in (self._prefixes, self._phrases) if path}
+
+    def check(self, search: SearchConfig, vocabulary: Tokenizer) -> None:
+        """Sets the search of all requests, and refuses impossible requests before the first translation.
+
+        Args:
+            search: of every request.
+            vocabulary: the target's; constraints are checked against it if their files can be read twice.
+
+        Raises:
+            NmtError: flags that contradict the search, or a constraint that the vocabulary cannot spell.
+        """
+        from nmt.translation.constraints import piece_constraint
+        from nmt.translation.request import TranslationRequest
+
+        if search.method == "sample":
+            refuse_idle(self._arguments, ["phrases"], "is for a beam: leave it or --method sample out")
+        self._shared["search"] = search
+        TranslationRequest("", **self._shared)
+        files: list[tuple[str, str | None, Callable[[str], Any]]] = [
+            ("prefix", self._prefixes, str),
+            ("phrases", self._phrases, _split_phrases),
+        ]
+        for name, path, parse in files:
+            if path and can_be_read_again([path]):
+                for number, text in enumerate(read_lines(path), start=1):
+                    request = TranslationRequest("", **self._shared | {name: parse(text)})
+                    piece_constraint(request, vocabulary, f"{path}:{number}")
+
+    def of_lines(self, lines: Iterable[str], first: int) -> Iterator[TranslationRequest]:
+        """The requests for these lines.
+
+        Args:
+            lines: source sentences.
+            first: index of the first line in its file; the lines of the other files begin there too.
+
+        Raises:
+            NmtError: another file has more or fewer lines.
+        """
+        from nmt.translation.request import TranslationRequest
+
+        files = [path for path in (self._prefixes, self._phrases) if path]
+        texts = {path: islice(read_lines(path), first, None) for path in files}
+        for index, line in enumerate(lines, start=first):
+            beside = {path: next(rest, None) for path, rest in texts.items()}
+            _require_same_end(None in beside.values(), files)
+            yield TranslationRequest(
+                line,
+                prefix=beside.get(self._prefixes) or "",
+                phrases=_split_phrases(beside.get(self._phrases) or ""),
+                sentence_id=index,
+                **self._shared,
+            )
+        _require_same_end(any(next(rest, None) is not None for rest in texts.values()), files)
+
+
+def _require_same_end(differ: bool, files: Sequence[str]) -> None:
+    if differ:
+        raise NmtError(f"{' and '.join(files)}: expected as many lines as there are sentences")
+
+
+def _split_phrases(line: str) -> tuple[str, ...]:
+    """The phrases of a line, which have tabs between them."""
+    return tuple(phrase for phrase in line.split("\t") if phrase.strip())
+
+
+def _read_lexicon(path: str) -> dict[str, str]:
+    """The lexicon of a file: a source word, a tab, and the word to write for it on each line.
+
+    Raises:
+        NmtError: a line of another form.
+    """
+    lexicon: dict[str, str] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        word, tab, copy = line.partition("\t")
+        if not tab or len(word.split()) != 1 or len(copy.split()) != 1:
+            raise NmtError(f"{path}:{number}: expected one source word, a tab, and the one word to write for it")
+        lexicon.setdefault(word.strip(), copy.strip())
+    return lexicon

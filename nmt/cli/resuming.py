@@ -1,0 +1,37 @@
+"""The identity of an output: a command resumes only an output of the same model, input and settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nmt.config import SearchConfig, config_to_dict
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
+
+
+def output_identity(
+    arguments: Namespace,
+    translator: Translator,
+    search: SearchConfig,
+    inputs: Sequence[str | None],
+    flags: Sequence[str],
+) -> str:
+    """A digest of everything that the lines of an output depend on.
+
+    Args:
+        inputs: files that are read; None for a file that was not named.
+        flags: names of the arguments that decide the output besides model and search.
+    """
+    contents = [_digest(name) if name else "" for name in inputs]
+    settings = {name: getattr(arguments, name) for name in ("averaging", *flags)} | {"search": config_to_dict(search)}
+    return hashlib.sha256(json.dumps([translator.fingerprint, contents, settings]).encode()).hexdigest()
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,124 @@
+"""Compiled searches, one for each combination of settings that the graph reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from nmt import search
+from nmt.backend.compiling import compile_function, dynamic_shapes
+from nmt.config import SearchConfig
+from nmt.text.pieces import EOS, PAD
+from nmt.translation.inference.ensemble import Ensemble
+from nmt.translation.inference.search_batch import SearchBatch
+
+KEPT = 32
+"""Programs that are kept, the most recently used ones. Compiling one takes seconds, keeping it takes megabytes."""
+
+SearchProgram = Callable[[SearchBatch], Any]
+
+
+class ProgramSettings(NamedTuple):
+    """The settings that the graph of a search is compiled for; `program_settings` makes them."""
+
+    search: SearchConfig
+    """The search; fields that the graph does not read have their defaults."""
+    slots: int
+    """Hypotheses of a sentence."""
+    nbest: int
+    constrained: bool
+    suppressed: tuple[int, ...]
+    single: bool
+    """Whether the program takes one hypothesis of one sentence, which needs no reordering of rows."""
+
+
+def program_settings(
+    config: SearchConfig, nbest: int = 1, constrained: bool = False, suppressed: Sequence[int] = ()
+) -> ProgramSettings:
+    """The settings of a search as its graph reads them.
+
+    Fields that only select the contents of a batch are reset to their defaults, so that all their values share a
+    program. Ratios of lengths and short lists become arrays: the graph reads whether they are on.
+    """
+    sampling = config.method == "sample"
+    unread = ["beam_size", "max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"]
+    if sampling or constrained:
+        unread += ["diversity", "prune"]
+    if not sampling:
+        unread += ["temperature", "top_k", "top_p"]
+    defaults = SearchConfig()
+    read = replace(
+        config,
+        **{name: getattr(defaults, name) for name in unread},
+        min_length_ratio=float(config.min_length_ratio > 0),
+        short_list=int(config.short_list > 0),
+    )
+    slots = nbest if sampling else config.beam_size
+    return ProgramSettings(read, slots, nbest, constrained, tuple(suppressed), single=False)
+
+
+class SearchPrograms:
+    """The compiled searches of an ensemble; the least recently used ones are dropped. Threads may share it.
+
+    Args:
+        ensemble: the models.
+        joins: target pieces that continue the word before them, bool [pieces].
+    """
+
+    def __init__(self, ensemble: Ensemble, joins: np.ndarray) -> None:
+        self._ensemble, self._joins = ensemble, joins
+        self._compiled = lru_cache(maxsize=KEPT)(self._compile)
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return self._compiled.cache_info().currsize
+
+    def program(self, settings: ProgramSettings) -> SearchProgram:
+        """The program for these settings; it is traced when it is first called."""
+        with self._lock:
+            return self._compiled(settings)
+
+    def _compile(self, settings: ProgramSettings) -> SearchProgram:
+        return compile_function(partial(self._search, settings), self._ensemble.weights)
+
+    def _search(self, settings: ProgramSettings, batch: SearchBatch) -> search.SearchResult:
+        longest, positions = ops.shape(batch.steps)[0], ops.shape(batch.source)[1]
+        states, fixed = self._ensemble.start(batch.source, longest)
+        step: search.Step = self._ensemble.step
+        if settings.search.short_list:
+            step, fixed = self._ensemble.step_among(batch.lists.pieces), (*fixed, batch.lists.allowed)
+        method = self._method(settings, batch)
+        found = search.search(step, states, batch.limits, longest, positions, method, fixed=fixed)
+        return search.SearchResult(*(values[:, : settings.nbest] for values in found))
+
+    def _method(self, settings: ProgramSettings, batch: SearchBatch) -> search.SearchMethod:
+        """The settings as a search over the tensors of a batch."""
+        config, sampling = settings.search, settings.search.method == "sample"
+        restrictions: list[search.Restriction] = []
+        if settings.suppressed:
+            restrictions.append(search.SuppressedPieces(np.isin(np.arange(len(self._joins)), settings.suppressed)))
+        if config.min_length_ratio:
+            restrictions.append(search.MinimumLength(batch.least))
+        if config.no_repeat_ngram:
+            restrictions.append(search.NoRepeatedNgram(config.no_repeat_ngram))
+        select: search.Select = partial(
+            search.select_most_probable, diversity=config.diversity, margin=config.prune, nbest=settings.nbest
+        )
+        if settings.constrained:
+            constraints = search.Constraints(batch.phrases, self._joins, batch.limits)
+            restrictions += [constraints, search.ForcedPrefix(batch.prefix)]
+            select = search.BankedSelection(constraints)
+        if sampling:
+            select = search.Sampling(batch.seeds, config.temperature, config.top_k, config.top_p)
+        words = ops.logical_and(batch.source != PAD, batch.source != EOS)
+        compact = dynamic_shapes() and not settings.single
+        scoring = search.Scoring(config.length_penalty, config.normalization, config.coverage_penalty, words)
+        return search.SearchMethod(
+            settings.slots, select, tuple(restrictions), scoring, settings.nbest, sampling, compact
+        )

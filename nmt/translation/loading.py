@@ -1,0 +1,88 @@
+"""Trained runs as translators. Keras is imported when a run is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt.config import Precision, SearchConfig
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from nmt.network.model import Seq2Seq
+    from nmt.translation.inference.distributions import Averaging
+
+
+def import_keras() -> None:
+    """Imports Keras, its backend and the inference over its models, which takes seconds."""
+    import nmt.translation.inference.model_inference  # noqa: F401
+
+
+def search_of_run(directory: str | Path) -> SearchConfig:
+    """The search settings in a run's configuration, without loading the model.
+
+    Raises:
+        RunError: the directory is not a run.
+    """
+    return Run.open(directory).config.search
+
+
+def load_translator(
+    directory: str | Path,
+    *others: str | Path,
+    averaging: Averaging = "probability",
+    checkpoints: int = 0,
+    precision: Precision = "float32",
+) -> Translator:
+    """The translator of a run, or of an ensemble of several runs.
+
+    If TensorFlow has not computed yet in this process, its threads are shared out so that batches are translated side
+    by side, and it keeps its memory (`machine.configure_runtime`).
+
+    Args:
+        directory: the run; its configuration decides the search.
+        others: more runs with the same vocabularies.
+        averaging: of the runs' distributions at each step.
+        checkpoints: use the mean of this many newest checkpoints; 0: use the best weights.
+        precision: of the matrix products; their weights are stored in it.
+
+    Raises:
+        RunError: a directory that is not a trained run, different vocabularies, or too few checkpoints.
+    """
+    from nmt.backend.machine import configure_runtime
+    from nmt.backend.precision import decide_precision
+
+    configure_runtime()
+    runs = [Run.open(path) for path in (directory, *others)]
+    for other in runs[1:]:
+        if (other.source, other.target) != (runs[0].source, runs[0].target):
+            raise RunError(
+                f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
+                "train both on the same text with the same vocabulary settings"
+            )
+    decided = decide_precision(precision)
+    return translator_of_models(runs[0], *(_model(run, checkpoints, decided) for run in runs), averaging=averaging)
+
+
+def translator_of_models(run: Run, *models: Seq2Seq, averaging: Averaging = "probability") -> Translator:
+    """The translator of models in memory, with the vocabularies and the search of a run."""
+    from nmt.translation.inference.model_inference import ModelInference
+
+    return Translator(run, ModelInference(*models, averaging=averaging, joins=run.target.joins))
+
+
+def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
+    """The model of a run with its weights; stored weights need no more digits than the matrix products read."""
+    from nmt.network.model import Seq2Seq
+    from nmt.network.weights import assign_arrays
+
+    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
+    model.build()
+    if checkpoints:
+        arrays = run.averaged_checkpoints(checkpoints, (weight.path for weight in model.trainable_variables))
+        assign_arrays(model.trainable_variables, arrays, str(run.directory))
+    else:
+        assign_arrays(model.trainable_variables, run.weights(), str(run.best))
+    return model
