@@ -1,12 +1,12 @@
-"""Attention among four words by hand: queries, keys, values, scores, weights and output in NumPy, each step printed.
+"""Attention among four words, computed in NumPy: queries, keys, values, scores, weights and output, step by step.
 
     python scripts/studies/attention_by_hand.py
     python scripts/studies/attention_by_hand.py --seed 7 --output DIR
 
-The words are vectors of three numbers; three matrices of small whole numbers, drawn by the seed, make queries, keys and
-values of them. At the end the layers of the translator (`nmt.network.attention`) answer the same question, and the
-largest difference is printed; if it is above 1e-5 the exit code is 1. Written to --output: steps.txt, which is what is
-printed, and weights.png.
+The words are vectors of three numbers. Three random matrices of small whole numbers project them to queries, keys and
+values. Finally the script compares the result with the layers of the translator (`nmt.network.attention`) and prints
+the largest difference; the exit code is 1 if it is above 1e-5. It writes the printed steps (steps.txt) and weights.png
+into --output.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from nmt.cli.quiet import quiet_start
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 WORDS = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
-"""[4 words, 3 numbers]; word 2 is word 0 and word 1 together."""
-GREATEST = 2
-"""Matrices are drawn from the whole numbers 0 to this."""
+"""[4 words, 3 numbers]; word 2 is the sum of words 0 and 1."""
+LARGEST_NUMBER = 2
+"""The matrices hold whole numbers from 0 to this one."""
 TOLERANCE = 1e-5
 LAST_SEED = 2**32 - 1
 
 
 class Matrices(NamedTuple):
-    """What makes queries, keys and values of words, [3, 3] each."""
+    """The projections of words to queries, keys and values, [3, 3] each."""
 
     query: np.ndarray
     key: np.ndarray
@@ -65,14 +65,16 @@ class Steps(NamedTuple):
 
 
 def draw(seed: int) -> Matrices:
-    """Three matrices of whole numbers from 0 to 2; NumPy promises that RandomState draws the same in every release."""
+    """Three matrices of whole numbers from 0 to 2. NumPy promises that RandomState is the same in every release."""
     random = np.random.RandomState(seed)
-    return Matrices(*(random.randint(GREATEST + 1, size=(3, 3)) for _ in Matrices._fields))
+    return Matrices(*(random.randint(LARGEST_NUMBER + 1, size=(3, 3)) for _ in Matrices._fields))
 
 
 def softmax(row: np.ndarray) -> np.ndarray:
-    """e to each number, divided by their sum. The greatest is taken off first, which changes nothing but keeps
-    e^number within what a computer can hold."""
+    """e to each number, divided by the sum of these powers.
+
+    Subtracting the largest number first keeps the powers small and leaves the result as it is.
+    """
     exponentials = np.exp(row - row.max())
     return exponentials / exponentials.sum()
 
@@ -88,7 +90,7 @@ def attend(words: np.ndarray, matrices: Matrices) -> Steps:
 
 
 def differences(words: np.ndarray, matrices: Matrices, steps: Steps) -> dict[str, float]:
-    """How far the layers are from the steps: the largest difference of any weight or output, for each way to ask."""
+    """The largest difference of any weight or output between the layers and the steps, for each of two layers."""
     from nmt.network.attention import SCORES, MultiHeadAttention, context_vectors, masked_softmax
 
     everywhere = np.ones((1, 1, len(words)), dtype=bool)
@@ -98,7 +100,7 @@ def differences(words: np.ndarray, matrices: Matrices, steps: Steps) -> dict[str
 
     layer = MultiHeadAttention(heads=1)
     layer.build((1, *words.shape), (1, *words.shape))
-    # What follows the heads is made to pass on what it gets; biases are zero to begin with.
+    # The output projection becomes the identity; biases are zero from the start.
     for name, matrix in (*matrices._asdict().items(), ("output", np.eye(words.shape[1]))):
         getattr(layer, f"{name}_kernel").assign(matrix)
     words = words[None].astype(np.float32)
@@ -110,54 +112,53 @@ def differences(words: np.ndarray, matrices: Matrices, steps: Steps) -> dict[str
 
 
 def _largest(found: Iterable[np.ndarray], steps: Steps) -> float:
-    """Largest difference between (output, weights) of a batch of one and those of the steps; infinite where one
-    is not a number."""
+    """The largest difference between (output, weights) of a batch of one and those of the steps; infinite for NaN."""
     pairs = zip(found, (steps.output, steps.weights), strict=True)
-    largest = np.max([np.abs(np.asarray(ours)[0] - theirs).max() for ours, theirs in pairs])
+    largest = np.max([np.abs(np.asarray(layer)[0] - step).max() for layer, step in pairs])
     return float(np.nan_to_num(largest, nan=np.inf))
 
 
 def report(words: np.ndarray, matrices: Matrices, steps: Steps) -> list[str]:
-    """The steps in lines, for reading."""
+    """The steps as lines of text."""
     width = words.shape[1]
-    lines = ["The words X, one a row:", *_rows(words)]
-    for number, (name, letter, what) in enumerate(
+    lines = ["The words X, one per row:", *_rows(words)]
+    for number, (name, letter, meaning) in enumerate(
         (
-            ("query", "Q", "Queries Q = X W_Q: what each word asks"),
-            ("key", "K", "Keys K = X W_K: what each word is found by"),
-            ("value", "V", "Values V = X W_V: what each word has to give"),
+            ("query", "Q", "Queries Q = X W_Q: the question of each word"),
+            ("key", "K", "Keys K = X W_K: the address of each word"),
+            ("value", "V", "Values V = X W_V: the content of each word"),
         ),
         start=1,
     ):
         matrix = getattr(matrices, name)
-        made = words @ matrix
-        lines += ["", f"{number}. {what}. {_shapes(words, matrix, made)}", f"   W_{letter}:"]
-        lines += [*_rows(matrix, named=False), f"   {letter}:", *_rows(made)]
+        projected = words @ matrix
+        lines += ["", f"{number}. {meaning}. {_shapes(words, matrix, projected)}", f"   W_{letter}:"]
+        lines += [*_rows(matrix, named=False), f"   {letter}:", *_rows(projected)]
     lines += ["", f"4. Scores Q K^T: each query times each key. {_shapes(steps.queries, steps.keys.T, steps.scores)}"]
     lines += _rows(steps.scores)
     lines += ["", f"5. Scaled: the scores divided by sqrt({width}) = {width**0.5:.4f}. {_shapes(steps.scaled)}"]
     lines += _rows(steps.scaled)
     lines += ["", f"6. Softmax, row by row: the weights. {_shapes(steps.scaled)}"]
-    for place, row in enumerate(steps.scaled):
+    for position, row in enumerate(steps.scaled):
         exponentials = np.exp(row - row.max())
-        lines.append(f"   word {place}, minus the greatest, {row.max():.4f}:  {_numbers(row - row.max())}")
+        lines.append(f"   word {position}, minus the largest, {row.max():.4f}:  {_numbers(row - row.max())}")
         lines.append(f"     e to the power of each:  {_numbers(exponentials)}   sum {exponentials.sum():.4f}")
-        lines.append(f"     divided by the sum:      {_numbers(steps.weights[place])}")
-    lines += ["", f"7. Output: sums of the values by weight. {_shapes(steps.weights, steps.values, steps.output)}"]
-    for place, row in enumerate(steps.weights):
+        lines.append(f"     divided by the sum:      {_numbers(steps.weights[position])}")
+    lines += ["", f"7. Output: sums of the values, weighted. {_shapes(steps.weights, steps.values, steps.output)}"]
+    for position, row in enumerate(steps.weights):
         terms = " + ".join(f"{weight:.4f} [{_numbers(v)}]" for weight, v in zip(row, steps.values, strict=True))
-        lines += [f"   word {place} = {terms}", f"          = {_numbers(steps.output[place])}"]
+        lines += [f"   word {position} = {terms}", f"          = {_numbers(steps.output[position])}"]
     return lines
 
 
 def _shapes(*arrays: np.ndarray) -> str:
-    """[4, 3] x [3, 3] -> [4, 3] of the factors and the product, or the one shape."""
+    """[4, 3] x [3, 3] -> [4, 3] for factors and their product, or a single shape."""
     *factors, product = (str(list(array.shape)) for array in arrays)
     return f"{' x '.join(factors)} -> {product}" if factors else product
 
 
 def _rows(matrix: np.ndarray, named: bool = True) -> list[str]:
-    return [f"   {f'word {place}' if named else '      '}  {_numbers(row)}" for place, row in enumerate(matrix)]
+    return [f"   {f'word {position}' if named else '      '}  {_numbers(row)}" for position, row in enumerate(matrix)]
 
 
 def _numbers(row: np.ndarray) -> str:
@@ -167,9 +168,9 @@ def _numbers(row: np.ndarray) -> str:
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line, checked."""
+    """The checked command line."""
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=42, metavar="S", help="of the matrices (default: 42)")
+    parser.add_argument("--seed", type=int, default=42, metavar="S", help="seed of the matrices (default: 42)")
     parser.add_argument("--output", type=Path, default=Path("saved_models/attention_by_hand"), metavar="DIR")
     arguments = parser.parse_args(argv)
     if not 0 <= arguments.seed <= LAST_SEED:
@@ -178,7 +179,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Every step printed, written and checked; 1 where the layers do not agree."""
+    """Prints, writes and checks the steps; returns 1 if the layers differ from them."""
     arguments.output.mkdir(parents=True, exist_ok=True)
     matrices = draw(arguments.seed)
     steps = attend(WORDS, matrices)
@@ -189,7 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
     save_figure(figure, arguments.output / "weights.png")
     with quiet_start():
         found = differences(WORDS, matrices, steps)
-    print("Largest difference to the layers of nmt.network.attention:")
+    print("Largest difference from the layers of nmt.network.attention:")
     for name, difference in found.items():
         print(f"   {difference:.1e}  {name}")
     print(f"steps.txt and weights.png are in {arguments.output}", file=sys.stderr)
@@ -200,7 +201,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; 1 where the layers differ from what was computed by hand."""
+    """Runs the command line; returns 1 if the layers differ from the steps."""
     return run(parse(argv))
 
 

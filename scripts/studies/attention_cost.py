@@ -1,11 +1,11 @@
-"""Measures what convolution, recurrence and attention cost, in time and memory, by length n and width d of a sequence.
+"""Measures time and memory of convolution, recurrence and attention by the length n and the width d of a sequence.
 
     python scripts/studies/attention_cost.py --output saved_models/attention_cost
 
-One sequence at a time, float32, forward and forward with backward, compiled; no GPU. n is varied at the first --width
-and d at the first --length. Time is the processor's; memory is that of the tensors at the peak of a call, as TensorFlow
-counts them. Results go to OUTPUT: table.md with the exponents that were measured beside those by counting,
-measurements.json, and four figures.
+The script measures one float32 sequence at a time without a GPU, in a compiled forward pass and in a forward and
+backward pass. n varies at the first --width, and d at the first --length. Time is processor time; memory is the peak of
+the tensors of a call, as TensorFlow counts them. The script writes four figures, measurements.json, and table.md into
+OUTPUT. The table compares the measured exponents with the exponents of the operation counts.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--mechanisms", nargs="+", choices=COSTS, default=[*COSTS], metavar="NAME", help=", ".join(COSTS)
     )
-    parser.add_argument("--heads", type=positive, default=8, help="of multi-head attention (%(default)s)")
+    parser.add_argument("--heads", type=positive, default=8, help="heads of multi-head attention (%(default)s)")
     parser.add_argument("--reach", type=positive, default=10, help="D of local attention (%(default)s)")
-    parser.add_argument("--repeats", type=positive, default=5, help="timings of each case (%(default)s)")
+    parser.add_argument("--repeats", type=positive, default=5, help="timings per case (%(default)s)")
     parser.add_argument(
-        "--limit", type=positive, default=600, help="MiB of the largest tensor; larger cases are left out (%(default)s)"
+        "--limit", type=positive, default=600, help="largest tensor in MiB; larger cases are left out (%(default)s)"
     )
-    parser.add_argument("--memory-of", help=argparse.SUPPRESS)  # the process that measures memory is this script too
+    parser.add_argument("--memory-of", help=argparse.SUPPRESS)  # this script in a second process, which measures memory
     return parser.parse_args()
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raises an NmtError that says which option cannot be."""
+    """Raises an NmtError that names an impossible option."""
     odd = [width for width in options.width if width % options.heads]
     if odd and "multi-head" in options.mechanisms:
         raise NmtError(f"--width {odd[0]}: {options.heads} heads do not divide it; choose another width, or --heads")
     for name in ("length", "width"):
         if len(set(getattr(options, name))) < 2:
-            raise NmtError(f"--{name}: expected two different numbers or more, to measure what changes between them")
+            raise NmtError(f"--{name}: expected two different numbers or more, because the exponent needs two")
 
 
 def sweeps_of(options: argparse.Namespace) -> list[report.Sweep]:
-    """n at the first width, d at the first length; ascending."""
+    """The sweep of n at the first width and the sweep of d at the first length; ascending."""
     lengths, widths = options.length, options.width
     by_length = [Case(length, widths[0]) for length in sorted(set(lengths))]
     return [
@@ -73,7 +73,7 @@ def sweeps_of(options: argparse.Namespace) -> list[report.Sweep]:
 
 
 def jobs_of(options: argparse.Namespace) -> list[tuple[str, str, Case]]:
-    """Mechanism, pass and case of all that is measured."""
+    """The mechanism, pass and case of every measurement."""
     sizes = Sizes(options.heads, options.reach)
     cases = dict.fromkeys(case for sweep in sweeps_of(options) for case in sweep.cases)
     return [
@@ -85,19 +85,21 @@ def jobs_of(options: argparse.Namespace) -> list[tuple[str, str, Case]]:
     ]
 
 
-def memory_elsewhere(jobs: list[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
-    """`measuring.measure_memory` in a process that counts, which the one that times does not."""
+def measure_memory_in_process(jobs: list[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
+    """`measuring.measure_memory` in a process of its own, because counting memory slows the timings."""
     from studies.costs.measuring import SETTINGS
 
     command = [sys.executable, __file__, "--memory-of", json.dumps({"jobs": jobs, "sizes": sizes})]
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | SETTINGS)
     if result.returncode:
-        raise NmtError(f"memory could not be measured: {(result.stderr.strip().splitlines() or ['killed'])[-1]}")
+        raise NmtError(
+            f"the process that measures memory failed: {(result.stderr.strip().splitlines() or ['killed'])[-1]}"
+        )
     return json.loads(result.stdout.splitlines()[-1])
 
 
-def memory_here(text: str) -> None:
-    """Prints the memory of the jobs as JSON."""
+def print_memory(text: str) -> None:
+    """Measures the memory of the jobs in this process and prints it as JSON."""
     from studies.costs import measuring
 
     read = json.loads(text)
@@ -106,23 +108,23 @@ def memory_here(text: str) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measures everything, writes tables, numbers and figures."""
+    """Measures time and memory, and writes the results."""
     options.output.mkdir(parents=True, exist_ok=True)
     with quiet_start():
         from studies.costs import measuring
     sizes, jobs, begin = Sizes(options.heads, options.reach), jobs_of(options), time.perf_counter()
 
-    def say(text: str) -> None:
+    def report_progress(text: str) -> None:
         print(f"{time.perf_counter() - begin:.0f} s: {text}", file=sys.stderr, flush=True)
 
-    seconds = dict(zip(jobs, measuring.measure_times(jobs, sizes, options.repeats, say), strict=True))
-    memory = {job: [mib] for job, mib in zip(jobs, memory_elsewhere(jobs, sizes), strict=True)}
-    say("memory measured")
+    seconds = dict(zip(jobs, measuring.measure_times(jobs, sizes, options.repeats, report_progress), strict=True))
+    memory = {job: [mib] for job, mib in zip(jobs, measure_memory_in_process(jobs, sizes), strict=True)}
+    report_progress("memory measured")
     write(options, sizes, seconds, memory)
 
 
 def write(options: argparse.Namespace, sizes: Sizes, seconds: report.Measurements, memory: report.Measurements) -> None:
-    """Tables, numbers and figures."""
+    """Writes the tables, the numbers and the figures."""
     about = machine()
     sweeps = sweeps_of(options)
     parts = [about]
@@ -163,7 +165,7 @@ def main() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     options = parse()
     if options.memory_of:
-        memory_here(options.memory_of)
+        print_memory(options.memory_of)
         return
     check(options)
     run(options)

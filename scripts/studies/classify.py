@@ -1,11 +1,11 @@
-"""Classifies sentences by two words far apart: a BiLSTM, and attention that pools what it says of every word.
+"""Classifies sentences by two distant words: a BiLSTM, and attention that pools its outputs.
 
     python scripts/studies/classify.py --output saved_models/classify
 
-The sentences come from the demo's grammar. The label: do the first and the last determiner agree in being "the"? Each
-of the four cases is equally frequent, so neither of the two words says anything alone. Beside self-attention with a
-softmax and with a sigmoid stand average and max pooling over the same BiLSTM, a bag of words and the majority class.
-Results go to OUTPUT: table.md, results.json and attention.png.
+The sentences come from the demo grammar. The label says whether the first and the last determiner agree in being "the".
+The four cases are equally frequent, so a single one of the two words tells nothing. The script compares attention with
+a softmax, attention with a sigmoid, average pooling and max pooling over the same BiLSTM, bags of words, and the
+majority class. It writes table.md, results.json and attention.png into OUTPUT.
 """
 
 from __future__ import annotations
@@ -36,19 +36,21 @@ def parse() -> argparse.Namespace:
         help="sizes of the training set, multiples of 4 (%(default)s)",
     )
     parser.add_argument("--test", type=positive, default=1000, help="test sentences, a multiple of 4 (%(default)s)")
-    parser.add_argument("--distance", type=positive, default=5, help="least, between the two words (%(default)s)")
+    parser.add_argument("--distance", type=positive, default=5, help="smallest distance of the two words (%(default)s)")
     parser.add_argument("--units", type=positive, default=64, help="width of all layers, even (%(default)s)")
-    parser.add_argument("--updates", type=positive, default=250, help="of each model, at least (%(default)s)")
-    parser.add_argument("--seeds", type=positive, default=3, help="how often each model is trained (%(default)s)")
+    parser.add_argument(
+        "--updates", type=positive, default=250, help="smallest number of updates per model (%(default)s)"
+    )
+    parser.add_argument("--seeds", type=positive, default=3, help="trainings per model (%(default)s)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, metavar="NAME", help=", ".join(MODELS))
     return parser.parse_args()
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raises an NmtError that says which option cannot be."""
+    """Raises an NmtError that names an impossible option."""
     for size in (*options.train, options.test):
         if size % 4:
-            raise NmtError(f"{size} sentences: expected a multiple of 4, for there are four equally frequent cases")
+            raise NmtError(f"{size} sentences: expected a multiple of 4, because there are four equally frequent cases")
     if options.units % 2:
         raise NmtError(f"--units {options.units}: expected an even number, half for each direction of the BiLSTM")
 

@@ -1,18 +1,18 @@
-"""Kernel regression out of the translator's attention: from an average to a width that is learned.
+"""Kernel regression with the translator's attention: from an average to a learned width.
 
     python scripts/studies/kernel_regression.py
     python scripts/studies/kernel_regression.py --points 200 --noise 1 --seeds 3 --output DIR
 
-Training points are drawn from y = 2 sin x + x^0.8 + noise, and y is predicted at test points, with four estimators:
+Training points are drawn from y = 2 sin x + x^0.8 + noise. Four estimators predict y at the test points:
 
-* average pooling: the mean of the training values, wherever the test point is;
-* Nadaraya-Watson: values weighted by a Gaussian of their distance, its inverse width w held at 1;
-* learned width: the same, w learned by gradient descent on predicting each training point from all the others;
-* grid search: the w that is best at that among many, in plain NumPy, for comparison: what learning should find.
+* average pooling: the mean of the training values, for every test point;
+* Nadaraya-Watson: values weighted by a Gaussian of their distance, with the inverse width w = 1;
+* learned width: the same, with w learned by gradient descent while each training point is predicted from all others;
+* grid search: the best w of a grid for the same task, in plain NumPy; learning should find it.
 
-The first three are made of the parts of `network.attention` that the translator is made of. A test point is the query,
-training points are the keys, their values the values. Written to --output: results.tsv (every seed), fits.png and
-weights.png (the first seed).
+The first three use the parts of `network.attention` that the translator uses. A test point is the query, the training
+points are the keys, and their y are the values. The script writes results.tsv (every seed), fits.png and weights.png
+(the first seed) into --output.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ if TYPE_CHECKING:
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 END = 5.0
-"""Points are on [0, END)."""
+"""Points lie in [0, END)."""
 TESTS = 50
+"""Test points."""
 GRID = np.geomspace(0.1, 100.0, 601)
-"""Inverse widths of the grid search, each 1.2 % above the one before: from nearly an average to the nearest point."""
+"""Inverse widths of the grid search, in steps of 1.2 %: from nearly an average to nearly the nearest point."""
 RATE = 2.0
-"""Of learning. Momentum or a greater rate is quicker, and was seen to jump over the minimum where points are few."""
+"""Learning rate. Momentum or a larger rate is faster, but jumps over the minimum when there are few points."""
 MOST_STEPS = 3000
-STILL = 1e-5
+SMALLEST_SLOPE = 1e-5
 """Slope of the loss at which learning ends."""
 COLUMNS = ("estimator", "inverse width", "leave-one-out", "against the truth", "against noisy values")
 
@@ -65,12 +66,12 @@ class Data(NamedTuple):
     y: np.ndarray
     test_x: np.ndarray
     truth: np.ndarray
-    """At the test points, without noise."""
+    """The function at the test points, without noise."""
     test_y: np.ndarray
 
 
 class Estimate(NamedTuple):
-    """What an estimator says of a problem."""
+    """The result of an estimator on one problem."""
 
     name: str
     inverse_width: float | None
@@ -79,16 +80,16 @@ class Estimate(NamedTuple):
     weights: np.ndarray
     """[tests, points], each row sums to one."""
     left_one_out: float
-    """Mean squared error of each training point predicted from all the others."""
+    """Mean squared error of the training points, each predicted from all others."""
 
 
 def function(x: np.ndarray) -> np.ndarray:
-    """What is to be found: 2 sin x + x^0.8."""
+    """The function to estimate: 2 sin x + x^0.8."""
     return 2 * np.sin(x) + x**0.8
 
 
 def make_data(seed: int, points: int = 50, noise: float = 0.5) -> Data:
-    """Training points drawn evenly from [0, END) and sorted, test points in even steps, normal noise on both."""
+    """Sorted uniform training points on [0, END), evenly spaced test points, and normal noise on both."""
     random = np.random.default_rng(seed)
     x = np.sort(random.uniform(0, END, points))
     test_x = np.arange(TESTS) * END / TESTS
@@ -97,8 +98,8 @@ def make_data(seed: int, points: int = 50, noise: float = 0.5) -> Data:
     return Data(x, y, test_x, truth, test_y)
 
 
-def others(points: int) -> np.ndarray:
-    """bool [points, points]: every point sees all points but itself."""
+def other_points(points: int) -> np.ndarray:
+    """bool [points, points]: each point sees all points except itself."""
     return ~np.eye(points, dtype=bool)
 
 
@@ -120,10 +121,10 @@ def average(y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pool(score: Score, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Attention pooling, energies, weights, weighted sums (Bahdanau et al. 2015, eq. 5 and 6, with any score).
+    """Attention pooling: energies, weights, weighted sums (Bahdanau et al. 2015, eq. 5 and 6, with any score).
 
     Args:
-        score: gives the energies.
+        score: computes the energies.
         queries: [batch, queries, width].
         keys: [batch, points, width].
         values: [batch, points, values' width].
@@ -139,13 +140,13 @@ def pool(score: Score, queries: Tensor, keys: Tensor, values: Tensor, mask: Tens
 
 
 def batch(queries: np.ndarray, data: Data, mask: np.ndarray) -> list[np.ndarray]:
-    """What `pool` takes beside a score, of one problem: a batch of one, numbers as vectors of width one."""
+    """The arguments of `pool` for one problem: a batch of one, with numbers as vectors of width one."""
     numbers = [array[None, :, None].astype(np.float32) for array in (queries, data.x, data.y)]
     return [*numbers, mask[None]]
 
 
 def gaussian(inverse_width: float = 1.0) -> Score:
-    """The Gaussian score of single numbers, with this w."""
+    """The Gaussian score for single numbers, with this w."""
     from nmt.network.attention import SCORES
 
     score = SCORES["gaussian"]()
@@ -161,49 +162,51 @@ def trainer(score: Score, rate: float = RATE) -> Any:
     numbers = [keras.Input((None, 1), name=name) for name in ("queries", "keys", "values")]
     inputs = [*numbers, keras.Input((None, None), dtype="bool", name="mask")]
     model = keras.Model(inputs, pool(score, *inputs)[0])
-    # A problem this small is solved before a compiler has read it.
+    # Compiling takes longer than solving a problem of this size.
     model.compile(keras.optimizers.SGD(rate), "mean_squared_error", jit_compile=False)
     return model
 
 
 def learn(data: Data) -> tuple[Score, int]:
-    """A Gaussian score whose inverse width was learned, from 1 on, and the steps that it took.
+    """A Gaussian score with a learned inverse width, which starts at 1, and the number of steps.
 
-    Every training point is predicted from the others. If it saw itself, the loss would have no minimum: the narrower
-    the kernel, the more of each point's prediction would be its own value.
+    Each training point is predicted from the others. If it saw itself, the loss would have no minimum: a narrower
+    kernel would always bring the prediction of a point closer to its own value.
     """
     score = gaussian()
     model = trainer(score)
-    inputs = batch(data.x, data, others(len(data.x)))
+    inputs = batch(data.x, data, other_points(len(data.x)))
     targets = inputs[2]
     before = 1.0
     for step in range(1, MOST_STEPS + 1):
         model.train_on_batch(inputs, targets)
         after = float(score.inverse_width)
-        if abs(after - before) < RATE * STILL:
+        if abs(after - before) < RATE * SMALLEST_SLOPE:
             return score, step
         before = after
     return score, MOST_STEPS
 
 
 def grid_search(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The best w of the grid and the errors of all, each point predicted from the others; plain NumPy, float64."""
+    """The best w of the grid, and the leave-one-out error of each w; plain NumPy, float64."""
     distances = (x[:, None] - x) ** 2
-    errors = np.array([np.mean((_kernel_weights(distances, w, others(len(x))) @ y - y) ** 2) for w in GRID])
+    errors = np.array([np.mean((_kernel_weights(distances, w, other_points(len(x))) @ y - y) ** 2) for w in GRID])
     return float(GRID[errors.argmin()]), errors
 
 
 def _kernel_weights(distances: np.ndarray, inverse_width: float, mask: np.ndarray | bool = True) -> np.ndarray:
-    """Nadaraya-Watson's weights of squared distances [queries, points]; relative to the nearest point, so that no row
-    is all zero where the kernel is narrow."""
+    """Nadaraya-Watson weights for squared distances [queries, points].
+
+    The kernel is relative to the nearest point, so that no row is all zero when the kernel is narrow.
+    """
     distances = np.where(mask, distances, np.inf)
     kernel = np.exp(-0.5 * inverse_width**2 * (distances - distances.min(axis=1, keepdims=True)))
     return kernel / kernel.sum(axis=1, keepdims=True)
 
 
 def estimates(data: Data) -> tuple[list[Estimate], int, np.ndarray]:
-    """All four estimators on one problem, the steps that learning took, and the errors of the grid."""
-    everything, left_out = np.ones((len(data.test_x), len(data.x)), dtype=bool), others(len(data.x))
+    """All four estimators on one problem, the number of learning steps, and the errors of the grid."""
+    everything, left_out = np.ones((len(data.test_x), len(data.x)), dtype=bool), other_points(len(data.x))
     error = _squared(average(data.y, left_out)[0], data.y)
     found = [Estimate("average pooling", None, *average(data.y, everything), error)]
     learned, steps = learn(data)
@@ -212,7 +215,7 @@ def estimates(data: Data) -> tuple[list[Estimate], int, np.ndarray]:
             [np.asarray(array)[0] for array in pool(score, *batch(queries, data, mask))]
             for queries, mask in ((data.test_x, everything), (data.x, left_out))
         )
-        # w and -w are the same kernel.
+        # w and -w give the same kernel.
         width = abs(float(score.inverse_width))
         found.append(Estimate(name, width, predictions[:, 0], weights, _squared(trained[:, 0], data.y)))
     best, errors = grid_search(data.x, data.y)
@@ -225,8 +228,8 @@ def _squared(predictions: np.ndarray, values: np.ndarray) -> float:
     return float(np.mean((predictions - values) ** 2))
 
 
-def measured(found: Sequence[Estimate], data: Data) -> list[tuple[str, float, float, float, float]]:
-    """A row of COLUMNS for each estimator, and one for the function itself; NaN where there is no such number."""
+def measure(found: Sequence[Estimate], data: Data) -> list[tuple[str, float, float, float, float]]:
+    """A row of COLUMNS for each estimator and one for the function itself; NaN where a number does not apply."""
     rows = [
         (
             estimate.name,
@@ -242,7 +245,7 @@ def measured(found: Sequence[Estimate], data: Data) -> list[tuple[str, float, fl
 
 
 def table(problems: Sequence[Sequence[tuple[str, float, float, float, float]]]) -> str:
-    """Markdown: means over the seeds, with the standard deviation of the seeds where there are several."""
+    """Markdown: means over the seeds, with their standard deviation if there are several."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "| --- | ---: | ---: | ---: | ---: |"]
     for rows in zip(*problems, strict=True):
         cells = [_spread([row[column] for row in rows]) for column in range(1, len(COLUMNS))]
@@ -258,10 +261,10 @@ def _spread(numbers: Sequence[float]) -> str:
 
 
 def draw_fits(data: Data, found: Sequence[Estimate], errors: np.ndarray) -> Figure:
-    """Left the data, the truth and every estimator's prediction; right the error that learning descends."""
+    """Left: the data, the truth and the predictions of all estimators. Right: the error that learning descends."""
     from matplotlib.figure import Figure
 
-    # Okabe and Ito's colours, and lines of different kinds, for all kinds of eyes.
+    # Colours of Okabe and Ito, and different line styles, so that colour-blind readers can tell the lines apart.
     styles: dict[str, dict[str, Any]] = {
         "average pooling": {"color": "#999999", "linestyle": "-."},
         "Nadaraya-Watson, w = 1": {"color": "#0072B2", "linestyle": "--"},
@@ -294,18 +297,22 @@ def _draw_errors(axes: Axes, found: Sequence[Estimate], errors: np.ndarray, styl
 
 
 def draw_weights(found: Sequence[Estimate]) -> Figure:
-    """The attention weights of estimators, test points by training points."""
+    """Heat maps of the attention weights, test points by training points, one for each estimator."""
     matrices = np.array([[estimate.weights for estimate in found]])
     return show_heatmaps(matrices, "training point", "test point", [estimate.name for estimate in found])
 
 
 def parse() -> argparse.Namespace:
-    """The command line, checked."""
+    """The checked command line."""
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="how many problems are drawn (default: 5)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the first; others follow (default: 1)")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of random problems (default: 5)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="seed of the first problem; the others follow (default: 1)"
+    )
     parser.add_argument("--points", type=int, default=50, metavar="N", help="training points (default: 50)")
-    parser.add_argument("--noise", type=float, default=0.5, metavar="D", help="its standard deviation (default: 0.5)")
+    parser.add_argument(
+        "--noise", type=float, default=0.5, metavar="D", help="standard deviation of the noise (default: 0.5)"
+    )
     parser.add_argument("--output", type=Path, default=Path("saved_models/kernel_regression"), metavar="DIR")
     arguments = parser.parse_args()
     for name, least in (("seeds", 1), ("seed", 0), ("points", 2), ("noise", 0)):
@@ -316,7 +323,7 @@ def parse() -> argparse.Namespace:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Every problem solved, measured, and the first one drawn."""
+    """Solves and measures every problem, and draws the first one."""
     arguments.output.mkdir(parents=True, exist_ok=True)
     with quiet_start():
         import nmt.network.attention  # noqa: F401  # TensorFlow starts here
@@ -327,7 +334,7 @@ def run(arguments: argparse.Namespace) -> None:
     for seed in range(arguments.seed, arguments.seed + arguments.seeds):
         data = make_data(seed, arguments.points, arguments.noise)
         found, steps, errors = estimates(data)
-        problems.append(measured(found, data))
+        problems.append(measure(found, data))
         widths = " | ".join(f"{e.inverse_width:.3f} | {e.left_one_out:.4f}" for e in found[-2:])
         print(f"| {seed} | {widths} | {steps} |", flush=True)
         if steps == MOST_STEPS:

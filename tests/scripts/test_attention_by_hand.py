@@ -1,4 +1,4 @@
-"""The script that does attention by hand and asks the layers for the same."""
+"""The script that computes attention step by step and compares it with the layers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MATRICES = by_hand.Matrices(
     key=np.array([[2, 2, 2], [0, 2, 1], [0, 1, 1]]),
     value=np.array([[1, 1, 0], [0, 1, 1], [0, 0, 0]]),
 )
-"""What seed 42 draws."""
+"""The matrices of seed 42."""
 
 
-def test_the_default_seed_draws_the_same_for_ever():
+def test_the_default_seed_always_draws_the_same_matrices():
     for drawn, expected in zip(by_hand.draw(42), MATRICES, strict=True):
         assert np.array_equal(drawn, expected)
     others = np.array([by_hand.draw(seed) for seed in range(50)])
@@ -30,10 +30,10 @@ def test_the_default_seed_draws_the_same_for_ever():
     assert set(np.unique(others)) == {0, 1, 2}
 
 
-def test_one_word_by_hand():
+def test_the_steps_of_one_word():
     steps = by_hand.attend(by_hand.WORDS, MATRICES)
     # Word 1 is [0, 1, 0], so its query is the second row of W_Q: [2, 0, 0]. The keys of the four words are
-    # [2, 2, 2], [0, 2, 1], [2, 4, 3] and [0, 1, 1]; of each the query takes twice the first number.
+    # [2, 2, 2], [0, 2, 1], [2, 4, 3] and [0, 1, 1]. The score of a key is twice its first number.
     assert steps.queries[1].tolist() == [2, 0, 0]
     assert steps.keys.tolist() == [[2, 2, 2], [0, 2, 1], [2, 4, 3], [0, 1, 1]]
     assert steps.scores[1].tolist() == [4, 0, 4, 0]
@@ -53,7 +53,7 @@ def test_every_row_is_its_own_distribution():
 
 
 @pytest.mark.parametrize("seed", [42, 0, 7])
-def test_the_layers_say_the_same(seed):
+def test_the_layers_compute_the_same(seed):
     matrices = by_hand.draw(seed)
     found = by_hand.differences(by_hand.WORDS, matrices, by_hand.attend(by_hand.WORDS, matrices))
     assert len(found) == 2
@@ -70,7 +70,7 @@ def test_one_wrong_number_is_found(field, mistake, difference):
     assert list(found.values()) == pytest.approx([difference, difference], abs=1e-5)
 
 
-def test_a_forgotten_scale_ends_with_an_error(monkeypatch, capsys, tmp_path):
+def test_a_missing_scale_ends_with_an_error(monkeypatch, capsys, tmp_path):
     def unscaled(words, matrices):
         steps = right(words, matrices)
         weights = np.array([by_hand.softmax(row) for row in steps.scores])
@@ -86,11 +86,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return forked(["scripts/studies/attention_by_hand.py", *arguments], REPOSITORY)
 
 
-def test_as_a_user_runs_it(tmp_path):
+def test_the_script_prints_and_writes_the_steps(tmp_path):
     result = run("--output", str(tmp_path / "new" / "place"))
     assert result.returncode == 0, result.stderr
     assert result.stderr == f"steps.txt and weights.png are in {tmp_path / 'new' / 'place'}\n"
-    assert "1. Queries Q = X W_Q: what each word asks. [4, 3] x [3, 3] -> [4, 3]" in result.stdout
+    assert "1. Queries Q = X W_Q: the question of each word. [4, 3] x [3, 3] -> [4, 3]" in result.stdout
     assert "4. Scores Q K^T: each query times each key. [4, 3] x [3, 4] -> [4, 4]" in result.stdout
     assert "   word 1   4  0  4  0\n" in result.stdout
     assert "     divided by the sum:        0.4548   0.0452   0.4548   0.0452\n" in result.stdout
@@ -100,16 +100,16 @@ def test_as_a_user_runs_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--seed", "-1"], "--seed -1: expected 0 to 4294967295"),
         (["--seed", "x"], "argument --seed: invalid int value: 'x' (see attention_by_hand.py --help)"),
         (["--output", "setup.cfg"], "setup.cfg"),
     ],
 )
-def test_what_a_user_can_mend_is_one_line(arguments, said):
+def test_a_users_mistake_is_one_line(arguments, message):
     result = run(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.startswith("attention_by_hand.py: error: ") and result.stderr.count("\n") == 1
-    assert said in result.stderr
+    assert message in result.stderr

@@ -1,4 +1,4 @@
-"""What attention costs: formulas counted by hand, exponents of made-up data, mechanisms against NumPy, the script."""
+"""The costs of attention: formulas, exponents of made-up data, mechanisms against NumPy, the script."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ def script(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("local, cut out", 5 * (3 * 4 + 3 * 4)),  # three positions a step
     ],
 )
-def test_multiplications_by_hand(name, expected):
+def test_multiplications_of_a_forward_pass(name, expected):
     assert COSTS[name].operations(5, 4, SIZES) == expected
 
 
-def test_numbers_held_by_hand():
-    """Of 100 positions of width 4, two heads, D = 1, in float32: what is too large is known before it is tried."""
+def test_numbers_that_a_pass_holds():
+    """For 100 positions of width 4, two heads, D = 1, in float32: too large cases are known before they run."""
     assert COSTS["multi-head"].backward(100, 4, SIZES) == 2 * 100 * 100 + 5 * 100 * 4 + 4 * 16
     assert largest_tensor("additive", Case(100, 4), SIZES) == 4 * (100 * 100 * 4 + 3 * 100 * 4 + 2 * 16)
     assert largest_tensor("local, cut out", Case(100, 4), SIZES) == 4 * 100 * 3 * 4
 
 
-def test_exponents_of_what_follows_a_power():
+def test_exponents_of_powers():
     sizes = [16, 32, 64, 128, 256]
     assert exponent(sizes, [3e-6 * size**1.7 for size in sizes]) == pytest.approx(1.7)
     assert exponent([2, 8], [5, 5]) == pytest.approx(0)
-    # What starting a call costs is in the small sizes, which do not count.
+    # The start of a call dominates the small sizes, which do not count.
     assert exponent([1, 2, 4, 8, 16, 32], [9, 9, 16, 64, 256, 1024], last=4) == pytest.approx(2)
-    # By hand: logarithms to base 2 are 0, 1, 2 and 0, 1, 1; (-1 * -2/3 + 0 + 1 * 1/3) / 2.
+    # Logarithms to base 2 are 0, 1, 2 and 0, 1, 1; (-1 * -2/3 + 0 + 1 * 1/3) / 2.
     assert exponent([1, 2, 4], [1, 2, 2]) == pytest.approx(0.5)
 
 
-def test_growth_is_that_of_the_medians_with_the_range_of_the_repeats():
+def test_growth_has_the_medians_and_the_range_of_the_repeats():
     sweep = report.Sweep("length", [Case(2, 8), Case(4, 8), Case(8, 8)])
     found = {
         ("convolution", "forward", Case(2, 8)): [1.0, 1.0, 1.0],
@@ -114,20 +114,20 @@ def test_additive_and_heads_against_numpy(values):
 
 
 def test_the_backward_pass_is_a_gradient(values):
-    """Of half the sum of squares, by the inputs, against differences."""
+    """The gradient of half the sum of squares by the inputs, compared with differences."""
     forward = measuring.compiled("local, cut out", 4, SIZES, backward=False)
     backward = measuring.compiled("local, cut out", 4, SIZES, backward=True)
     tensor = measuring.tf.constant
     gradient = np.asarray(backward(tensor(values))[0])
-    for place in ((0, 0, 0), (0, 3, 2), (0, 6, 3)):
+    for index in ((0, 0, 0), (0, 3, 2), (0, 6, 3)):
         step = np.zeros_like(values)
-        step[place] = 1e-2
+        step[index] = 1e-2
         up, down = (float((np.asarray(forward(tensor(values + sign * step))) ** 2).sum() / 2) for sign in (1, -1))
-        assert gradient[place] == pytest.approx((up - down) / 2e-2, abs=2e-2)
+        assert gradient[index] == pytest.approx((up - down) / 2e-2, abs=2e-2)
 
 
-def test_memory_is_what_a_call_holds_at_its_peak():
-    """In MiB: what is freed, and what was there before, does not count."""
+def test_memory_is_the_peak_of_a_call():
+    """In MiB; freed memory and memory from before the call do not count."""
     zeros = measuring.tf.zeros
     before = zeros((2**20,))
 
@@ -135,22 +135,22 @@ def test_memory_is_what_a_call_holds_at_its_peak():
         kept = [zeros((2**22,)), zeros((2**21,))]
         assert len(kept) == 2
 
-    def in_turn() -> None:
+    def alternating() -> None:
         zeros((2**22,))
         zeros((2**21,))
 
-    for call, expected in ((together, 16 + 8), (in_turn, 16), (lambda: before[0], 0)):
+    for call, expected in ((together, 16 + 8), (alternating, 16), (lambda: before[0], 0)):
         call()
         assert measuring.growth(call) == pytest.approx(expected, abs=0.1)
 
 
-def test_time_is_the_processors():
-    """A call that only waits takes none."""
+def test_time_is_processor_time():
+    """A call that only waits takes no time."""
     assert measuring._seconds(lambda: time.sleep(0.05), 2) < 0.01
     assert measuring._seconds(lambda: sum(range(100_000)), 2) > 1e-4
 
 
-def test_panels_show_what_was_measured(tmp_path):
+def test_panels_show_the_measurements(tmp_path):
     sweep = report.Sweep("width", [Case(8, 4), Case(8, 8)])
     found = {
         (name, "forward", case): [1e-3 * case.width, 3e-3 * case.width]
@@ -167,7 +167,7 @@ def test_panels_show_what_was_measured(tmp_path):
     assert formula.get_ydata().tolist() == pytest.approx([4, 16])  # d squared, through the last
 
 
-def test_the_script_as_it_is_run(tmp_path):
+def test_the_script_writes_its_results(tmp_path):
     arguments = ["--length", "16", "8", "--width", "8", "16", "--heads", "2", "--repeats", "2", "--reach", "1"]
     result = script(*arguments, "--mechanisms", "self-attention", "--output", str(tmp_path))
     assert result.returncode == 0, result.stderr
@@ -193,7 +193,7 @@ def test_the_script_as_it_is_run(tmp_path):
         (["--repeats", "none"], "argument --repeats: none: expected 1 or more"),
     ],
 )
-def test_mistakes_are_said_in_one_line(arguments, message):
+def test_a_mistake_is_one_line(arguments, message):
     result = script(*arguments)
     assert result.returncode == 2
     assert result.stderr.startswith(f"attention_cost.py: error: {message}")

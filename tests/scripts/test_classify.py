@@ -1,4 +1,4 @@
-"""The classification of sentences by two words far apart: the label, its balance, the models, the script."""
+"""The classification of sentences by two distant words: the label, its balance, the models, the script."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ SENTENCES = [
     "The dog sees the small cat",
     "My dog sees a small cat",
 ]
-"""One of each case, the two words four apart or three."""
+"""One sentence of each case; the two words are three or four words apart."""
 
 
 def script(*arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
     return forked([str(REPOSITORY / "scripts/studies/classify.py"), *arguments], cwd)
 
 
-def test_the_label_by_hand():
+def test_the_label_of_a_sentence():
     example = find_example("The dog of my friend sees a cat .", FORMS, 5)
     assert example == (("the", "dog", "of", "my", "friend", "sees", "a", "cat", "."), (0, 6), (True, False), 1)
     assert not example.label
     assert [find_example(text, FORMS, 3).label for text in SENTENCES] == [False, False, True, True]
-    assert find_example("The dog of my friend sees a cat .", FORMS, 7) is None  # not as far apart
-    assert find_example("The dog sees her in a park .", FORMS, 1) is None  # a determiner or a pronoun?
+    assert find_example("The dog of my friend sees a cat .", FORMS, 7) is None  # too close
+    assert find_example("The dog sees her in a park .", FORMS, 1) is None  # `her` may be a pronoun
     assert find_example("The dog sees Paul .", FORMS, 1) is None
 
 
@@ -58,7 +58,7 @@ def test_determiners_are_those_of_the_lexicon():
     assert not forms & {"her", "all", "dog"}
 
 
-def test_cases_take_turns_and_no_word_decides_alone():
+def test_cases_alternate_and_no_single_word_decides():
     found = balanced((pair.english for pair, _ in stream(Lexicon(LEXICON), 1)), determiners(Lexicon(LEXICON)), 4, 80)
     assert len({example.words for example in found}) == 80
     for begin in range(0, 80, 4):
@@ -67,35 +67,37 @@ def test_cases_take_turns_and_no_word_decides_alone():
         first, last = example.deciding
         assert last - first >= 4
         assert example.case == (example.words[first] == "the", example.words[last] == "the")
-    for place in (0, 1):  # of those where one of the two words is "the", half have label 1
-        assert np.mean([example.label for example in found if example.case[place]]) == 0.5
+    for word in (0, 1):  # half of the sentences where this word is "the" have label 1
+        assert np.mean([example.label for example in found if example.case[word]]) == 0.5
 
 
-def test_too_few_sentences_are_said_not_awaited():
-    with pytest.raises(NmtError, match="of 480 sentences only 0 are of the rarest case, 2 wanted: lower --distance"):
+def test_too_few_sentences_are_an_error():
+    with pytest.raises(
+        NmtError, match="only 0 of 480 sentences are of the rarest case, but 2 are needed: lower --distance"
+    ):
         balanced(cycle(SENTENCES[:3]), FORMS, 3, 8)
 
 
-def test_arrays_and_bags_by_hand():
+def test_arrays_and_counts_of_four_sentences():
     examples = [find_example(text, FORMS, 3) for text in SENTENCES]
     index = index_words(examples[:3])
     assert index == {"a": 2, "cat": 3, "dog": 4, "sees": 5, "small": 6, "the": 7}
-    numbers, labels = as_arrays(examples, index)
-    assert numbers[0, :7].tolist() == [7, 4, 5, 2, 6, 3, 0]
-    assert numbers[3, 0] == 1  # unknown: `my`
+    ids, labels = as_arrays(examples, index)
+    assert ids[0, :7].tolist() == [7, 4, 5, 2, 6, 3, 0]
+    assert ids[3, 0] == 1  # unknown: `my`
     assert labels.tolist() == [0, 0, 1, 1]
-    counts = count_words(numbers, 8)
+    counts = count_words(ids, 8)
     assert counts[2].tolist() == [0, 0, 0, 1, 1, 1, 1, 2]
     assert counts.sum(axis=1).tolist() == [6, 6, 6, 6]
 
 
-def test_share_of_the_weight_by_hand():
+def test_the_share_of_weight_on_the_deciding_words():
     """Deciding words at 0 and 3 of six words: 2/6 by chance; sigmoid weights do not sum to one."""
     examples = [find_example(text, FORMS, 3) for text in SENTENCES[:2]]
     weights = np.array([[0.5, 0, 0, 0.25, 0.25, 0], [0.5, 1.0, 0.5, 1.0, 0.5, 0.5]])
-    found = models.look(weights, examples)
+    found = models.measure_weights(weights, examples)
     assert found["share"] == pytest.approx((0.75 + 1.5 / 4) / 2)
-    assert found["first"] == (1 + 1 / 2) / 2  # the first of the one, one of two equals in the other
+    assert found["first"] == (1 + 1 / 2) / 2  # one of the two in the first sentence, one of two equals in the second
     assert found["mean"] == pytest.approx(5 / 12)
     assert chance(examples) == pytest.approx(1 / 3)
 
@@ -114,14 +116,14 @@ def test_padding_changes_nothing_and_has_no_weight(pooling):
 
 
 def data(count: int) -> models.Data:
-    """Two words of four kinds, as many as wanted; the label is whether both are below 4 or both are not."""
+    """Pairs of four words; the label is true if both ids are below 4 or both are not."""
     draw = np.random.default_rng(0)
-    numbers = draw.integers(2, 6, size=(count, 2)).astype(np.int32)
-    labels = ((numbers[:, 0] < 4) == (numbers[:, 1] < 4)).astype(np.float32)
-    return models.Data(6, numbers, labels, numbers[:200], labels[:200])
+    ids = draw.integers(2, 6, size=(count, 2)).astype(np.int32)
+    labels = ((ids[:, 0] < 4) == (ids[:, 1] < 4)).astype(np.float32)
+    return models.Data(6, ids, labels, ids[:200], labels[:200])
 
 
-def test_a_hidden_layer_learns_what_logistic_regression_cannot():
+def test_only_a_hidden_layer_learns_the_agreement_of_two_words():
     linear = models.measure("bag of words", data(400), 16, 150, seed=1)
     hidden = models.measure("bag of words, hidden layer", data(400), 16, 150, seed=1)
     assert linear.right.mean() < 0.7 < 0.95 < hidden.right.mean()
@@ -134,7 +136,7 @@ def test_attention_learns_the_label():
     np.testing.assert_allclose(measured.weights.sum(axis=1), 1, atol=1e-5)
 
 
-def test_table_by_hand():
+def test_the_table_has_means_and_ranges():
     numbers = {"accuracy": [0.9, 0.8], "between": [0.5, 0.7], "share": [0.4, 0.2], "first": [1.0, 1.0], "mean": [1, 1]}
     lines = report.table({400: {"bag of words": {"accuracy": [0.5]}, "softmax": numbers}}, 0.5, 0.25).splitlines()
     assert lines[2:] == [
@@ -155,7 +157,7 @@ def test_deciding_words_are_framed(tmp_path):
         np.testing.assert_allclose(axes.images[0].get_array()[0], 1 / 18)
 
 
-def test_the_script_as_it_is_run(tmp_path):
+def test_the_script_writes_its_results(tmp_path):
     arguments = ["--train", "40", "--test", "40", "--units", "4", "--updates", "2", "--seeds", "1"]
     result = script(*arguments, "--models", "bag of words", "softmax", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -178,7 +180,7 @@ def test_the_script_as_it_is_run(tmp_path):
         (["--seeds", "0"], "argument --seeds: 0: expected 1 or more"),
     ],
 )
-def test_mistakes_are_said_in_one_line(arguments, message):
+def test_a_mistake_is_one_line(arguments, message):
     result = script(*arguments)
     assert result.returncode == 2
     assert result.stderr.startswith(f"classify.py: error: {message}")

@@ -1,4 +1,4 @@
-"""The script that goes from an average to a learned width."""
+"""The script of kernel regression, from an average to a learned width."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ THREE = regression.Data(
     truth=np.array([2.5]),
     test_y=np.array([3.0]),
 )
-"""A problem to do by hand."""
+"""A problem small enough to solve on paper."""
 
 
 def left_one_out(x: np.ndarray, y: np.ndarray, w: float) -> float:
-    """The mean squared error of each point predicted from the others, sum by sum."""
+    """The mean squared error of the points, each predicted from the others, in plain loops."""
     total = 0.0
     for i in range(len(x)):
         kernel = [math.exp(-0.5 * ((x[i] - x[j]) * w) ** 2) for j in range(len(x)) if j != i]
@@ -35,7 +35,7 @@ def left_one_out(x: np.ndarray, y: np.ndarray, w: float) -> float:
     return total / len(x)
 
 
-def test_data_are_what_is_said():
+def test_data_follow_the_function_with_noise():
     data = regression.make_data(seed=3, points=400, noise=0.5)
     assert (np.diff(data.x) >= 0).all() and data.x[0] >= 0 and data.x[-1] < 5
     assert data.test_x.tolist() == pytest.approx([i / 10 for i in range(50)])
@@ -46,16 +46,16 @@ def test_data_are_what_is_said():
     assert np.array_equal(regression.make_data(3, 400, 0.0).test_y, data.truth)
 
 
-def test_average_pooling_is_the_mean_of_what_is_seen():
+def test_average_pooling_is_the_mean_of_the_visible_values():
     predictions, weights = regression.average(THREE.y, np.ones((4, 3), dtype=bool))
     assert predictions == pytest.approx([8 / 3] * 4)
     assert weights == pytest.approx(np.full((4, 3), 1 / 3))
-    predictions, weights = regression.average(THREE.y, regression.others(3))
+    predictions, weights = regression.average(THREE.y, regression.other_points(3))
     assert predictions == pytest.approx([7 / 2, 6 / 2, 3 / 2])
     assert weights[0].tolist() == [0.0, 0.5, 0.5]
 
 
-def test_weights_by_hand():
+def test_weights_of_three_points():
     inputs = regression.batch(THREE.test_x, THREE, np.ones((1, 3), dtype=bool))
     predictions, weights = regression.pool(regression.gaussian(), *inputs)
     # At x = 1 the distances are 1, 0, 2: e^-0.5 = 0.60653, e^0 = 1, e^-2 = 0.13534, together 1.74187.
@@ -64,7 +64,7 @@ def test_weights_by_hand():
 
 
 @pytest.mark.parametrize("w", [0.3, 1.0, 6.0])
-def test_weights_are_those_of_nadaraya_and_watson(w):
+def test_weights_follow_nadaraya_and_watson(w):
     data = regression.make_data(seed=1, points=20)
     inputs = regression.batch(data.test_x, data, np.ones((50, 20), dtype=bool))
     predictions, weights = (np.asarray(array)[0] for array in regression.pool(regression.gaussian(w), *inputs))
@@ -74,7 +74,7 @@ def test_weights_are_those_of_nadaraya_and_watson(w):
         assert predictions[i, 0] == pytest.approx(kernel @ data.y / kernel.sum(), abs=1e-3)
 
 
-def test_keys_of_one_length_make_it_scaled_dot_products():
+def test_the_gaussian_of_keys_of_equal_length_is_the_scaled_dot_product():
     from nmt.network.attention import SCORES, masked_softmax
 
     queries, keys = np.split(np.random.default_rng(0).normal(size=(1, 12, 5)).astype(np.float32), 2, axis=1)
@@ -92,7 +92,7 @@ def test_a_point_never_predicts_itself():
     changed = data._replace(y=data.y + 100.0 * (np.arange(12) == 4))
     model = regression.trainer(regression.gaussian(2.0))
     before, after = (
-        model.predict_on_batch(regression.batch(data.x, version, regression.others(12)))[0, :, 0]
+        model.predict_on_batch(regression.batch(data.x, version, regression.other_points(12)))[0, :, 0]
         for version in (data, changed)
     )
     assert after[4] == before[4]
@@ -104,7 +104,7 @@ def test_gradient_of_the_loss(w):
     data, rate, step = regression.make_data(seed=2, points=15), 0.1, 1e-5
     score = regression.gaussian(w)
     model = regression.trainer(score, rate)
-    inputs = regression.batch(data.x, data, regression.others(15))
+    inputs = regression.batch(data.x, data, regression.other_points(15))
     loss = model.train_on_batch(inputs, data.y[None, :, None].astype(np.float32))
     slope = (left_one_out(data.x, data.y, w + step) - left_one_out(data.x, data.y, w - step)) / (2 * step)
     assert loss == pytest.approx(left_one_out(data.x, data.y, w), rel=1e-4)
@@ -115,32 +115,32 @@ def test_grid_search_is_exhaustive():
     x, y = np.array([0.0, 0.1, 1.0, 1.2, 2.5]), np.array([0.0, 1.0, 3.0, 2.5, -1.0])
     best, errors = regression.grid_search(x, y)
     assert len(errors) == len(regression.GRID)
-    for place in (0, 150, 250):  # w = 0.1, 0.56, 1.78: all kernels are far from zero
-        assert errors[place] == pytest.approx(left_one_out(x, y, regression.GRID[place]))
+    for index in (0, 150, 250):  # w = 0.1, 0.56, 1.78: all kernels are far from zero
+        assert errors[index] == pytest.approx(left_one_out(x, y, regression.GRID[index]))
     # The narrowest kernel is the nearest point: 0 and 0.1 predict each other, 1 and 1.2 too, 2.5 is predicted by 1.2.
     assert errors[-1] == pytest.approx((1 + 1 + 0.25 + 0.25 + 3.5**2) / 5)
     assert best == regression.GRID[errors.argmin()]
 
 
-def test_training_finds_what_grid_search_finds():
+def test_training_finds_the_width_of_the_grid_search():
     data = regression.make_data(seed=4)
     score, steps = regression.learn(data)
     best, errors = regression.grid_search(data.x, data.y)
     assert steps < regression.MOST_STEPS
-    assert 2 < best < 5  # far from where learning begins, and inside of the grid
+    assert 2 < best < 5  # far from the start of learning, and inside the grid
     assert float(score.inverse_width) == pytest.approx(best, rel=0.02)
     assert left_one_out(data.x, data.y, float(score.inverse_width)) == pytest.approx(errors.min(), rel=1e-4)
 
 
-def test_more_noise_wants_a_wider_kernel():
+def test_more_noise_needs_a_wider_kernel():
     widths = [float(regression.learn(regression.make_data(3, noise=noise))[0].inverse_width) for noise in (0.5, 2.0)]
     assert 0 < widths[1] < 0.6 * widths[0]
 
 
-def test_better_estimators_and_more_points_are_nearer_to_the_truth():
+def test_better_estimators_and_more_points_come_closer_to_the_truth():
     problems = [regression.make_data(seed=4, points=points) for points in (50, 100)]
     errors = [
-        [row[3] for row in regression.measured(regression.estimates(data)[0], data)] for data in problems
+        [row[3] for row in regression.measure(regression.estimates(data)[0], data)] for data in problems
     ]  # of average pooling, w = 1, learned width, grid search, the function itself
     for average, fixed, learned, best, itself in errors:
         assert average > 1.4 * fixed > 2 * learned
@@ -149,14 +149,14 @@ def test_better_estimators_and_more_points_are_nearer_to_the_truth():
     assert errors[1][2] < 0.5 * errors[0][2]
 
 
-def test_measured_by_hand():
+def test_errors_of_an_estimate():
     estimate = regression.Estimate("one", 2.0, np.array([4.0]), np.ones((1, 3)) / 3, 0.25)
-    rows = regression.measured([estimate], THREE)
+    rows = regression.measure([estimate], THREE)
     assert rows[0] == ("one", 2.0, 0.25, 1.5**2, 1.0)
     assert rows[1][0] == "the function itself" and rows[1][3:] == (0.0, 0.25)
 
 
-def test_table_by_hand():
+def test_the_table_has_means_and_deviations():
     problems = [[("one", 1.0, 0.1, 0.2, 0.3)], [("one", 3.0, 0.1, 0.4, 0.5)]]
     # Deviations: of 1 and 3 from 2 sqrt(2), of 0.2 and 0.4 from 0.3 sqrt(0.02).
     assert (

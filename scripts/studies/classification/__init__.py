@@ -1,4 +1,4 @@
-"""Classification by two words far apart: sentences, models, report."""
+"""Classification of sentences by two distant words: sentences, models, report."""
 
 POOLINGS = ("softmax", "sigmoid", "average", "max")
 BAG, BAG_WITH_HIDDEN_LAYER = "bag of words", "bag of words, hidden layer"

@@ -1,4 +1,4 @@
-"""The whole comparison: every model trained on every training set with every seed."""
+"""The comparison: every model is trained on every training set with every seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corpora.demo_grammar.corpus import stream
 from corpora.demo_grammar.lexicon import Lexicon
 from nmt import save_figure
 from studies.classification import report
-from studies.classification.models import Data, look, measure
+from studies.classification.models import Data, measure, measure_weights
 from studies.classification.sentences import Example, as_arrays, balanced, chance, determiners, index_words
 
 LEXICON = Path(__file__).resolve().parents[3] / "data" / "demo" / "lexicon"
@@ -31,8 +31,9 @@ def compare(
     """Trains every model on one training set with every seed.
 
     Returns:
-        For each model lists of a number for each seed, accuracies and what `look` says; and for each pooling the
-        weights of the first test sentences with the first seed, [sentences, positions].
+        The results of each model, a list of one number per seed for each measurement: accuracies and the results of
+        `measure_weights`. And the weights of each pooling with the first seed for the first test sentences,
+        [sentences, positions].
     """
     index = index_words(train)
     data = Data(len(index) + 2, *as_arrays(train, index), *as_arrays(test, index))
@@ -47,17 +48,17 @@ def compare(
             if between.any():
                 numbers["between"] = float(measured.right[between].mean())
             if measured.weights is not None:
-                numbers |= look(measured.weights, test)
+                numbers |= measure_weights(measured.weights, test)
                 weights.setdefault(name, measured.weights[:DRAWN])
             for key, value in numbers.items():
                 found.setdefault(name, {}).setdefault(key, []).append(value)
-            say = f"accuracy {numbers['accuracy']:.3f}, {time.perf_counter() - begin:.0f} s"
-            print(f"{len(train)} sentences, seed {seed}, {name}: {say}", file=sys.stderr)
+            message = f"accuracy {numbers['accuracy']:.3f}, {time.perf_counter() - begin:.0f} s"
+            print(f"{len(train)} sentences, seed {seed}, {name}: {message}", file=sys.stderr)
     return found, weights
 
 
 def run(options: argparse.Namespace) -> None:
-    """Makes the sentences, trains and measures all models, writes the results."""
+    """Generates the sentences, trains and measures all models, and writes the results."""
     options.output.mkdir(parents=True, exist_ok=True)
     lexicon = Lexicon(LEXICON)
     sentences = (pair.english for pair, _ in stream(lexicon, seed=1))
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     test, train = examples[: options.test], examples[options.test :]
     mean, share = statistics.mean(len(e.words) for e in examples), statistics.mean(e.between > 0 for e in test)
     print(
-        f"{len(examples)} sentences of {mean:.1f} words; {share:.1%} of the test's with a third determiner",
+        f"{len(examples)} sentences of {mean:.1f} words; {share:.1%} of the test sentences have a third determiner",
         file=sys.stderr,
     )
     majority = max(statistics.mean(e.label is value for e in test) for value in (False, True))

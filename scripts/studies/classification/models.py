@@ -1,4 +1,4 @@
-"""What classifies: a BiLSTM under four ways of pooling, and bags of words."""
+"""The classifiers: a BiLSTM with four kinds of pooling, and bags of words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Classifier(keras.Model):
     """Embedding, BiLSTM, pooling, one hidden layer, one logit.
 
     Args:
-        words: in the vocabulary, padding and the unknown word included.
+        words: size of the vocabulary, padding and the unknown word included.
         units: width of everything.
         pooling: one of `POOLINGS`.
     """
@@ -36,13 +36,13 @@ class Classifier(keras.Model):
         self.hidden = keras.layers.Dense(units, activation="relu")
         self.output_layer = keras.layers.Dense(1)
 
-    def pool(self, numbers: Any) -> tuple[Any, Any]:
-        """What the whole sentence is, [batch, units], and each word's weight in it, [batch, positions].
+    def pool(self, ids: Any) -> tuple[Any, Any]:
+        """The vector of the sentence, [batch, units], and the weight of each word, [batch, positions].
 
-        Max pooling has no weights: in their place stands the share of the vector that comes from each word.
+        Max pooling has no weights; their place takes the share of the vector's components that come from each word.
         """
-        mask = ops.not_equal(numbers, PAD)
-        memory = self.encoder(self.embedding(numbers), ops.sum(ops.cast(mask, "int32"), axis=-1)).memory
+        mask = ops.not_equal(ids, PAD)
+        memory = self.encoder(self.embedding(ids), ops.sum(ops.cast(mask, "int32"), axis=-1)).memory
         if self.attention is not None:
             return self.attention(memory, mask)
         if self.pooling == "average":
@@ -51,13 +51,13 @@ class Classifier(keras.Model):
         where = ops.logical_and(mask[..., None], ops.equal(ops.cast(memory, "float32"), greatest[:, None]))
         return greatest, ops.mean(ops.cast(where, "float32"), axis=-1)
 
-    def call(self, numbers: Any) -> Any:
-        """Word numbers, int32 [batch, positions] -> logits, float32 [batch]."""
-        return ops.squeeze(self.output_layer(self.hidden(self.pool(numbers)[0])), axis=-1)
+    def call(self, ids: Any) -> Any:
+        """Word ids, int32 [batch, positions] -> logits, float32 [batch]."""
+        return ops.squeeze(self.output_layer(self.hidden(self.pool(ids)[0])), axis=-1)
 
 
 def make_bag(words: int, units: int) -> keras.Model:
-    """Logistic regression on how often each word occurs, or a hidden layer between, where `units` is not 0."""
+    """Logistic regression on the counts of the words, with a hidden layer between if `units` is not 0."""
     layers = [keras.Input((words,))]
     if units:
         layers.append(keras.layers.Dense(units, activation="relu"))
@@ -68,9 +68,9 @@ class Data(NamedTuple):
     """Training and test set as arrays."""
 
     words: int
-    """In the vocabulary, padding and the unknown word included."""
+    """Size of the vocabulary, padding and the unknown word included."""
     inputs: np.ndarray
-    """Word numbers, int32 [sentences, longest]."""
+    """Word ids, int32 [sentences, longest]."""
     labels: np.ndarray
     """float32 [sentences], 0 or 1."""
     test_inputs: np.ndarray
@@ -78,12 +78,12 @@ class Data(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What one training gives."""
+    """The results of one training."""
 
     right: np.ndarray
-    """Whether the label of each test sentence was found, bool [sentences]."""
+    """Whether the model labels each test sentence correctly, bool [sentences]."""
     weights: np.ndarray | None
-    """Of the words of the test set, float32 [sentences, longest]; None of models that have none."""
+    """Weights of the words of the test set, float32 [sentences, longest]; None: the model has no weights."""
 
 
 def measure(name: str, data: Data, units: int, updates: int, seed: int) -> Measured:
@@ -100,15 +100,15 @@ def measure(name: str, data: Data, units: int, updates: int, seed: int) -> Measu
 
 
 def fit(model: keras.Model, inputs: np.ndarray, labels: np.ndarray, updates: int) -> None:
-    """Adam at 0.003 on batches of `BATCH`: as many passes as make `updates` of them or just more."""
+    """Trains with Adam at 0.003 on batches of `BATCH`, for the epochs that make at least `updates` updates."""
     loss = keras.losses.BinaryCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(0.003), loss, jit_compile=False)
-    passes = math.ceil(updates / math.ceil(len(inputs) / BATCH))
-    model.fit(inputs, labels, batch_size=BATCH, epochs=passes, verbose=0)
+    epochs = math.ceil(updates / math.ceil(len(inputs) / BATCH))
+    model.fit(inputs, labels, batch_size=BATCH, epochs=epochs, verbose=0)
 
 
 def in_parts(function: Callable[[np.ndarray], tuple[Any, ...]], inputs: np.ndarray) -> list[np.ndarray]:
-    """What `function` gives for inputs, 500 at a time."""
+    """The results of `function` for all inputs, computed for 500 inputs at a time."""
     parts = [function(inputs[begin : begin + 500]) for begin in range(0, len(inputs), 500)]
     return [np.concatenate([ops.convert_to_numpy(one) for one in output]) for output in zip(*parts, strict=True)]
 
@@ -118,20 +118,21 @@ def _right(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (logits > 0) == (labels > 0.5)
 
 
-def look(weights: np.ndarray, examples: Sequence[Example]) -> dict[str, float]:
-    """What the weights say of the two deciding words.
+def measure_weights(weights: np.ndarray, examples: Sequence[Example]) -> dict[str, float]:
+    """Measures the weights of the two deciding words.
 
     Args:
-        weights: not negative, [examples, positions]; each row counts alike, whatever its sum.
+        weights: not negative, [examples, positions]; all rows count equally, whatever their sums.
+        examples: the sentences.
 
     Returns:
-        `share` of the weight on the two; `first`, how often one of them has the greatest weight, each of equals
-        counted as its part; `mean` weight of a word.
+        `share`: share of the weight on the two words. `first`: share of the sentences where one of them has the largest
+        weight; among equal weights each counts as a fraction. `mean`: mean weight of a word.
     """
     rows = np.arange(len(examples))[:, None]
-    places = np.array([example.deciding for example in examples])
-    share = weights[rows, places].sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
-    greatest = weights == weights.max(axis=1, keepdims=True)
-    first = greatest[rows, places].sum(axis=1) / greatest.sum(axis=1)
+    positions = np.array([example.deciding for example in examples])
+    share = weights[rows, positions].sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    largest = weights == weights.max(axis=1, keepdims=True)
+    first = largest[rows, positions].sum(axis=1) / largest.sum(axis=1)
     mean = weights.sum() / sum(len(example.words) for example in examples)
     return {"share": float(share.mean()), "first": float(first.mean()), "mean": float(mean)}

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Results = dict[int, dict[str, dict[str, list[float]]]]
-"""By training sentences, model and what was measured: a number for each seed."""
+"""By training sentences, model and measurement: one number per seed."""
 
 
 def spread(values: Sequence[float]) -> str:
-    """Mean, and the least and greatest value."""
+    """The mean, the smallest and the largest value."""
     return f"{statistics.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
 
@@ -38,10 +38,11 @@ def table(results: Results, majority: float, by_chance: float) -> str:
 
 
 def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:
-    """A figure: for each sentence a heat map, rows are poolings, the deciding words framed.
+    """A heat map for each sentence, with a row for each pooling and frames around the deciding words.
 
     Args:
-        weights: of each pooling, [sentences, positions]; every row is drawn as shares of its sum.
+        examples: the sentences.
+        weights: weights of each pooling, [sentences, positions]; each row is drawn as shares of its sum.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -55,13 +56,15 @@ def draw(examples: Sequence[Example], weights: dict[str, np.ndarray]) -> Figure:
         image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(words), example.words, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
         axes.set_yticks(range(len(weights)), [*weights], fontsize=8)
-        axes.set_xlim(-0.5, longest - 0.5)  # cells of one width in all sentences
+        axes.set_xlim(-0.5, longest - 0.5)  # cells of equal width in all sentences
         axes.spines[:].set_visible(False)
-        for place in example.deciding:
+        for position in example.deciding:
             axes.add_patch(
-                Rectangle((place - 0.5, -0.5), 1, len(weights), fill=False, edgecolor="#d55e00", lw=1.8, clip_on=False)
+                Rectangle(
+                    (position - 0.5, -0.5), 1, len(weights), fill=False, edgecolor="#d55e00", lw=1.8, clip_on=False
+                )
             )
-            axes.get_xticklabels()[place].set(color="#d55e00", fontweight="bold")
+            axes.get_xticklabels()[position].set(color="#d55e00", fontweight="bold")
         axes.set_title("agree" if example.label else "do not agree", fontsize=8, loc="left")
     bar = figure.colorbar(image, ax=figure.axes, shrink=0.5)
     bar.set_label("share of the weight", fontsize=8)

@@ -1,1 +1,1 @@
-"""What attention costs: formulas, mechanisms, measurements, report."""
+"""The costs of mechanisms that relate the positions of a sequence: formulas, measurements, report."""

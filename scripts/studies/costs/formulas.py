@@ -1,4 +1,4 @@
-"""What each mechanism should cost by counting, and the exponent that measurements grow with."""
+"""The cost of each mechanism by counting operations, and the exponent of a growth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 PASSES = ("forward", "forward and backward")
 KERNEL = 3
-"""Positions that a convolution sees."""
+"""Positions that a convolution reads."""
 
 
 class Case(NamedTuple):
@@ -18,33 +18,32 @@ class Case(NamedTuple):
     length: int
     """n."""
     width: int
-    """d, of inputs and outputs."""
+    """d, the width of inputs and outputs."""
 
 
 class Sizes(NamedTuple):
-    """What else the costs depend on."""
+    """The other sizes that costs depend on."""
 
     heads: int
     reach: int
-    """D, positions that a local window reaches to either side."""
+    """D, the positions of a local window on either side."""
 
 
 class Cost(NamedTuple):
-    """How a mechanism's cost is counted, and how it is written."""
+    """The counted cost of a mechanism."""
 
     operations: Callable[[int, int, Sizes], int]
-    """Multiplications of a forward pass, from n, d and the rest; what is done to single numbers (softmax, tanh, gates)
-    is not counted."""
+    """Multiplications of a forward pass by n, d and the other sizes. Softmax, tanh and gates do not count."""
     written: str
-    """The operations as they are written."""
+    """The formula of the operations as text."""
     forward: Callable[[int, int, Sizes], int]
-    """Float32 numbers that a forward pass has to hold at once, up to a constant factor."""
+    """Float32 numbers that a forward pass holds at once, up to a constant factor."""
     backward: Callable[[int, int, Sizes], int]
-    """The same of a forward and backward pass, which keeps what every position went through."""
+    """Float32 numbers that a forward and backward pass holds at once; it saves the activations of every position."""
 
-    def count(self, what: str) -> Callable[[int, int, Sizes], int]:
-        """`operations`, or the numbers held in a pass."""
-        return {"time": self.operations, "forward": self.forward, "forward and backward": self.backward}[what]
+    def count(self, kind: str) -> Callable[[int, int, Sizes], int]:
+        """`operations` for "time", or the numbers that a pass holds."""
+        return {"time": self.operations, "forward": self.forward, "forward and backward": self.backward}[kind]
 
 
 COSTS: dict[str, Cost] = {
@@ -55,7 +54,7 @@ COSTS: dict[str, Cost] = {
         lambda n, d, s: n * d + KERNEL * d * d,  # the gradient of the weights too
     ),
     "recurrence": Cost(
-        lambda n, d, s: 8 * n * d * d,  # four gates, each of input and state
+        lambda n, d, s: 8 * n * d * d,  # four gates, each with a product of the input and one of the state
         "8nd²",
         lambda n, d, s: 5 * n * d,  # the input's share of the gates, states
         lambda n, d, s: 6 * n * d + 8 * d * d,
@@ -67,7 +66,7 @@ COSTS: dict[str, Cost] = {
         lambda n, d, s: n * n + n * d,
     ),
     "multi-head": Cost(
-        lambda n, d, s: 4 * n * d * d + 2 * n * n * d,  # the same, and four projections
+        lambda n, d, s: 4 * n * d * d + 2 * n * n * d,  # self-attention and four projections
         "4nd² + 2n²d",
         lambda n, d, s: s.heads * n * n + 5 * n * d,
         lambda n, d, s: s.heads * n * n + 5 * n * d + 4 * d * d,
@@ -81,11 +80,11 @@ COSTS: dict[str, Cost] = {
     "global, step by step": Cost(
         lambda n, d, s: 2 * n * n * d,
         "2n²d",
-        lambda n, d, s: n * d,  # a row of weights is gone after its step
+        lambda n, d, s: n * d,  # a row of weights is freed after its step
         lambda n, d, s: n * n + n * d,
     ),
     "local, masked": Cost(
-        lambda n, d, s: 2 * n * n * d,  # all energies are made, then most are masked
+        lambda n, d, s: 2 * n * n * d,  # all energies are computed, then most are masked
         "2n²d",
         lambda n, d, s: n * d,
         lambda n, d, s: n * n + n * d,
@@ -97,21 +96,23 @@ COSTS: dict[str, Cost] = {
         lambda n, d, s: n * (2 * s.reach + 1) * d,  # the positions cut out, at every step
     ),
 }
-"""Of every mechanism by its name, see `mechanisms`."""
+"""The costs by the names of the mechanisms, see `mechanisms`."""
 
 
 def largest_tensor(name: str, case: Case, sizes: Sizes) -> int:
-    """Bytes of about the largest tensor of a pass."""
+    """Approximate bytes of the largest tensor of a pass."""
     return 4 * COSTS[name].backward(case.length, case.width, sizes)
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float], last: int = 4) -> float:
-    """k of values ~ sizes^k by least squares on logarithms, over the `last` (largest) sizes: what costs little beside
-    the start of a call says nothing of how it grows.
+    """The k of values ~ sizes^k, by least squares on logarithms over the largest sizes.
+
+    Small sizes are left out, because the start of a call dominates their cost.
 
     Args:
         sizes: ascending, two or more.
         values: positive.
+        last: number of sizes that count.
     """
     x, y = np.log(np.asarray(sizes[-last:], dtype=float)), np.log(np.asarray(values[-last:], dtype=float))
     x = x - x.mean()

@@ -1,4 +1,4 @@
-"""Processor time and memory of a mechanism's passes."""
+"""Processor time and memory of the passes of a mechanism."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import tensorflow as tf
 from studies.costs.formulas import PASSES, Case, Sizes
 from studies.costs.mechanisms import MECHANISMS
 
-AT_LEAST = 0.02
-"""Seconds that one timing takes: what is quicker is called several times."""
+SHORTEST_TIMING = 0.02
+"""Seconds of the shortest timing; a faster call is repeated within one timing."""
 
 
 def compiled(name: str, width: int, sizes: Sizes, backward: bool) -> Callable[[Any], Any]:
     """A pass as one compiled program for sequences of every length, float32 [1, n, width].
 
-    Backward: also the gradient of half the sum of squares of the outputs, by the inputs and all weights.
+    With `backward` it also computes the gradient of half the squared outputs, by the inputs and all weights.
     """
     mechanism = MECHANISMS[name](width, sizes)
 
@@ -35,7 +35,7 @@ def compiled(name: str, width: int, sizes: Sizes, backward: bool) -> Callable[[A
     signature = [tf.TensorSpec((1, None, width), tf.float32)]
     program = tf.function(both if backward else forward, input_signature=signature, autograph=False)
     concrete = program.get_concrete_function()
-    return lambda values, kept=mechanism: concrete(values)  # a program does not keep its weights
+    return lambda values, kept=mechanism: concrete(values)  # the program itself does not keep the weights alive
 
 
 def sequence(case: Case) -> Any:
@@ -45,13 +45,13 @@ def sequence(case: Case) -> Any:
 
 
 def calls_needed(call: Callable[[], Any]) -> int:
-    """How many calls take `AT_LEAST` seconds; the first call is not timed, what it prepares is not what is measured."""
+    """The number of calls that take `SHORTEST_TIMING` seconds; an untimed call before them does the preparations."""
     call()
-    return max(1, round(AT_LEAST / max(_seconds(call, 1), 1e-4)))
+    return max(1, round(SHORTEST_TIMING / max(_seconds(call, 1), 1e-4)))
 
 
 def _seconds(call: Callable[[], Any], times: int) -> float:
-    """Seconds that this process had the processor in one of so many calls: while other work has it, no time passes."""
+    """Processor seconds per call of this process; the time of other processes does not count."""
     begin = time.process_time()
     for _ in range(times):
         call()
@@ -59,11 +59,11 @@ def _seconds(call: Callable[[], Any], times: int) -> float:
 
 
 def measure_times(
-    jobs: Sequence[tuple[str, str, Case]], sizes: Sizes, repeats: int, say: Callable[[str], None]
+    jobs: Sequence[tuple[str, str, Case]], sizes: Sizes, repeats: int, report_progress: Callable[[str], None]
 ) -> list[list[float]]:
-    """Processor seconds of a call of every job (mechanism, pass, case), a list of the repeats for each.
+    """Processor seconds per call of every job (mechanism, pass, case), a list of repeats for each.
 
-    All jobs take turns: other work on the machine takes no time from these, but caches and memory, from all alike.
+    The jobs alternate, because other work on the machine competes for caches and memory; so it slows all jobs alike.
     """
     programs: dict[tuple[str, str, int], Callable[[Any], Any]] = {}
     calls = []
@@ -74,19 +74,19 @@ def measure_times(
         values, program = sequence(case), programs[key]
         call = lambda program=program, values=values: program(values)  # noqa: E731
         calls.append((call, calls_needed(call)))
-    say(f"{len(jobs)} cases compiled")
+    report_progress(f"{len(jobs)} cases compiled")
     found: list[list[float]] = [[] for _ in jobs]
     for repeat in range(repeats):
         for seconds, (call, times) in zip(found, calls, strict=True):
             seconds.append(_seconds(call, times))
-        say(f"repeat {repeat + 1} of {repeats}")
+        report_progress(f"repeat {repeat + 1} of {repeats}")
     return found
 
 
 def measure_memory(jobs: Sequence[tuple[str, str, Case]], sizes: Sizes) -> list[float]:
-    """MiB of tensors at the peak of a call of every job; inputs and weights are there before and do not count.
+    """MiB of tensors at the peak of a call of every job, without inputs and weights.
 
-    The process has to have been started with `SETTINGS`.
+    The process must have been started with the environment `SETTINGS`.
     """
     programs: dict[tuple[str, str, int], Callable[[Any], Any]] = {}
     found = []
@@ -95,21 +95,20 @@ def measure_memory(jobs: Sequence[tuple[str, str, Case]], sizes: Sizes) -> list[
         if key not in programs:
             programs[key] = compiled(name, case.width, sizes, which == PASSES[1])
         program, values = programs[key], sequence(case)
-        program(values)  # what the first call prepares is not what is measured
+        program(values)  # the first call does preparations
         found.append(growth(lambda program=program, values=values: program(values)))
     return found
 
 
 SETTINGS = {"TF_CPU_ALLOCATOR_USE_BFC": "1"}
-"""Environment in which TensorFlow counts all its tensors on the processor: without it only those of 256 KiB and more
-are counted."""
+"""Environment in which TensorFlow counts all tensors on the processor; the default is those of 256 KiB or more."""
 
 
 def growth(call: Callable[[], Any]) -> float:
-    """MiB of tensors at the peak of a call, more than before it, as TensorFlow's allocator counts them.
+    """MiB of tensors at the peak of a call, above the MiB before it, as TensorFlow's allocator counts them.
 
-    Not the resident memory of the process: the allocator keeps what was freed, so all but the first large case would
-    seem to need nothing. What kernels take for themselves past the allocator is not seen.
+    Resident memory would mislead: the allocator keeps freed memory, so only the first large case would show. Memory
+    that kernels take without the allocator is not counted.
     """
     tf.config.experimental.reset_memory_stats(DEVICE)
     before = tf.config.experimental.get_memory_info(DEVICE)["current"]
@@ -119,4 +118,4 @@ def growth(call: Callable[[], Any]) -> float:
 
 DEVICE = "CPU:0"
 SMALLEST = 256
-"""Bytes that the allocator gives out at least."""
+"""Bytes of the allocator's smallest block."""

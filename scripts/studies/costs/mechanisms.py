@@ -1,4 +1,4 @@
-"""The mechanisms as layers: each turns a sequence [1, n, d] into another, [1, n, d]."""
+"""The mechanisms as layers, which map a sequence [1, n, d] to another one [1, n, d]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studies.costs.formulas import KERNEL, Sizes
 
 
 class Mechanism(NamedTuple):
-    """What is measured."""
+    """A layer to measure."""
 
     call: Callable[[Any], Any]
     """float32 [1, n, d] -> float32 [1, n, d]."""
@@ -21,17 +21,17 @@ class Mechanism(NamedTuple):
 
 
 def convolution(width: int, sizes: Sizes) -> Mechanism:
-    """Each position from itself and its two neighbours."""
+    """A convolution: each position reads itself and its two neighbours."""
     return _keras_layer(keras.layers.Conv1D(width, KERNEL, padding="same"), width)
 
 
 def recurrence(width: int, sizes: Sizes) -> Mechanism:
-    """An LSTM, one direction."""
+    """An LSTM of one direction."""
     return _keras_layer(keras.layers.LSTM(width, return_sequences=True), width)
 
 
 def self_attention(width: int, sizes: Sizes) -> Mechanism:
-    """Scaled dot products of all pairs, one head, nothing projected."""
+    """Scaled dot products of all pairs, with one head and no projections."""
     return _all_pairs("scaled_dot", width)
 
 
@@ -52,18 +52,18 @@ def multi_head(width: int, sizes: Sizes) -> Mechanism:
 
 
 def global_steps(width: int, sizes: Sizes) -> Mechanism:
-    """One query after the other, as a decoder asks, each against all positions."""
+    """One query after the other, as in a decoder, each against all positions."""
     return _steps("global", width, sizes)
 
 
 def local_masked(width: int, sizes: Sizes) -> Mechanism:
-    """One query after the other against D positions to either side (Luong et al. 2015, local-m), as `network.attention`
-    does it for any window: the energies of all positions are there, all but a few are masked."""
+    """One query after the other against D positions on either side (Luong et al. 2015, local-m), with the windows of
+    `network.attention`: it computes the energies of all positions and masks the positions outside the window."""
     return _steps("local_m", width, sizes)
 
 
 def local_cut_out(width: int, sizes: Sizes) -> Mechanism:
-    """The same numbers as `local_masked`, from the positions inside of the window alone."""
+    """The result of `local_masked`, computed from the positions inside the window alone."""
     reach = sizes.reach
 
     def call(values: Any) -> Any:
@@ -91,11 +91,11 @@ MECHANISMS: dict[str, Callable[[int, Sizes], Mechanism]] = {
     "local, masked": local_masked,
     "local, cut out": local_cut_out,
 }
-"""From d and the other sizes."""
+"""Functions of d and the other sizes, by name."""
 
 
 def everywhere(values: Any) -> Any:
-    """A mask that is true at all positions, bool [1, n]."""
+    """A mask that is true at every position, bool [1, n]."""
     return ops.ones(ops.shape(values)[:2], dtype="bool")
 
 
@@ -130,16 +130,16 @@ def _steps(window: str, width: int, sizes: Sizes) -> Mechanism:
 
 
 class _State(NamedTuple):
-    """Of a scan, whose outputs have to be shaped as what it carries."""
+    """The state of a scan; the outputs of a scan need the shape of its state."""
 
     time: Any
-    """Steps made, int32."""
+    """Number of steps, int32."""
     context: Any
     """float32 [1, d]."""
 
 
 def _over_time(step: Callable[[Any, Any], Any], time: Any, values: Any) -> Any:
-    """Contexts, [1, n, d], that `step` makes of the time and one position of [1, n, d] after the other."""
+    """The contexts [1, n, d] that `step` computes from the time and from each position of [1, n, d]."""
 
     def next_state(state: _State, query: Any) -> tuple[_State, _State]:
         state = _State(state.time + 1, step(state.time, query))

@@ -1,4 +1,4 @@
-"""The costs as tables and figures."""
+"""The measured costs as tables and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = 4
 
 
 class Sweep(NamedTuple):
-    """One size varied, the other kept."""
+    """Cases in which one size varies."""
 
     by: str
     """`length` or `width`."""
@@ -31,16 +31,16 @@ class Sweep(NamedTuple):
 
 
 Measurements = dict[tuple[str, str, Case], list[float]]
-"""By mechanism, pass and case: seconds of every repeat, or MiB, a single number."""
+"""By mechanism, pass and case: the seconds of every repeat, or a single number of MiB."""
 
 
 def measured(found: Measurements, name: str, which: str, sweep: Sweep) -> list[tuple[Case, list[float]]]:
-    """What there is of a sweep: some cases may be too large to be measured."""
+    """The measured cases of a sweep, without the cases that are too large."""
     return [(case, found[name, which, case]) for case in sweep.cases if (name, which, case) in found]
 
 
 def growth(found: Measurements, name: str, which: str, sweep: Sweep) -> str:
-    """The exponent of the medians, and the least and greatest of the repeats; empty with fewer than two sizes."""
+    """The exponent of the medians, with the smallest and largest exponent of the repeats; empty below two sizes."""
     points = measured(found, name, which, sweep)
     if len(points) < 2:
         return ""
@@ -51,7 +51,7 @@ def growth(found: Measurements, name: str, which: str, sweep: Sweep) -> str:
 
 
 def expected(found: Measurements, name: str, which: str, sweep: Sweep, sizes: Sizes, memory: bool) -> str:
-    """The exponent of the formula over the same cases."""
+    """The exponent of the formula over the measured cases."""
     cases = [case for case, _ in measured(found, name, which, sweep)]
     if len(cases) < 2:
         return ""
@@ -60,13 +60,13 @@ def expected(found: Measurements, name: str, which: str, sweep: Sweep, sizes: Si
 
 
 def table(found: Measurements, which: str, sweeps: Sequence[Sweep], sizes: Sizes, memory: bool) -> str:
-    """Markdown of one pass: exponents by length and by width beside those of the formula, and the largest case that
-    all mechanisms have in common."""
+    """Markdown for one pass: measured exponents by length and by width, those of the formula, and the time or memory of
+    the largest case that all mechanisms share."""
     names = list(dict.fromkeys(name for name, _, _ in found))
     common = [case for case in sweeps[0].cases if all((name, which, case) in found for name in names)]
-    what = "memory" if memory else "time"
+    quantity = "memory" if memory else "time"
     head = ["mechanism", "multiplications"]
-    head += [text for sweep in sweeps for text in (f"{what}, exponent of {sweep.by}", "by counting")]
+    head += [text for sweep in sweeps for text in (f"{quantity}, exponent of {sweep.by}", "by counting")]
     head += [f"{'MiB' if memory else 'milliseconds'} at n = {common[-1].length}, d = {common[-1].width}"] * bool(common)
     lines = [f"| {' | '.join(head)} |", "| --- " * 2 + "| ---: " * (len(head) - 2) + "|"]
     for name in names:
@@ -81,14 +81,14 @@ def table(found: Measurements, which: str, sweeps: Sequence[Sweep], sizes: Sizes
 
 
 def amount(values: Sequence[float], factor: float) -> str:
-    """Median (least to greatest), three digits each."""
+    """Median (smallest to largest), with three digits each."""
     low, middle, high = (f"{factor * value:.3g}" for value in (min(values), statistics.median(values), max(values)))
     return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
 def draw(found: Measurements, sweep: Sweep, sizes: Sizes, memory: bool) -> Figure:
-    """A panel for each mechanism on logarithmic axes: medians with the range of the repeats, one colour a pass; what
-    the formula gives as a broken line through the largest case."""
+    """A panel for each mechanism on logarithmic axes: medians with the range of the repeats, one colour per pass. A
+    broken line through the largest case shows the formula."""
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(name for name, _, _ in found))
