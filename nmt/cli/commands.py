@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nmt.cli.parser import Parser
+from nmt.config.hints import did_you_mean
 from nmt.errors import NmtError
 from nmt.version import __version__
 
@@ -43,6 +44,8 @@ def run(argv: Sequence[str]) -> int:
         NmtError: a missing, unknown or wrong argument, or an error of the command.
     """
     chosen = next((word for word in argv if not word.startswith("-")), "")
+    if chosen and chosen not in COMMANDS:
+        raise NmtError(f"unknown command: {chosen}{did_you_mean(chosen, COMMANDS)} (see nmt --help)")
     parser, commands = _parsers(chosen)
     arguments, rest = parser.parse_known_args(argv)
     if rest:

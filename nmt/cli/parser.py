@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from nmt.config.flags import Parser as Parser
+from nmt.config.parser import Parser as Parser
 from nmt.errors import NmtError
 
 

@@ -1,84 +1,15 @@
-"""Flags of the command line, made from the fields of settings.
-
-Every command line of nmt is read by this one parser. Dashes and underscores are equal in the names of flags.
-"""
+"""Flags of the command line, made from settings: a flag for each setting, whose help text it shows."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Literal, get_args, get_origin
 
 from nmt.config.checks import ConfigError
 from nmt.config.fields import Setting, groups_of, settings_of
-from nmt.config.hints import did_you_mean
-from nmt.errors import NmtError
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are an `NmtError` with one line. It takes no abbreviations."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("formatter_class", _HelpFormatter)
-        kwargs["allow_abbrev"] = False
-        self.groups: dict[str, list[str]] = {}
-        """The flags of each group of settings; the group itself is no flag."""
-        self.aliases: dict[str, str] = {}
-        """Other spellings of flags, each with the flag that was declared."""
-        super().__init__(*args, **kwargs)
-
-    def error(self, message: str) -> NoReturn:
-        raise NmtError(f"{message} (see {self.prog} --help)")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if not self._subparsers:
-            args = [*self._declared_flags(sys.argv[1:] if args is None else args)]
-        return super().parse_known_args(args, namespace)
-
-    def _declared_flags(self, argv: Sequence[str]) -> Iterator[str]:
-        """The words of a command line with each flag spelled as in its declaration.
-
-        Raises:
-            NmtError: a flag that is unknown, which argparse would report after missing ones; or that names a group.
-        """
-        declared = {_plain(flag): flag for flag in self._option_string_actions}
-        declared |= {_plain(alias): flag for alias, flag in self.aliases.items()}
-        words = iter(argv)
-        for word in words:
-            if word == "--":
-                yield word
-                break
-            if not word.startswith("--"):
-                yield word
-                continue
-            name, equals, value = word.partition("=")
-            if _plain(name) not in declared:
-                self._refuse(name)
-            yield f"{declared[_plain(name)]}{equals}{value}"
-        yield from words
-
-    def _refuse(self, flag: str) -> NoReturn:
-        if (name := flag.removeprefix("--")) in self.groups:
-            self.error(f"{name} is a group: set one of {', '.join(self.groups[name])}")
-        self.error(f"unrecognized argument: {flag}{did_you_mean(flag, self._option_string_actions)}")
-
-
-def _plain(flag: str) -> str:
-    return flag.replace("_", "-")
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Shows a flag for a truth value as --[no-]NAME, and explanations at a fixed column."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        if isinstance(action, BooleanFlag):
-            return "--[no-]" + action.option_strings[0].removeprefix("--")
-        return super()._format_action_invocation(action)
+from nmt.config.parser import Parser
 
 
 class BooleanFlag(argparse.Action):
@@ -102,12 +33,12 @@ def add_settings(
     spell: Callable[[str], str] = lambda name: name,
     with_defaults: bool = True,
 ) -> None:
-    """Adds a flag for each setting; the parsed value is None where the flag is not given.
+    """Adds a flag for each setting; the value of a missing flag is None.
 
     Args:
         parser: a parser, or a group of its flags.
-        settings: as `settings_of` gives them.
-        spell: the name of the flag that a setting has.
+        settings: from `settings_of`.
+        spell: makes the name of a flag from the name of a setting.
         with_defaults: whether the help text ends with the default.
     """
     for setting in settings:
@@ -125,8 +56,7 @@ def add_settings(
 
 
 def add_groups(parser: Parser, kind: type) -> None:
-    """Adds a flag for every setting within a dataclass, such as --model.attention.score, under a heading for each of
-    its groups."""
+    """Adds a flag for each setting of nested dataclasses, such as --model.attention.score; each group has a heading."""
     inner = {name.partition(".")[0] for name, _ in groups_of(kind)}
     everything = list(settings_of(kind))
     add_settings(parser, [setting for setting in everything if "." not in setting.name])

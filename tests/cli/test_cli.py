@@ -92,7 +92,7 @@ def test_tensorflow_is_quiet_by_default(monkeypatch):
     ("command", "message"),
     [
         ("", "COMMAND"),
-        ("transalte", "invalid choice: 'transalte'"),
+        ("transalte", "unknown command: transalte, did you mean translate? (see nmt --help)"),
         ("translate", "--model"),
         ("translate --model nowhere --input setup.cfg", "nowhere: no such run directory"),
         ("translate --mod nowhere", "unrecognized argument: --mod, did you mean --model? (see nmt translate --help)"),

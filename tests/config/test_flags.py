@@ -6,7 +6,8 @@ import pytest
 
 from nmt.config import RunConfig, SearchConfig
 from nmt.config.fields import settings_of
-from nmt.config.flags import Parser, add_settings, parse_flags
+from nmt.config.flags import add_settings, parse_flags
+from nmt.config.parser import Parser
 from nmt.errors import NmtError
 
 
