@@ -1,7 +1,7 @@
 """Finds installed fonts that have the glyphs of a text, whatever its script.
 
-matplotlib reads the characters of a font, at half the time that fontTools takes for the same set; fontTools names
-scripts and recognises the format of outlines.
+matplotlib reads the characters of a font, in half the time that fontTools needs. fontTools names scripts and recognises
+the format of outlines.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class HeatMap:
 
     def __init__(self, picture: Picture, text: HeatMapText, compact: bool) -> None:
         self.alignment, self.gold, self.text = picture.alignment, picture.gold, text
-        self.erasure = erasure_matrix(picture)
+        self.erasure = None if picture.erasure is None else erasure_matrix(picture.erasure, picture.alignment)
         self.layout: Layout = lay_out(text, self.erasure is not None, compact)
 
     def draw(self, figure: Figure, left: float, top: float) -> None:

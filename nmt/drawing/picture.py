@@ -82,15 +82,13 @@ def heat_map_text(picture: Picture) -> HeatMapText:
     )
 
 
-def erasure_matrix(picture: Picture) -> Floats | None:
-    """[target words, source words]; None where the picture has no erasure.
+def erasure_matrix(erasure: ArrayLike, alignment: WordAlignment) -> Floats:
+    """[target words, source words].
 
     Raises:
         PlotError: another shape, or a number that is not finite.
     """
-    if picture.erasure is None:
-        return None
-    array, expected = np.asarray(picture.erasure, dtype=float), picture.alignment.weights.shape
+    array, expected = np.asarray(erasure, dtype=float), alignment.weights.shape
     if array.shape != expected or not np.isfinite(array).all():
         raise PlotError(
             f"erasure has shape {list(array.shape)}: expected finite numbers of shape {list(expected)}, "

@@ -16,8 +16,8 @@ UNUSUAL = 3.5
 """The score from which a pair is unusual (Iglewicz and Hoaglin 1993, "How to Detect and Handle Outliers")."""
 
 LEAST_SPREAD = 0.05
-"""The least divisor of a score, in the unit of the measure. Without it, the few pairs of a large corpus that repeat two
-words, which is often right, would come before all others, because other pairs do not differ in that measure."""
+"""The least divisor of a score, in the unit of the measure. Few pairs of a large corpus repeat words, often rightly.
+Without a least divisor, these pairs would come before all others, because the rest do not differ in that measure."""
 
 
 @dataclass(frozen=True, eq=False)

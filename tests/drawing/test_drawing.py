@@ -1,3 +1,5 @@
+"""Heat maps, their fonts, files and pages, and grids of heat maps."""
+
 from __future__ import annotations
 
 import itertools
@@ -63,7 +65,7 @@ COMPOUND = "Donaudampfschifffahrtsgesellschaftsgesetz"
 
 
 def texts(figure: Figure) -> list[Text]:
-    """What is written, ticks of the colour bar included."""
+    """All visible texts, the ticks of the colour bar included."""
     found = [artist for artist in figure.findobj(Text) if isinstance(artist, Text)]
     return [text for text in found if text.get_text() and text.get_visible()]
 
@@ -78,14 +80,14 @@ def corners(mesh: QuadMesh) -> np.ndarray:
 
 
 def meshes(figure: Figure) -> tuple[QuadMesh, QuadMesh]:
-    """The cells of the words, and those of the end of sentence, which are to their right."""
+    """The cells of the words, and the cells of the end of sentence to their right."""
     found = [mesh for mesh in figure.axes[0].collections if isinstance(mesh, QuadMesh)]
     words, end = sorted(found, key=lambda mesh: corners(mesh)[0, 0, 0])
     return words, end
 
 
 def outlines(figure: Figure) -> set[tuple[int, int]]:
-    """Column and row of the outlined cells."""
+    """The column and row of each outlined cell."""
     grid = corners(meshes(figure)[0])
     start, size = grid[0, 0], grid[1, 1] - grid[0, 0]
     boxes = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
@@ -94,15 +96,15 @@ def outlines(figure: Figure) -> set[tuple[int, int]]:
 
 
 def extent(mesh: QuadMesh) -> Bbox:
-    """In pixels from the lower left corner."""
+    """The extent of the cells in pixels from the lower left corner."""
     points = mesh.get_window_extent().get_points()
     return Bbox([points.min(axis=0), points.max(axis=0)])
 
 
 def check_layout(figure: Figure) -> None:
-    """No text is cut or lies over another, and no label over a cell.
+    """Checks that no text is cut, that texts do not overlap, and that labels do not cover cells.
 
-    The figure may have several heat maps, which then do not overlap either.
+    A figure may have several heat maps, which must not overlap either.
     """
     figure.canvas.draw()
     width, height = figure.canvas.get_width_height()
@@ -140,7 +142,7 @@ def check_layout(figure: Figure) -> None:
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.filterwarnings("ignore:no installed font")
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
-def test_labels_are_neither_cut_nor_overlap(source: str, target: str, title: str, more: bool) -> None:
+def test_labels_are_complete_and_do_not_overlap(source: str, target: str, title: str, more: bool) -> None:
     pair = alignment(source, target)
     gold = Gold(frozenset({(0, 0)}), frozenset({(0, 0), (len(pair.source) - 1, len(pair.target) - 1)}))
     check_layout(heatmap(pair, title, gold, erasure(pair)) if more else heatmap(pair, title))
@@ -152,7 +154,7 @@ sentences = st.lists(st.text("abcmwIl.,ÄjgQ", min_size=1, max_size=18), min_siz
 @settings(max_examples=10, deadline=None)
 @given(sentences, sentences, sentences)
 @example(" ".join(["mm"] * 12), "a", "")
-def test_labels_are_neither_cut_nor_overlap_whatever_the_words(source: str, target: str, title: str) -> None:
+def test_labels_of_any_words_are_complete_and_do_not_overlap(source: str, target: str, title: str) -> None:
     check_layout(heatmap(alignment(source, target), title))
 
 
@@ -177,7 +179,7 @@ def test_source_words_run_along_the_top_and_target_words_down_the_rows() -> None
     assert where["a"].y0 > where["small"].y0 > where["dog"].y0
 
 
-def test_hard_links_have_outlines_and_a_key() -> None:
+def test_hard_links_have_outlines_and_a_legend() -> None:
     linked = made(("a", "b", "c"), ("d", "e"), [[0.01, 0.01, 0.01], [0.1, 0.3, 0.6]], [0.97, 0.0])
     figure = heatmap(linked)
     assert outlines(figure) == {(2, 1)}
@@ -187,7 +189,7 @@ def test_hard_links_have_outlines_and_a_key() -> None:
     assert "link" not in labels(unlinked)
 
 
-def test_weights_are_written_where_cells_are_large_enough_unless_they_are_nothing() -> None:
+def test_large_cells_show_their_weights_except_zeros() -> None:
     written = labels(heatmap(made(("a", "b"), ("c",), [[0.87, 0.004]], [0.126])))
     assert "0.87" in written and "0.13" in written and "0.00" not in written
     many = " ".join(["w"] * 40)
@@ -195,7 +197,7 @@ def test_weights_are_written_where_cells_are_large_enough_unless_they_are_nothin
 
 
 @pytest.mark.parametrize("many", [2, 60])
-def test_a_word_cannot_be_taken_for_the_label_of_the_end_of_sentence(many: int) -> None:
+def test_only_the_label_of_the_end_of_sentence_is_italic(many: int) -> None:
     words = " ".join(["sentence"] * many)
     by_style: dict[str, set[str]] = {"italic": set(), "normal": set()}
     for text in texts(heatmap(alignment(words, words))):
@@ -213,7 +215,7 @@ def test_very_long_words_lose_their_middle_and_control_characters_are_shown() ->
 
 
 @pytest.mark.parametrize(("side", "words"), [("source", ((), ("a",))), ("target", (("a",), ()))])
-def test_a_side_without_words_is_refused_and_so_is_one_of_too_many(
+def test_a_side_without_words_or_with_too_many_is_refused(
     side: str, words: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> None:
     empty = made(*words, np.zeros((len(words[1]), len(words[0]))), np.ones(len(words[1])))
@@ -229,7 +231,7 @@ def test_a_side_without_words_is_refused_and_so_is_one_of_too_many(
 @pytest.mark.parametrize(
     ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml"), (".PNG", b"\x89PNG")]
 )
-def test_the_suffix_decides_the_format_and_the_same_input_gives_the_same_bytes(
+def test_the_suffix_chooses_the_format_and_equal_input_gives_equal_bytes(
     tmp_path: Path, suffix: str, magic: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = save_heatmap(SMALL, tmp_path / f"one{suffix}", "title").read_bytes()
@@ -242,7 +244,7 @@ def test_the_suffix_decides_the_format_and_the_same_input_gives_the_same_bytes(
     assert save_heatmap(SMALL, tmp_path / f"three{suffix}", "other title").read_bytes() != first
 
 
-def test_svg_keeps_its_text_and_is_valid_whatever_the_words(tmp_path: Path) -> None:
+def test_svg_with_any_words_is_valid_and_keeps_its_text(tmp_path: Path) -> None:
     path = save_heatmap(alignment("<b> & $x_1$ \x01", '"quoted" Straße'), tmp_path / "a.svg")
     written = {"".join(node.itertext()).strip() for node in ElementTree.parse(path).iter() if node.tag.endswith("text")}
     assert {"<b>", "&", "$x_1$", '"quoted"', "Straße", "\N{REPLACEMENT CHARACTER}"} <= written
@@ -254,8 +256,8 @@ def test_pdf_embeds_truetype(tmp_path: Path) -> None:
     assert b"/CIDFontType2" in save_heatmap(SMALL, tmp_path / "a.pdf").read_bytes()
 
 
-def test_dollar_and_backslash_are_letters() -> None:
-    # Read as formulas, the second and the third would be errors.
+def test_dollar_and_backslash_are_ordinary_characters() -> None:
+    # As formulas, the second and third would be errors.
     figure = heatmap(alignment("$x_1$ $\\frac$ $_$", "a $5"), "from $5 to $6_")
     figure.canvas.draw()
     assert {"$x_1$", "$\\frac$", "$_$", "$5"} <= set(labels(figure))
@@ -263,7 +265,7 @@ def test_dollar_and_backslash_are_letters() -> None:
 
 
 @pytest.mark.parametrize("name", ["plot.jpg", "plot", "plot.png.gz"])
-def test_another_suffix_is_refused_with_those_that_exist(tmp_path: Path, name: str) -> None:
+def test_an_unknown_suffix_is_refused_with_a_list_of_the_known(tmp_path: Path, name: str) -> None:
     path = tmp_path / "new" / name
     with pytest.raises(PlotError) as error:
         save_heatmap(SMALL, path)
@@ -271,7 +273,7 @@ def test_another_suffix_is_refused_with_those_that_exist(tmp_path: Path, name: s
     assert not path.parent.exists()
 
 
-def test_directories_are_made_and_a_place_that_cannot_be_is_named(tmp_path: Path) -> None:
+def test_directories_are_made_and_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = save_heatmap(SMALL, tmp_path / "a" / "b" / "plot.png")
     assert [p.name for p in path.parent.iterdir()] == ["plot.png"]
     with pytest.raises(
@@ -280,15 +282,15 @@ def test_directories_are_made_and_a_place_that_cannot_be_is_named(tmp_path: Path
         save_heatmap(SMALL, path / "below.png")
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "plot.png"
     path.write_bytes(b"before")
 
-    def breaks(self: Figure, file: Path, **_: Any) -> None:
+    def fail_half_way(self: Figure, file: Path, **_: Any) -> None:
         Path(file).write_bytes(b"half")
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(Figure, "savefig", breaks)
+    monkeypatch.setattr(Figure, "savefig", fail_half_way)
     with pytest.raises(PlotError, match="cannot be written: No space left on device"):
         save_heatmap(SMALL, path)
     assert path.read_bytes() == b"before"
@@ -296,7 +298,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
 
 def test_every_word_can_be_drawn_in_every_format(tmp_path: Path) -> None:
-    """A byte order mark within a text, noncharacters and control characters are no reason to fail."""
+    """Byte order marks inside a text, noncharacters and control characters are drawn."""
     drawn = alignment("a \ufeffman\uffff \x07 \U0001ffff", "ein \ufdd0 Mann")
     for suffix in ("pdf", "svg", "png"):
         save_heatmap(drawn, tmp_path / f"plot.{suffix}", title="\ufeffa title")
@@ -311,7 +313,7 @@ def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry)
     monkeypatch.setattr(font_manager.fontManager, "ttflist", [*listed, *more])
 
 
-def test_scripts_that_no_font_has_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_script_without_a_font_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     only_bundled(monkeypatch)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -324,36 +326,36 @@ def test_scripts_that_no_font_has_are_named_once(monkeypatch: pytest.MonkeyPatch
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         heatmap(alignment("\U00012003 cat", "\u1201 Katze"))
-    with pytest.warns(UserWarning, match=r"can draw Cherokee \(such as U\+13A0\)"):  # and Cuneiform no more
+    with pytest.warns(UserWarning, match=r"can draw Cherokee \(such as U\+13A0\)"):  # Cuneiform was reported before
         heatmap(alignment("\U00012003 cat", "\u13a0 Katze"))
 
 
-def test_saving_says_no_more_than_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_gives_no_second_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only_bundled(monkeypatch)
     with pytest.warns(UserWarning) as caught:
         save_heatmap(alignment("\U00012000", "dog"), tmp_path / "plot.png")
     assert [str(warning.message).startswith("no installed font can draw Cuneiform") for warning in caught] == [True]
 
 
-def test_a_glyph_that_the_usual_font_lacks_comes_from_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glyph_missing_from_the_usual_font_comes_from_another(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = font_manager.FontEntry(fname="/nowhere/gone.ttf", name="Noto Sans Gone", style="normal", weight=400)
     only_bundled(monkeypatch, gone)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        figure = heatmap(alignment("\u210a a", "dog"))  # a script g, which STIX has and DejaVu Sans has not
+        figure = heatmap(alignment("\u210a a", "dog"))  # a script g, which is in STIX but missing from DejaVu Sans
         figure.canvas.draw()
     families = {text.get_text(): text.get_fontfamily() for text in texts(figure)}
     assert families["\u210a"] == ["DejaVu Sans", "STIXGeneral", "sans-serif"]
 
 
-def test_the_users_settings_are_as_before() -> None:
+def test_the_users_settings_are_restored() -> None:
     with matplotlib.rc_context({"font.size": 31, "svg.fonttype": "path"}):
         before = dict(matplotlib.rcParams)
         heatmap(SMALL)
         assert dict(matplotlib.rcParams) == before
 
 
-def test_threads_draw_the_same_bytes_and_leave_the_settings_alone(tmp_path: Path) -> None:
+def test_threads_draw_equal_bytes_and_restore_the_settings(tmp_path: Path) -> None:
     before = dict(matplotlib.rcParams)
     paths = [tmp_path / f"{i}.svg" for i in range(6)]
     threads = [threading.Thread(target=save_heatmap, args=(SMALL, path)) for path in paths]
@@ -365,7 +367,7 @@ def test_threads_draw_the_same_bytes_and_leave_the_settings_alone(tmp_path: Path
     assert dict(matplotlib.rcParams) == before
 
 
-def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
+def test_import_loads_no_matplotlib_and_drawing_loads_no_pyplot() -> None:
     code = (
         "import sys, numpy as np, nmt.drawing as p; from nmt.alignment.word_alignment import WordAlignment; "
         "assert 'matplotlib' not in sys.modules; "
@@ -375,11 +377,11 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(nmt.__file__).parents[1])
 
 
-def test_gold_links_are_marked_within_the_cells_and_explained() -> None:
+def test_gold_links_are_marked_inside_the_cells_and_in_the_legend() -> None:
     linked = made(("a", "b", "c"), ("d", "e"), [[0.9, 0.0, 0.0], [0.1, 0.3, 0.6]], [0.1, 0.0])
     gold = Gold(frozenset({(2, 1)}), frozenset({(2, 1), (1, 0)}))
     figure = heatmap(linked, gold=gold)
-    assert outlines(figure) == {(0, 0), (2, 1)}  # the model's own, as without gold
+    assert outlines(figure) == {(0, 0), (2, 1)}  # the links of the model stay
     assert marks(figure) == ({(2, 1)}, {(1, 0)})
     assert {"link", "gold link, sure", "gold link, possible"} <= set(labels(figure))
     sure_alone = heatmap(linked, gold=Gold(gold.sure, gold.sure))
@@ -389,7 +391,7 @@ def test_gold_links_are_marked_within_the_cells_and_explained() -> None:
 
 
 def marks(figure: Figure) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Column and row of the cells marked as sure and as possible."""
+    """The column and row of the cells marked as sure, and of those marked as possible."""
     grid = corners(meshes(figure)[0])
     start, size = grid[0, 0], grid[1, 1] - grid[0, 0]
     found: dict[str, set[tuple[int, int]]] = {"-": set(), "--": set()}
@@ -404,7 +406,7 @@ def marks(figure: Figure) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     return found["-"], found["--"]
 
 
-def test_a_gold_link_to_a_word_that_is_not_there_is_refused() -> None:
+def test_a_gold_link_to_a_missing_word_is_refused() -> None:
     with pytest.raises(AlignmentError, match="gold links: link 3-0, counted from 0, is out of range"):
         heatmap(SMALL, gold=Gold(frozenset(), frozenset({(3, 0)})))
 
@@ -428,7 +430,7 @@ def test_erasure_is_drawn_beside_attention_around_zero() -> None:
     assert "fall of log-probability" in " ".join(shown)
 
 
-def test_colour_bars_grow_upwards() -> None:
+def test_colour_bars_increase_upwards() -> None:
     bars = heatmap(SMALL, erasure=np.ones((3, 3))).axes[1:]
     assert [bar.get_ylim() for bar in bars] == [(0, 1), (-1, 1)]
 
@@ -439,7 +441,7 @@ def test_an_erasure_matrix_that_does_not_fit_is_refused(matrix: np.ndarray) -> N
         heatmap(SMALL, erasure=matrix)
 
 
-def test_nothing_changes_where_nothing_is_erased() -> None:
+def test_an_erasure_of_zeros_can_be_drawn() -> None:
     check_layout(heatmap(SMALL, erasure=np.zeros((3, 3))))
 
 
@@ -447,7 +449,7 @@ inches = st.floats(0.5, 25.0)
 
 
 @given(st.lists(st.tuples(inches, inches), min_size=1, max_size=30))
-def test_pages_have_every_map_once_in_order_and_apart(sizes: list[tuple[float, float]]) -> None:
+def test_pages_have_every_heat_map_once_in_order_without_overlap(sizes: list[tuple[float, float]]) -> None:
     maps: list[Any] = [SimpleNamespace(layout=SimpleNamespace(width=width, height=height)) for width, height in sizes]
     placed = list(place_on_pages(maps))
     assert [where.heat_map for where in placed] == maps
@@ -462,22 +464,22 @@ def test_pages_have_every_map_once_in_order_and_apart(sizes: list[tuple[float, f
     for page in pages:
         assert not any(one.overlaps(other) for one, other in itertools.combinations(page, 2))
         assert all(box.x0 >= MARGIN and box.y0 >= MARGIN for box in page)
-        # Only one that is too large for a page may go beyond its margins.
+        # Only a heat map that is larger than a page may cross the margins.
         assert len(page) == 1 or all(box.x1 <= PAGE[0] - MARGIN and box.y1 <= PAGE[1] - MARGIN for box in page)
 
 
-def test_a_pair_too_large_for_a_page_makes_its_own_larger() -> None:
+def test_a_pair_larger_than_a_page_gets_a_larger_page() -> None:
     sizes_of = [tuple(page.get_size_inches()) for page in heatmap_pages([Picture(alignment("a " * 90, "b"))] * 2)]
     assert len(sizes_of) == 2
     assert all(width > PAGE[0] and height == PAGE[1] for width, height in sizes_of)
 
 
-def test_a_page_has_many_small_pairs_and_nothing_is_cut() -> None:
+def test_a_page_shows_several_small_pairs_completely() -> None:
     (page,) = heatmap_pages([Picture(SMALL, f"pair {i}", None, erasure(SMALL)) for i in range(4)])
     check_layout(page)
 
 
-def test_pages_are_one_pdf_with_the_same_bytes(tmp_path: Path) -> None:
+def test_pages_are_one_pdf_and_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
     pictures = [Picture(alignment("a " * 90, "b"), f"pair {i}") for i in range(3)]
     seen: list[Picture] = []
     path = save_pages(pictures, tmp_path / "new" / "a.pdf", lambda some: (seen.append(p) or p for p in some))
@@ -487,7 +489,7 @@ def test_pages_are_one_pdf_with_the_same_bytes(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_pages_that_cannot_be_are_refused(tmp_path: Path) -> None:
+def test_pages_without_pairs_or_with_another_suffix_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlotError, match=r"a.png: expected a name that ends in .pdf"):
         save_pages([Picture(SMALL)], tmp_path / "a.png")
     with pytest.raises(PlotError, match="nothing to draw: no sentence pairs"):
@@ -495,7 +497,7 @@ def test_pages_that_cannot_be_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_fonts_with_postscript_outlines_are_embedded_as_drawings(tmp_path: Path) -> None:
+def test_fonts_with_postscript_outlines_are_recognised(tmp_path: Path) -> None:
     postscript, truetype = (TTFont(sfntVersion=version) for version in ("OTTO", "\0\1\0\0"))
     for name, font in (("a.otf", postscript), ("b.ttf", truetype)):
         font.save(tmp_path / name)
@@ -510,7 +512,7 @@ def test_fonts_with_postscript_outlines_are_embedded_as_drawings(tmp_path: Path)
     assert fonts.pdf_font_type(["DejaVu Sans"]) == 42
 
 
-def test_a_font_installed_after_matplotlib_made_its_list_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_font_installed_after_matplotlib_listed_fonts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     bundled = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     listed = [f for f in font_manager.fontManager.ttflist if Path(f.fname).name == "DejaVuSans.ttf"]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", listed)
@@ -520,7 +522,7 @@ def test_a_font_installed_after_matplotlib_made_its_list_is_found(monkeypatch: p
     fonts._add_new_fonts.cache_clear()
 
 
-def test_chinese_characters_have_the_form_of_their_language() -> None:
+def test_chinese_characters_take_the_form_of_the_language_beside_them() -> None:
     assert [fonts._han_region(text) for text in ("漢字 と かな", "漢字 한글", "漢字", "word")] == [
         "JP",
         "KR",
@@ -533,15 +535,15 @@ def test_arabic_letters_are_joined_and_run_from_right_to_left() -> None:
     def width(word: str) -> float:
         return float(text_sizes([word], ["DejaVu Sans"])[0, 0])
 
-    joined, apart = width("ببب"), width("ب\u200cب\u200cب")  # the same letters kept apart by joiners that forbid it
+    joined, apart = width("ببب"), width("ب\u200cب\u200cب")  # with non-joiners between the letters
     assert joined < 0.8 * apart
-    # Lam before alef melt into one sign, which is not so for the letters in the order they would have if turned around.
+    # Lam before alef becomes one glyph; in the reverse order they stay two.
     assert width("لا") < 0.8 * (width("ل") + width("ا"))
 
 
-def test_many_words_give_a_picture_of_bounded_size(tmp_path: Path) -> None:
+def test_a_picture_of_many_words_has_a_bounded_size(tmp_path: Path) -> None:
     path = save_heatmap(alignment(" ".join(["word"] * 250), "a b"), tmp_path / "plot.png")
-    width = int.from_bytes(path.read_bytes()[16:20], "big")  # PNG: the header's first number
+    width = int.from_bytes(path.read_bytes()[16:20], "big")  # the first number of the PNG header
     assert 7900 <= width <= 8000
 
 
@@ -561,20 +563,20 @@ def test_show_heatmaps_draws_a_grid_with_one_colour_scale(tmp_path: Path) -> Non
     assert save_figure(figure, tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_show_heatmaps_shows_negative_values_and_another_colour_map() -> None:
+def test_show_heatmaps_takes_negative_values_and_other_colour_maps() -> None:
     image = show_heatmaps(MATRICES - 0.5, "Keys", "Queries", cmap="Reds").axes[0].images[0]
     assert image.get_clim() == (MATRICES.min() - 0.5, MATRICES.max() - 0.5)
     assert image.get_cmap().name == "Reds"
 
 
-def test_show_heatmaps_refuses_what_it_cannot_colour() -> None:
+def test_show_heatmaps_refuses_unknown_colour_maps_and_infinite_values() -> None:
     with pytest.raises(PlotError, match="^matplotlib has no colour map 'blue'"):
         show_heatmaps(MATRICES, "Keys", "Queries", cmap="blue")
     with pytest.raises(PlotError, match="^matrices: expected finite numbers"):
         show_heatmaps(np.full((1, 1, 2, 2), np.inf), "Keys", "Queries")
 
 
-def test_drawing_functions_are_public() -> None:
+def test_drawing_functions_are_exported_by_nmt() -> None:
     assert (nmt.heatmap, nmt.save_heatmap, nmt.show_heatmaps) == (heatmap, save_heatmap, show_heatmaps)
 
 
@@ -584,6 +586,6 @@ def test_show_heatmaps_refuses_other_shapes(matrices: Any) -> None:
         show_heatmaps(matrices, "Keys", "Queries")
 
 
-def test_show_heatmaps_wants_a_title_for_each_column() -> None:
+def test_show_heatmaps_needs_a_title_for_each_column() -> None:
     with pytest.raises(PlotError, match="^2 titles for 3 columns"):
         show_heatmaps(MATRICES, "Keys", "Queries", ["a", "b"])

@@ -1,4 +1,4 @@
-"""Neighbours, analogies and axes on vectors whose answers are known by construction, and the command on a real run."""
+"""Neighbours, analogies and axes of vectors with known answers, the map of words, and the command on a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from nmt.network.weights import variables_to_arrays
 from nmt.run.arrays import save_arrays
 from nmt.training.preparation.prepare import prepare
 
-# A plane of directions: the angle to ▁east, in degrees, and the length.
+# Directions in a plane: the angle to ▁east in degrees, and the length.
 COMPASS = {"▁east": (0, 1), "▁near": (10, 5), "▁north": (90, 2), "▁south": (-90, 1), "▁west": (180, 3), "far": (25, 9)}
 
 
@@ -39,7 +39,7 @@ def compass(**changes: Any) -> Embeddings:
 
 
 def grid() -> Embeddings:
-    """Words that are sums of a stem's and an ending's direction: three stems by two endings, all at right angles."""
+    """Words that are the sum of a stem and an ending: three stems and two endings, all at right angles."""
     stems, endings = np.eye(5)[:3], np.eye(5)[3:]
     pieces = [f"▁{stem}{ending}" for stem in "abc" for ending in ("", "s")]
     return Embeddings(pieces, [stem + ending for stem in stems for ending in endings])
@@ -48,7 +48,7 @@ def grid() -> Embeddings:
 # Neighbours
 
 
-def test_neighbours_are_ordered_by_angle_and_not_by_length():
+def test_neighbours_are_ordered_by_angle_whatever_their_length():
     found = compass().neighbours("east")
     assert [piece for piece, _, _ in found] == ["▁near", "far", "▁north", "▁south", "▁west"]
     expected = [math.cos(math.radians(angle)) for angle in (10, 25, 90, 90, 180)]
@@ -56,7 +56,7 @@ def test_neighbours_are_ordered_by_angle_and_not_by_length():
     assert [seen for _, _, seen in found] == [None] * 5
 
 
-def test_neighbours_of_a_vector_leave_nothing_out_and_count_limits_them():
+def test_neighbours_of_a_vector_include_all_pieces_up_to_the_count():
     assert [piece for piece, _, _ in compass().neighbours([0.1, 2.0], count=2)] == ["▁north", "far"]
 
 
@@ -81,7 +81,7 @@ def test_neighbours_equal_those_of_numpy(vectors):
         assert cosine == pytest.approx(cosines[piece], abs=1e-6)
 
 
-def test_word_of_several_pieces_is_their_mean_and_its_pieces_are_no_answers():
+def test_a_word_of_several_pieces_is_their_mean_and_has_other_pieces_as_neighbours():
     embeddings = compass(encode=lambda word: [list(COMPASS).index(p) for p in {"ne": ["▁north", "▁east"]}[word]])
     entry = embeddings.find("ne")
     assert entry.pieces == ("▁north", "▁east")
@@ -89,7 +89,7 @@ def test_word_of_several_pieces_is_their_mean_and_its_pieces_are_no_answers():
     assert [piece for piece, _, _ in embeddings.neighbours("ne")] == ["far", "▁near", "▁west", "▁south"]
 
 
-def test_a_piece_is_not_a_word():
+def test_pieces_and_words_are_told_apart():
     embeddings = compass()
     assert embeddings.find("far").pieces == ("far",)
     assert embeddings.find("far", piece=True).pieces == ("far",)
@@ -99,7 +99,7 @@ def test_a_piece_is_not_a_word():
         embeddings.find("up")
 
 
-def test_special_pieces_are_no_answers():
+def test_special_pieces_are_no_neighbours():
     embeddings = Embeddings(["<pad>", "</s>", "▁a", "▁b"], [[1, 0], [1, 0], [1, 0], [0, 1]])
     assert [piece for piece, _, _ in embeddings.neighbours("a")] == ["▁b"]
 
@@ -114,7 +114,7 @@ def test_special_pieces_are_no_answers():
         (["a"], [[math.nan]], "not finite"),
     ],
 )
-def test_vectors_that_do_not_fit_are_refused(pieces, vectors, message):
+def test_vectors_that_do_not_fit_the_pieces_are_refused(pieces, vectors, message):
     with pytest.raises(EmbeddingError, match=message):
         Embeddings(pieces, vectors)
     with pytest.raises(EmbeddingError, match=r"shape \[3\]: expected \[2\]"):
@@ -124,17 +124,17 @@ def test_vectors_that_do_not_fit_are_refused(pieces, vectors, message):
 # Analogies
 
 
-def test_analogy_exchanges_what_two_words_differ_in():
+def test_an_analogy_adds_the_difference_of_two_words_to_the_third():
     (first, *rest) = grid().analogy("as", "a", "b")
     assert first.piece == "▁bs"
-    # Of the unit vectors as - a + b = b + s: that is bs itself.
+    # For unit vectors as - a + b = b + s, which is bs.
     assert first.cosine == pytest.approx(1.0)
     assert {"▁as", "▁a", "▁b"}.isdisjoint(neighbour.piece for neighbour in rest)
     assert [neighbour.piece for neighbour in rest] == ["▁cs", "▁c"]
     np.testing.assert_allclose([neighbour.cosine for neighbour in rest], [0.5, 0.0], atol=1e-12)
 
 
-def test_length_of_a_vector_does_not_weigh_in_an_analogy():
+def test_the_length_of_vectors_does_not_change_an_analogy():
     first = grid()
     longer = Embeddings(first.pieces, first.vectors * np.array([[1], [30], [0.2], [5], [7], [11]]))
     for ours, theirs in zip(first.analogy("bs", "b", "c"), longer.analogy("bs", "b", "c"), strict=True):
@@ -147,7 +147,7 @@ def test_length_of_a_vector_does_not_weigh_in_an_analogy():
 
 @settings(max_examples=50, deadline=None)
 @given(arrays.arrays(np.float64, st.tuples(st.integers(3, 8), st.integers(1, 6)), elements=st.floats(-9, 9)))
-def test_axes_are_those_of_the_covariance(vectors):
+def test_axes_are_the_eigenvectors_of_the_covariance(vectors):
     points, shares = principal_axes(vectors)
     values = np.sort(np.linalg.eigvalsh(np.atleast_2d(np.cov(vectors.T))))[::-1]
     two = np.append(values, 0.0)[:2].clip(0)
@@ -158,7 +158,7 @@ def test_axes_are_those_of_the_covariance(vectors):
         np.testing.assert_allclose(shares, two / values.sum(), atol=1e-8)
 
 
-def test_points_of_a_plane_keep_their_distances_wherever_it_lies():
+def test_points_in_any_plane_keep_their_distances():
     random = np.random.default_rng(3)
     flat = random.normal(size=(7, 2)) * [3, 1]
     basis, _ = np.linalg.qr(random.normal(size=(6, 6)))
@@ -167,10 +167,10 @@ def test_points_of_a_plane_keep_their_distances_wherever_it_lies():
         for b in range(7):
             assert np.linalg.norm(points[a] - points[b]) == pytest.approx(np.linalg.norm(flat[a] - flat[b]))
     assert sum(shares) == pytest.approx(1)
-    assert (np.abs(points.max(axis=0)) >= np.abs(points.min(axis=0))).all()  # the farthest is on the positive side
+    assert (np.abs(points.max(axis=0)) >= np.abs(points.min(axis=0))).all()
 
 
-def test_two_vectors_need_no_map():
+def test_two_vectors_are_too_few_for_a_map():
     with pytest.raises(EmbeddingError, match="2 vectors: a map of two axes needs three"):
         compass().project(["east", "west"])
     points, shares = compass().project(["east", "north", "south"])
@@ -178,7 +178,7 @@ def test_two_vectors_need_no_map():
     assert points.shape == (3, 2)
 
 
-# Counts: pieces 4 "▁a", 5 "▁b", 6 "x" (goes on), 7 "."
+# Counts: pieces 4 "▁a", 5 "▁b", 6 "x" (continues a word), 7 "."
 
 
 TEXT = [[4, 6, 5, 7], [], [4, 4, 6, 6], [5, 4], [6]]
@@ -190,7 +190,7 @@ def counted(monkeypatch, sentences: int) -> WordCounts:
 
 
 @pytest.mark.parametrize("sentences", [1, 2, 100])
-def test_words_are_counted_apart_from_the_pieces_in_longer_ones(sentences, monkeypatch):
+def test_whole_words_are_counted_without_the_pieces_of_longer_words(sentences, monkeypatch):
     seen = counted(monkeypatch, sentences)
     assert seen.pieces.tolist() == [0, 0, 0, 0, 4, 4, 4, 1]
     assert seen.whole_words.tolist() == [0, 0, 0, 0, 2, 4, 1, 1]
@@ -198,15 +198,20 @@ def test_words_are_counted_apart_from_the_pieces_in_longer_ones(sentences, monke
     assert seen.of_word([4, 6]) == 1  # not in [4, 6, 6]
     assert seen.of_word([4, 6, 6]) == 1
     assert seen.of_word([5, 4]) == 1
-    assert seen.of_word([4, 6, 5, 7, 4]) == 0  # not over the end of a sentence
+    assert seen.of_word([4, 6, 5, 7, 4]) == 0  # not across the end of a sentence
     assert seen.of_word([5, 5]) == 1
 
 
-def test_pieces_seen_too_seldom_are_no_answers(monkeypatch):
+def test_rare_pieces_are_no_neighbours(monkeypatch):
     vectors = np.array([[0, 1]] * 4 + [[1, 0], [1, 0.1], [1, 0.2], [1, 0.3]], float)
     names = [*"0123", "▁a", "▁b", "x", "."]
     embeddings = Embeddings(names, vectors, counts=counted(monkeypatch, 2))
-    assert [tuple(n)[::2] for n in embeddings.neighbours("a")] == [("▁b", 4), ("x", 4), (".", 1)]  # 0 to 3: never
+    # Pieces 0 to 3 never occur.
+    assert [tuple(n)[::2] for n in embeddings.neighbours("a")] == [
+        ("▁b", 4),
+        ("x", 4),
+        (".", 1),
+    ]
     assert [n.piece for n in embeddings.neighbours("a", minimum=2)] == ["▁b", "x"]
     assert {n.piece for n in embeddings.neighbours("a", minimum=0)} == {*names} - {"▁a"}
     assert embeddings.frequent(9) == ["▁b", "▁a", "x"]
@@ -217,7 +222,7 @@ def test_pieces_seen_too_seldom_are_no_answers(monkeypatch):
         compass().frequent(3)
 
 
-def test_text_of_another_vocabulary_is_refused():
+def test_a_text_of_another_vocabulary_is_refused():
     with pytest.raises(EmbeddingError, match="has piece 6, the vocabulary 5 pieces"):
         WordCounts([Sequences.of([[4, 6]])], [False] * 5)
 
@@ -227,7 +232,7 @@ def test_text_of_another_vocabulary_is_refused():
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_exported_vectors_come_back_as_they_were(tmp_path_factory, data):
+def test_exported_vectors_are_read_back_exactly(tmp_path_factory, data):
     pieces = data.draw(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True))
     numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
     shape = len(pieces), data.draw(st.integers(1, 4))
@@ -235,7 +240,7 @@ def test_exported_vectors_come_back_as_they_were(tmp_path_factory, data):
     path = Embeddings(pieces, vectors).export(tmp_path_factory.getbasetemp() / "round.txt")
     text = path.read_bytes().decode()
     assert text.split("\n")[0] == f"{len(pieces)} {shape[1]}"
-    # Any reader of the format: lines by any line break, fields by any space.
+    # Other readers may split lines at any line break, and fields at any space.
     assert [len(line.split()) for line in text.splitlines()] == [2] + [shape[1] + 1] * len(pieces)
     back = Embeddings.read(path)
     assert back.pieces == pieces
@@ -246,13 +251,13 @@ def test_exported_vectors_come_back_as_they_were(tmp_path_factory, data):
     ("piece", "written"),
     [("▁a", "▁a"), ("a b", r"a\u{20}b"), ("\n", r"\u{a}"), ("\\u{20}", r"\u{5c}u{20}"), ("\x85", r"\u{85}")],
 )
-def test_what_would_break_a_line_is_escaped(piece, written, tmp_path):
+def test_characters_that_break_lines_are_escaped(piece, written, tmp_path):
     path = Embeddings([piece], [[0.5, -2]]).export(tmp_path / "new" / "vectors.txt")
     assert path.read_text(encoding="utf-8") == f"1 2\n{written} 0.5 -2\n"
     assert Embeddings.read(path).pieces == [piece]
 
 
-def test_file_of_another_program_is_read(tmp_path):
+def test_a_file_of_another_program_is_read(tmp_path):
     (tmp_path / "other.txt").write_bytes(b"2 2\r\na 1 2 \r\nb -.5 1e-3 \r\n")
     found = Embeddings.read(tmp_path / "other.txt")
     assert found.pieces == ["a", "b"]
@@ -271,14 +276,14 @@ def test_file_of_another_program_is_read(tmp_path):
         (b"1 1\n\xff 1\n", "not valid UTF-8"),
     ],
 )
-def test_file_of_another_format_is_refused(text, message, tmp_path):
+def test_a_file_of_another_format_is_refused(text, message, tmp_path):
     (tmp_path / "bad.txt").write_bytes(text)
     with pytest.raises(EmbeddingError, match=message):
         Embeddings.read(tmp_path / "bad.txt")
 
 
 def test_export_behind_a_link_and_into_a_device(tmp_path):
-    """The link stays one, and so does the device."""
+    """The link stays a link, and the device stays a device."""
     found = Embeddings(["a", "b"], np.eye(2, dtype=np.float32))
     (tmp_path / "link").symlink_to(tmp_path / "there")
     found.export(tmp_path / "link")
@@ -288,7 +293,7 @@ def test_export_behind_a_link_and_into_a_device(tmp_path):
     assert Path("/dev/null").is_char_device()
 
 
-def test_export_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_failed_export_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "vectors.txt"
     path.write_text("old")
 
@@ -302,7 +307,7 @@ def test_export_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["vectors.txt"]
 
 
-# The picture
+# The map of words
 
 
 def overlap(a: Any, b: Any) -> bool:
@@ -310,7 +315,7 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_no_name_covers_another_or_leaves_the_picture(seed):
+def test_names_do_not_overlap_and_stay_on_the_map(seed):
     random = np.random.default_rng(seed)
     dots = [Dot(f"word{i:03d}" * (1 + i % 2), *random.normal(size=2)) for i in range(150)]
     figure, left_out = draw_words(dots, "A title", ("one", "two"))
@@ -325,20 +330,20 @@ def test_no_name_covers_another_or_leaves_the_picture(seed):
     assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.x1 and box.y1 <= page.y1 for box in boxes)
 
 
-def test_the_first_has_the_first_choice_and_a_name_makes_way_for_a_dot():
-    # Two dots side by side: the first cannot write to its right, where the second is.
+def test_the_first_name_is_placed_first_and_names_avoid_dots():
+    # The first name cannot be to the right of its dot, because the second dot is there.
     boxes = place_labels(np.array([[2, 1], [2.2, 1]]), np.array([[0.5, 0.1], [0.5, 0.1]]), (4, 2))
     np.testing.assert_allclose(boxes, [[1.45, 1.95, 0.95, 1.05], [2.25, 2.75, 0.95, 1.05]])
-    # Too wide for the room: no place.
+    # The name is wider than the field.
     assert np.isnan(place_labels(np.array([[2.0, 1.0]]), np.array([[4.5, 0.1]]), (4, 2))).all()
 
 
-def test_distances_are_drawn_to_one_scale_and_rare_words_hollow():
+def test_both_axes_have_one_scale_and_rare_words_are_hollow():
     figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0), Dot("c", 0, 1, hollow=True)], hollow="rare")
     dots = figure.axes[1].collections
     places = np.array([dot.get_offsets()[0] for dot in dots])
     across, up = places[1] - places[0], places[2] - places[0]
-    assert across[0] == pytest.approx(-2 * up[1])  # inches are counted downwards
+    assert across[0] == pytest.approx(-2 * up[1])  # inches are counted from the top
     assert [tuple(dot.get_facecolor()[0][:3]) == (1, 1, 1) for dot in dots] == [False, False, True]
     written = [text.get_text() for text in figure.findobj(Text)]
     assert "○ rare" in written
@@ -348,7 +353,7 @@ def test_distances_are_drawn_to_one_scale_and_rare_words_hollow():
 
 
 @pytest.mark.parametrize("dots", [[], [Dot("a", math.nan, 0)]])
-def test_nothing_to_draw_is_refused(dots):
+def test_missing_or_infinite_positions_are_refused(dots):
     with pytest.raises(PlotError, match="at finite positions"):
         draw_words(dots)
 
@@ -357,7 +362,7 @@ def test_nothing_to_draw_is_refused(dots):
 
 
 def begin_run(directory: Path, **changes: Any) -> Path:
-    """A run whose weights are as they were drawn: for what a command reads, it need not have learned anything."""
+    """A run with its initial weights, which is enough for commands that only read the weights."""
     small = {"units": 8, "embedding": 8, "attention": {"units": 8}}
     config = copy_task.config(directory, **copy_task.merged({"name": "copy", "model": small}, changes))
     run = prepare(config, "float32", lambda line: None).run
@@ -369,7 +374,7 @@ def begin_run(directory: Path, **changes: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory) -> Path:
-    """A run in runs/copy with embeddings for each side; one word stands in its text a single time."""
+    """A run in runs/copy with separate embeddings for each side; one word of each side occurs once."""
     directory = tmp_path_factory.mktemp("embeddings")
     copy_task.write_corpus(directory, train=300, validation=5)
     for side, rare in (("source", "zu"), ("target", "uzo")):
@@ -384,7 +389,7 @@ def command(line: str, directory: Path) -> subprocess.CompletedProcess[str]:
 
 
 def main(line: str, directory: Path, monkeypatch, capfd) -> tuple[int, str, str]:
-    """The same without a process of its own."""
+    """Runs the command in this process."""
     from nmt.cli import main
 
     monkeypatch.chdir(directory)
@@ -393,7 +398,7 @@ def main(line: str, directory: Path, monkeypatch, capfd) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize(("side", "other"), [("source", "target"), ("target", "source")])
-def test_embeddings_of_a_run_are_its_weights_with_counts_of_its_text(side, other, playground):
+def test_embeddings_of_a_run_are_its_weights_with_the_counts_of_its_text(side, other, playground):
     translator = nmt.Translator.load(playground / "runs" / "copy")
     found = Embeddings.of(translator, side)
     saved = np.load(playground / "runs" / "copy" / "best.npz")
@@ -410,7 +415,7 @@ def test_embeddings_of_a_run_are_its_weights_with_counts_of_its_text(side, other
     assert Embeddings.of(translator).pieces == Embeddings.of(translator, "source").pieces
 
 
-def test_shared_embeddings_count_the_side_that_is_asked_for(tmp_path):
+def test_shared_embeddings_count_the_chosen_side(tmp_path):
     copy_task.write_corpus(tmp_path, train=60, validation=5)
     translator = nmt.Translator.load(begin_run(tmp_path))
     both, source, target = (Embeddings.of(translator, side) for side in (None, "source", "target"))
@@ -426,7 +431,7 @@ def test_shared_embeddings_count_the_side_that_is_asked_for(tmp_path):
     assert answers["both"] == {*first, *second} - {first[0]}
 
 
-def test_command_as_a_user_runs_it(playground):
+def test_the_command_as_a_user_runs_it(playground):
     result = command(
         "--model runs/copy --side source --neighbours ba zu --analogy ba da fa --count 3 --minimum 20 "
         "--plot out/words.png --most-frequent 12 --export out/vectors.txt",
@@ -447,7 +452,7 @@ def test_command_as_a_user_runs_it(playground):
     said = result.stderr.splitlines()
     assert all(line.startswith("nmt: ") for line in said)
     assert f"nmt: the source side of the training text has {len(words):,} pieces" in result.stderr
-    (warning,) = [line for line in said if "fewer than 20: " in line]
+    (warning,) = [line for line in said if "fewer than 20 times: " in line]
     assert warning.startswith("nmt: 'zu' was seen once in training")
     assert re.search(r"12 words drawn, \d+ of them without room", result.stderr)
     assert (playground / "out" / "words.png").read_bytes().startswith(b"\x89PNG")
@@ -456,7 +461,7 @@ def test_command_as_a_user_runs_it(playground):
     np.testing.assert_array_equal(back.vectors, found.vectors)
 
 
-def test_run_without_its_text_says_that_it_does_not_know(playground, tmp_path, monkeypatch, capfd):
+def test_a_run_without_its_text_reports_unknown_counts(playground, tmp_path, monkeypatch, capfd):
     shutil.copytree(playground / "runs" / "copy", tmp_path / "bare", ignore=shutil.ignore_patterns("corpus"))
     code, out, err = main("--model bare --neighbours ba --count 1", tmp_path, monkeypatch, capfd)
     assert code == 0
@@ -485,7 +490,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("line", "message"), MISTAKES)
-def test_mistake_is_one_line(line, message, playground, monkeypatch, capfd):
+def test_a_mistake_is_one_line(line, message, playground, monkeypatch, capfd):
     before = {path for path in playground.rglob("*") if path.is_file()}
     code, out, err = main(line, playground, monkeypatch, capfd)
     assert (code, out) == (2, "")

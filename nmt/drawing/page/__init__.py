@@ -24,6 +24,8 @@ from numpy.typing import ArrayLike
 
 from nmt.alignment.links import Gold, require_in_range
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.drawing.canvas import PlotError
+from nmt.drawing.picture import erasure_matrix
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacement_for
 
@@ -76,12 +78,10 @@ class PageSentence:
         if self.gold is not None:
             require_in_range(self.gold, first.source, first.target, f"{self._name}, gold links")
         if self.erasure is not None:
-            array = np.asarray(self.erasure, dtype=float)
-            if array.shape != first.weights.shape or not np.isfinite(array).all():
-                raise PageError(
-                    f"{self._name}: erasure has shape {list(array.shape)}: expected finite numbers of shape "
-                    f"{list(first.weights.shape)}, one row per target word and one column per source word"
-                )
+            try:
+                erasure_matrix(self.erasure, first)
+            except PlotError as error:
+                raise PageError(f"{self._name}: {error}") from None
 
     @property
     def _name(self) -> str:
