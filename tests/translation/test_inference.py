@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,11 +20,12 @@ from nmt.batches.windows import windows
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.step import TrainStep
-from nmt.translation.inference import model_inference, search_batch, side_by_side
+from nmt.translation.inference import model_inference, search_batch, search_programs, side_by_side
 from nmt.translation.inference.distributions import averaged
 from nmt.translation.inference.ensemble import Ensemble
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import Hypothesis, PieceConstraint
+from nmt.translation.inference.search_programs import program_settings
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
 GREEDY = SearchConfig(beam_size=1, length_penalty=0.8)
@@ -116,6 +118,63 @@ def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: ModelInfer
             last = int(np.argmax(np.where(np.isin(np.arange(12), [PAD, BOS]), -np.inf, model.logits(readout))))
             pieces.append(last)
         assert pieces == hypothesis.ids + [EOS] * hypothesis.finished
+
+
+@pytest.mark.parametrize(
+    ("search", "changes"),
+    [
+        (BEAM, {"seed": 7, "max_source": 9, "batch_tokens": 99, "copy_unknown": True, "max_length_ratio": 1.5}),
+        (BEAM, {"temperature": 2.0, "top_k": 3, "top_p": 0.5, "suppress": ("a",)}),
+        (SearchConfig(method="sample"), {"seed": 7, "beam_size": 2, "diversity": 1.0, "prune": 1.0}),
+        (replace(BEAM, min_length_ratio=0.5), {"min_length_ratio": 0.7}),
+        (replace(BEAM, short_list=3), {"short_list": 4}),
+    ],
+)
+def test_settings_that_the_graph_does_not_read_share_a_program(search: SearchConfig, changes: dict[str, Any]) -> None:
+    for name, value in changes.items():
+        assert program_settings(replace(search, **{name: value})) == program_settings(search), name
+
+
+def test_settings_that_the_graph_reads_have_programs_of_their_own() -> None:
+    """Every field of the search is read by one graph or listed above."""
+    read: dict[str, Any] = {
+        "method": "sample",
+        "beam_size": 3,
+        "length_penalty": 0.1,
+        "normalization": "power",
+        "coverage_penalty": 0.1,
+        "min_length_ratio": 0.1,
+        "no_repeat_ngram": 2,
+        "diversity": 0.1,
+        "prune": 0.1,
+        "short_list": 1,
+    }
+    sampled: dict[str, Any] = {"temperature": 2.0, "top_k": 3, "top_p": 0.5}
+    for search, changes in ((BEAM, read), (SearchConfig(method="sample"), sampled)):
+        for name, value in changes.items():
+            assert program_settings(replace(search, **{name: value})) != program_settings(search), name
+    unread = {"max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"}
+    assert {field.name for field in dataclasses.fields(SearchConfig)} == {*read, *sampled, *unread}
+    constrained = [program_settings(replace(BEAM, prune=value), constrained=True) for value in (0.0, 1.0)]
+    assert constrained[0] == constrained[1] != program_settings(BEAM)
+    assert program_settings(BEAM, nbest=2) != program_settings(BEAM) != program_settings(BEAM, suppressed=[3])
+
+
+def test_searches_are_compiled_once_and_the_least_recently_used_are_dropped(
+    make_model: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Any] = []
+    monkeypatch.setattr(search_programs, "compile_function", lambda function, _: compiled.append(function) or function)
+    programs = ModelInference(make_model()).programs
+    compiled.clear()
+    for seed in range(50):
+        programs.program(program_settings(replace(BEAM, seed=seed)))
+    assert len(compiled) == len(programs) == 1
+    for size in range(5, 55):
+        programs.program(program_settings(replace(BEAM, beam_size=size)))
+        programs.program(program_settings(BEAM))
+    assert len(compiled) == 51
+    assert len(programs) == search_programs.KEPT == 32
 
 
 VARIANTS: dict[str, dict[str, Any]] = {

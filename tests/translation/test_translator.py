@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
@@ -126,6 +127,22 @@ def test_score_is_the_log_probability_over_the_length_penalty(translator):
     for t in found:
         length = len(t.text.split()) + 1  # each word is one piece, and the end counts
         assert t.score == pytest.approx(t.log_probability / ((5 + length) / 6) ** 0.7, rel=1e-5)
+
+
+def test_eight_threads_get_what_one_thread_gets(translator):
+    """Each thread has a search of its own; two of them share a search, and one translates constrained sentences."""
+    own = translator.config.search
+    searches = [replace(own, beam_size=size) for size in (1, 2, 3, 3)]
+    searches += [replace(own, method="sample", seed=seed) for seed in (1, 2)] + [replace(own, short_list=2), own]
+    constraints = [Constraint("elo")] * len(SENTENCES)
+
+    def texts(index: int) -> list[str]:
+        found = translator.translate(SENTENCES, searches[index], constraints if index == 7 else None)
+        return [translation.text for translation in found]
+
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(texts, range(8)))
+    assert together == [texts(index) for index in range(8)]
 
 
 def test_search_of_the_run_is_the_default(translator):
