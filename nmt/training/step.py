@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import keras
 import numpy as np
 
+from nmt.backend import Tensor
 from nmt.backend.compiling import snapshot
 from nmt.backend.gather_scatter import scatter_add
 from nmt.backend.machine import batches_at_once
@@ -68,18 +69,22 @@ class TrainStep:
         self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
         self.slices = -(-slices // batches_at_once())  # of each part, and a part is a slice of the batch already
 
-    def __call__(self, batch: Batch) -> float:
-        """Updates the model; returns the mean loss of the batch's tokens in nats."""
-        return float(self._plain(*batch)[0])
-
-    def guided(self, batch: GuidedBatch, weight: float) -> tuple[float, float]:
-        """Updates the model by the loss of its translation and `weight` times that of its attention.
+    def __call__(self, batch: Batch) -> Tensor:
+        """Updates the model.
 
         Returns:
-            Mean loss of the batch's tokens, and of its linked steps, in nats.
+            The mean loss of the batch's tokens in nats, a scalar tensor. Converting it by `float` waits for the device.
+        """
+        return self._plain(*batch)[0]
+
+    def guided(self, batch: GuidedBatch, weight: float) -> tuple[Tensor, Tensor]:
+        """Updates the model by the loss of the translation plus `weight` times the loss of the attention.
+
+        Returns:
+            The mean loss of the batch's tokens, and of its linked steps, in nats; scalar tensors.
         """
         translation, attention = self._guided(*batch, np.float32(weight))
-        return float(translation), float(attention)
+        return translation, attention
 
     @cached_property
     def _plain(self) -> Callable[..., Any]:
@@ -159,7 +164,7 @@ class TrainStep:
                 scaled = optimizer.scale_loss(loss)
             return scaled, (told, [scope.get_current_value(v) for v in model.non_trainable_variables])
 
-        @jax.jit
+        @partial(jax.jit, donate_argnums=(0, 1, 2))  # new values replace the old ones in place
         def step(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
             gradient = jax.value_and_grad(scaled_loss, has_aux=True)
             (_, (told, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *inputs)

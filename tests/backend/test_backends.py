@@ -75,7 +75,7 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
         "ids": np.array([h.ids + [-1] * (40 - len(h.ids)) for h in found]),
         "paid": np.concatenate([h.weights.ravel() for h in found]),
         "short": np.concatenate([h.piece_log_probabilities for h in short]),
-        "steps": np.array([step(batch) for _ in range(2)]),
+        "steps": np.array([float(step(batch)) for _ in range(2)]),
     }
 
 
@@ -111,9 +111,11 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     optimizer = keras.optimizers.Adam(0.01, global_clipnorm=1.0, use_ema=True, ema_momentum=0.9)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
-    results["steps"] = np.array([step(batch) for _ in range(3)])
+    results["steps"] = np.array([float(step(batch)) for _ in range(3)])
     links = link_rows(Sequences.of(LINKS), np.arange(3), (*batch.target_out.shape, batch.source.shape[1]))
-    results["guided"] = np.array([step.guided(GuidedBatch(*batch, links), weight) for weight in (1.0, 0.5)])
+    results["guided"] = np.array(
+        [[float(loss) for loss in step.guided(GuidedBatch(*batch, links), weight)] for weight in (1.0, 0.5)]
+    )
     averages = averaged_arrays(model, optimizer)
     results["averages"] = np.concatenate([array.ravel() for array in averages.values()])
     results["scaled"] = steps_with_scaled_losses(model, weights, batch)

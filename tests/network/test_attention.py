@@ -406,7 +406,7 @@ def test_the_score_that_contributing_shows_works(make_model: Callable) -> None:
         optimizer.build(model.trainable_variables)
         step = TrainStep(model, optimizer, 0.0)
         batch = make_batch(Sequences.of([[4, 7, 9], [5, 6]]), Sequences.of([[8, 9], [4, 11, 5]]), np.arange(2))
-        losses = [step(batch) for _ in range(30)]
+        losses = [float(step(batch)) for _ in range(30)]
         assert losses[-1] < 0.5 * losses[0]
     finally:
         SCORES.pop("cosine", None)

@@ -58,7 +58,7 @@ def measure(point: Point, size: str, precision: str, repeats: int) -> dict[str, 
     batch, seconds = find("Batch")(ids, ids, ids), []
     for _ in range(repeats + 2):  # the first compiles, the second allocates
         begin = time.perf_counter()
-        step(batch)
+        float(step(batch))
         seconds.append(time.perf_counter() - begin)
     return {"seconds": statistics.median(seconds[2:]), "peak_memory_mib": memory_of_training()}
 

@@ -73,10 +73,10 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     batches, first = _endless(pairs, plan), batch_of_each_width(pairs, plan)
     begin = time.perf_counter()
     for batch in first:
-        step(batch)
+        float(step(batch))
     compiled = time.perf_counter() - begin
     for _ in range(updates[0] - 1):
-        step(next(batches))
+        float(step(next(batches)))
     measured: dict[str, Any] = _time_updates(step, batches, updates[1] - updates[0], case)
     measured |= {"compile_s": compiled, "shapes": len(first), "parameters_m": step.model.count_params() / 1e6}
     measured["cudnn"] = uses_cudnn(step.model)
@@ -136,15 +136,13 @@ def _endless(pairs: EncodedCorpus, plan: BatchPlan) -> Iterator[Batch]:
         index += 1
 
 
-def _time_updates(
-    step: Callable[[Batch], float], batches: Iterator[Batch], updates: int, case: Case
-) -> dict[str, float]:
+def _time_updates(step: Callable[[Batch], Any], batches: Iterator[Batch], updates: int, case: Case) -> dict[str, float]:
     """Target tokens per second without padding, GFLOP/s and the last loss."""
     tokens, flops, shapes = 0, 0.0, []
     begin = time.perf_counter()
     for _ in range(updates):
         batch = next(batches)
-        loss = step(batch)
+        loss = float(step(batch))  # waits for the device
         tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
         shapes.append((batch.source.shape, batch.target_in.shape[1]))
     seconds = time.perf_counter() - begin

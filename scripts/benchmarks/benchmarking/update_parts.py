@@ -52,7 +52,7 @@ def time_parts(step: TrainStep, pairs: EncodedCorpus, plan: BatchPlan, smoothing
         return model.total_loss(source, target_in, target_out, smoothing, step.slices, *kernel)
 
     spent = [_milliseconds(_with_gradient(step, function), batches) for function in (encode, read, whole)]
-    spent.append(_milliseconds(lambda *batch: step(Batch(*batch)), batches))
+    spent.append(_milliseconds(lambda *batch: float(step(Batch(*batch))), batches))
     names = ("encoder_ms", "decoder_ms", "output_and_loss_ms", "optimizer_ms")
     return dict(zip(names, np.diff([0.0, *spent]).tolist(), strict=True))
 
