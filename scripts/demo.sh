@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains on the corpus in data/demo, then translates, measures and draws alignments with the trained model.
-#   bash scripts/demo.sh            an earlier run is used, or gone on with where it was interrupted
+# Trains on the corpus in data/demo, then translates, evaluates and draws alignments with the trained model.
+#   bash scripts/demo.sh            uses a finished run, or continues an interrupted one
 #   bash scripts/demo.sh --fresh    trains anew
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,8 +22,8 @@ main() {
     nmt train --config "$data/config.yaml"
     mkdir -p "$model/demo"
 
-    evaluate test "sentences like those of the training" --gold "$data/test.align"
-    evaluate combinations "words in combinations that the training did not have"
+    evaluate test "sentences like the training sentences" --gold "$data/test.align"
+    evaluate combinations "combinations of words that the training text lacks"
 
     step "A few held-out sentences"
     head -n "$shown" "$data/test.en" > "$model/demo/few.source"
@@ -31,10 +31,10 @@ main() {
     nmt translate --model "$model" --input "$model/demo/few.source" --output "$model/demo/few.translation"
     paste -d '\n' <(label source few.source) <(label translation few.translation) <(label reference few.target) /dev/null
 
-    step "What the attention looked at"
+    step "The attention"
     nmt align --model "$model" --source "$model/demo/few.source" --output "$model/alignments"
 
-    tell_what_is_where
+    list_results
 }
 
 nmt() { .venv/bin/nmt "$@"; }
@@ -51,7 +51,7 @@ evaluate() {
         --output "$model/demo/$set.translation" --json "$model/demo/$set.json" "$@"
 }
 
-tell_what_is_where() {
+list_results() {
     step "Done"
     cat << END
 the model:                 $model

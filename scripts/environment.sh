@@ -1,8 +1,7 @@
-# Sourced by the other scripts: `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or
-# "[test,jax,browser,search]") into it, when that is missing or what it was made from has changed. PYTHON chooses the
-# interpreter.
+# The other scripts source this file. `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or
+# "[test,jax,browser,search]") into it, unless .venv is up to date. PYTHON chooses the interpreter.
 
-# For these every package in constraints.txt has a release.
+# The Pythons for which every package in constraints.txt has a release.
 supported="3.11 3.12 3.13"
 
 prepare_environment() {
@@ -28,7 +27,7 @@ make_environment() {
         version=""
     done
     if [[ -z "$version" ]]; then
-        fail "nmt needs Python ${supported// /, } (${found:-none is here as ${candidates[*]}}): install one of them, or name it with PYTHON=/path/to/python"
+        fail "nmt needs Python ${supported// /, } (${found:-none is installed as ${candidates[*]}}): install one of them, or give its path: PYTHON=/path/to/python"
     fi
     if ! "$python" -c 'import venv, ensurepip' 2> /dev/null; then
         fail "$python cannot make virtual environments: install its venv module (on Debian: apt-get install python3-venv)"

@@ -1,4 +1,4 @@
-"""Writes word alignments as numbers and as plots; the same as `nmt align`.
+"""Writes word alignments as numbers and plots, like `nmt align`.
 
 python scripts/export_alignments.py --model saved_models/demo --source source.txt --output alignments --format pdf
 """

@@ -10,6 +10,6 @@ prepare_environment "[test,jax,browser,search]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt
-# A process a core; the tests of a file stay together, because they share what they train, and files come in their
-# order: first the commands, which take longest, so that no process is left alone with one of these at the end.
+# One process per core. The tests of a file stay together, because they share trained models. The files keep their order:
+# the commands take longest and come first, so that no process runs one of them alone at the end.
 .venv/bin/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder "$@"

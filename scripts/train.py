@@ -1,4 +1,4 @@
-"""Trains a model; the same as `nmt train`.
+"""Trains a model, like `nmt train`.
 
 python scripts/train.py --config data/demo/config.yaml --training.seed 2 --name second
 """

@@ -1,4 +1,4 @@
-"""Translates a file, standard input, or what is typed; the same as `nmt translate`.
+"""Translates a file, standard input or typed sentences, like `nmt translate`.
 
 python scripts/translate.py --model saved_models/demo --input source.txt --output translation.txt
 """

@@ -1,4 +1,4 @@
-"""The script that measures what a wider beam buys."""
+"""The script that measures BLEU and speed by beam size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nmt.config import RunConfig
 
 
 class Copier:
-    """Says the first `beam_size` words of a sentence, less one where it gives up, and one where its list is short."""
+    """Copies the first `beam_size` words of a sentence, one fewer with pruning, and one fewer with a short list."""
 
     config = RunConfig()
 
@@ -31,7 +31,7 @@ class Copier:
 
 @pytest.fixture
 def measured(monkeypatch, tmp_path, write):
-    """Runs the script with more arguments; gives its exit code."""
+    """Runs the script with these arguments; returns its exit code."""
     monkeypatch.setattr(nmt, "Translator", Copier, raising=False)
 
     def run(*more: str, reference: tuple[str, ...] = ("a b c d e f", "g h i j k l")) -> int:

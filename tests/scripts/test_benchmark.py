@@ -1,4 +1,4 @@
-"""The benchmarks: operations counted by hand, peers' logs read, the scripts run on what is small."""
+"""The benchmarks: counted operations, logs of the peers, tables, older checkouts, the scripts on a small corpus."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from nmt.text.tokenizer import Tokenizer
 REPOSITORY = Path(__file__).parents[2]
 
 
-def test_operations_by_hand() -> None:
+def test_operations_of_a_small_model() -> None:
     """Units 4, embedding 2, attention 3, one sentence of 5 positions and 6 steps, 7 pieces.
 
     A position: two LSTMs of 2 units over 2, 2 * 4 * 2 * (2 + 2) = 64, and a key, 4 * 3 = 12. A step: query 4 * 3 and
@@ -48,9 +48,9 @@ def test_operations_by_hand() -> None:
     assert cases.flops_per_batch(config, 7, 1, 5, 6) == 6 * (5 * (64 + 12) + 6 * step + 16)
 
 
-def test_products_of_a_transformer_counted_by_hand():
+def test_products_of_a_small_transformer():
     """One layer each, width 2, network 3, vocabulary 7, 5 positions, 6 steps. An attention has 4 multiplications for
-    each query and output, 4 for each key and value, and 2 for each energy and each share of a context."""
+    each query and output, 4 for each key and value, and 2 for each energy and each term of a context."""
     sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, heads=1, feed_forward=3)
     config = ModelConfig(architecture="transformer", embedding=2, transformer=sizes)
     encoder = 5 * 4 * 4 + 5 * 5 * 2 * 2 + 5 * (6 + 6)
@@ -71,8 +71,8 @@ def test_logs_of_the_peers_are_read() -> None:
     assert peers.MARIAN_SPEED.findall(marian) == [("1,020", "1,820.31")]
 
 
-def test_own_time_is_without_what_lies_inside() -> None:
-    """A loop of ten with two steps of three and four inside, the second with one of one inside; then five."""
+def test_own_time_excludes_the_events_inside() -> None:
+    """A loop of 10 contains steps of 3 and 4; the second step contains a product of 1. An event of 5 follows."""
     events = [(0, 10, "loop"), (1, 3, "step"), (5, 4, "step"), (6, 1, "product"), (10, 5, "after")]
     expected = [("loop", 3), ("step", 3), ("step", 3), ("product", 1), ("after", 5)]
     assert profile.own_times(events[::-1]) == expected
@@ -92,7 +92,7 @@ def test_ratios_compare_equal_sizes_and_batches() -> None:
     assert report.ratios(results) == ["", expected]
 
 
-def test_the_cost_model_fits_what_follows_it() -> None:
+def test_the_cost_model_fits_times_that_follow_it() -> None:
     points = cost_model.points()
     seconds = {
         point: sum(c * t for c, t in zip((3, 1, 0.1, 0.01, 0.2), cost_model.terms(point), strict=True))
@@ -104,12 +104,12 @@ def test_the_cost_model_fits_what_follows_it() -> None:
     assert table.count("| 1.00 | 7 MiB |") == len(points)
 
 
-def test_in_the_cost_model_more_never_costs_less() -> None:
-    """Of times with errors, free coefficients would weigh one term against another and follow the errors."""
+def test_more_never_costs_less_in_the_cost_model() -> None:
+    """The times have errors; coefficients of any sign would follow the errors."""
     expected = cost_model.fit({point: point.vocabulary / point.length for point in cost_model.points()})
     by_length = sorted(point for point in expected if point.vocabulary == cost_model.PLAIN_VOCABULARY)
-    a_token = [expected[point] / (point.rows * point.length) for point in by_length]
-    assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(a_token))
+    per_token = [expected[point] / (point.rows * point.length) for point in by_length]
+    assert all(later > 0.97 * earlier > 0 for earlier, later in itertools.pairwise(per_token))
 
 
 MACHINE = dict.fromkeys(("processor", "cores", "memory_gib", "date", "python", "command"), "-") | {
@@ -122,28 +122,28 @@ MACHINE = dict.fromkeys(("processor", "cores", "memory_gib", "date", "python", "
 CASE = {"tokens_per_s": 3.0, "gflops": 50.0, "peak_memory_mib": 9, "compile_s": 2.0, "padding": 0.1, "shapes": 1}
 
 
-def test_what_needs_too_much_memory_stops_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_without_enough_memory_stops_no_other_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def too_much(repeat: int) -> dict[str, Any]:
         raise MemoryError("needs more memory than there is")
 
     large, small = "nmt, default sizes, float32, 9000 tokens", "nmt, default sizes, float32, 64 sentences"
     results = benchmark.alternate({large: too_much, small: lambda repeat: CASE}, 2)
     assert results == {large: [], small: [CASE, CASE]}
-    assert capsys.readouterr().err.count("needs more memory than there is") == 1  # it is tried once
+    assert capsys.readouterr().err.count("needs more memory than there is") == 1  # the case runs once only
     assert f"| {large} | needs more memory than there is |" in report.table(MACHINE, results)
     report.plot(results, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("said", benchmark.OUT_OF_MEMORY)
-def test_the_end_of_a_gpus_memory_is_known_by_what_backends_say(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("message", benchmark.OUT_OF_MEMORY)
+def test_a_full_gpu_is_known_by_the_backends_message(tmp_path: Path, message: str) -> None:
     (tmp_path / "nmt").mkdir()
-    (tmp_path / "nmt" / "__init__.py").write_text(f"raise ValueError('{said}: out of memory')")
+    (tmp_path / "nmt" / "__init__.py").write_text(f"raise ValueError('{message}: out of memory')")
     with pytest.raises(MemoryError):
         benchmark.measure_in_process({"machine": 1}, tmp_path)
 
 
-def test_tables_tell_what_a_gpu_used() -> None:
+def test_tables_name_the_gpu_and_the_kernel_of_the_recurrence() -> None:
     names = [f"nmt, default sizes, mixed_bfloat16{loop}, 64 sentences" for loop in ("", ", loop")]
     results = {name: [CASE | {"shapes": 24, "cudnn": name == names[0]}] for name in names}
     table = report.table(MACHINE | {"gpu": "a GPU"}, results)
@@ -154,7 +154,7 @@ def test_tables_tell_what_a_gpu_used() -> None:
     assert "cuDNN" not in report.table(MACHINE, results)
 
 
-def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_have_few_shapes_where_the_backend_compiles_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.benchmarking import training
     from nmt.batches.arrays import Sequences
 
@@ -166,15 +166,17 @@ def test_where_a_backend_compiles_for_each_shape_batches_have_few(monkeypatch: p
         return {(len(indices), plan.width(indices)) for indices in plan.batches(0)}
 
     of_two, of_twenty = (cases.Case("default", "float32", **batch) for batch in ({"sentences": 2}, {"tokens": 20}))
-    assert shapes(of_two) == {(2, 0)}  # padded to its longest
+    assert shapes(of_two) == {(2, 0)}  # padded to the longest sentence of the batch
     monkeypatch.setattr(training, "batch_shapes", lambda wanted: 2)
     assert shapes(of_two) == {(2, 4), (2, 10)}
     assert shapes(of_twenty) == {(5, 4), (2, 10)}
     monkeypatch.undo()
-    assert shapes(cases.Case("default", "float32", sentences=2, shapes=1)) == {(2, 10)}  # also where none is needed
+    assert shapes(cases.Case("default", "float32", sentences=2, shapes=1)) == {
+        (2, 10)
+    }  # on every backend, if the case asks for it
 
 
-def test_of_an_older_encoder_nobody_asks_whether_it_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_encoder_does_not_use_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.benchmarking import training
     from nmt.network.model import Seq2Seq
 
@@ -204,12 +206,12 @@ def test_the_script_measures_a_small_corpus(tmp_path: Path) -> None:
     assert case["decoder_ms"] > 0
     kinds = [kind for kind, _, _ in case["operations"]]
     assert any("MatMul" in kind for kind in kinds)
-    assert "Run" not in kinds  # which is the executor, not an operation
+    assert "Run" not in kinds  # the executor is not an operation
     assert "| nmt, demo sizes, float32, 8 sentences |" in table
 
 
 def measure_small_corpus(tmp_path: Path, precision: str, *options: str) -> tuple[dict[str, Any], str]:
-    """What the script writes and prints of 400 pairs of the demo corpus."""
+    """The JSON and the table of the script for 400 pairs of the demo corpus."""
     for side in ("en", "fr"):
         lines = (REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:400]
         (tmp_path / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -232,7 +234,7 @@ def vocabulary() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def run(vocabulary, tmp_path_factory) -> Path:
-    """A run directory whose model was never trained."""
+    """A run directory with an untrained model."""
     from nmt.network.model import Seq2Seq
     from nmt.network.weights import variables_to_arrays
 
@@ -244,7 +246,7 @@ def run(vocabulary, tmp_path_factory) -> Path:
     return made.directory
 
 
-def test_peers_get_our_pieces(vocabulary, tmp_path):
+def test_peers_get_the_pieces_of_nmt(vocabulary, tmp_path):
     for name, lines in (("a", LINES), ("b", LINES[::-1])):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     vocabulary.save(tmp_path / "shared.model")
@@ -256,7 +258,7 @@ def test_peers_get_our_pieces(vocabulary, tmp_path):
     assert (tmp_path / "text" / "train.trg").read_text().splitlines() == LINES[::-1]
 
 
-def test_peers_search_as_they_are_told(tmp_path):
+def test_peers_get_the_beam_size_and_the_files(tmp_path):
     (tmp_path / "config.yaml").write_text(
         peers.JOEYNMT.format(directory="gone", model="gone", last=9, every=3, validate=3, sentences=64, seed=1)
     )
@@ -276,13 +278,13 @@ def test_peers_search_as_they_are_told(tmp_path):
     assert command[-4:] == ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
 
 
-def test_ours_searches_among_a_short_list_where_it_is_told_to(tmp_path):
+def test_nmt_gets_its_short_list(tmp_path):
     ours = translating.System("nmt", "nmt", "python", tmp_path, tmp_path, short_list=20)
     assert ours.command(4, tmp_path / "in", tmp_path / "out")[0][-2:] == ["--short-list", "20"]
     assert ours.job(4)["short_list"] == 20
 
 
-def test_versions_are_those_of_the_other_python():
+def test_versions_come_from_the_other_python():
     import numpy
 
     assert translating.versions(sys.executable, ["numpy"]) == {"numpy": numpy.__version__}
@@ -290,7 +292,7 @@ def test_versions_are_those_of_the_other_python():
 
 @pytest.mark.slow
 def test_translation_is_measured_as_a_command_and_inside(run, tmp_path):
-    """And both translate alike; the process's memory is its own."""
+    """The command and the process translate equally, and their memory is measured for each process."""
     system = translating.System("nmt", "nmt", sys.executable, run, tmp_path)
     (tmp_path / "text").write_text("\n".join(LINES) + "\n")
     whole = translating.run_command(system, 2, tmp_path / "text")
@@ -311,7 +313,7 @@ def test_a_translator_that_fails_stops_the_benchmark(tmp_path):
 
 @pytest.fixture
 def lines_measured(tmp_path, monkeypatch):
-    """Runs the benchmark of three sentences on files of four lines and eight; a command gives so many lines less."""
+    """Runs the benchmark of three sentences on files of four and eight lines; the command loses `lost` lines."""
     (tmp_path / "test").write_text("a\nb\nc\n")
     given = ["--test", tmp_path / "test", "--model", tmp_path / "run", "--output", tmp_path / "found"]
     monkeypatch.setattr(sys, "argv", ["benchmark_translation.py", "--lines", "4", "8", *map(str, given)])
@@ -332,20 +334,20 @@ def lines_measured(tmp_path, monkeypatch):
     return measure
 
 
-def test_memory_is_measured_by_the_lines_of_a_file(lines_measured, tmp_path, capsys):
+def test_memory_is_measured_for_each_number_of_lines(lines_measured, tmp_path, capsys):
     assert lines_measured() == ["a\nb\nc\na\n", "a\nb\nc\na\nb\nc\na\nb\n"]
     table = (tmp_path / "found" / "lines.md").read_text()
     assert "| 4 | 2 | 2 | 704 MiB |\n| 8 | 2 | 4 | 708 MiB |\n" in table
     assert capsys.readouterr().out == table
 
 
-def test_lines_that_are_lost_stop_the_benchmark(lines_measured):
+def test_lost_lines_stop_the_benchmark(lines_measured):
     with pytest.raises(SystemExit, match="4 lines went in and 3 came out"):
         lines_measured(lost=1)
 
 
-def test_translation_tables_by_hand(vocabulary, tmp_path):
-    """Two sentences of 4 + 1 pieces: 5 s make 0.4 sentences and 2 tokens a second; the peer takes thrice as long."""
+def test_translation_tables_of_two_systems(vocabulary, tmp_path):
+    """Two sentences of 4 + 1 pieces in 5 s are 0.4 sentences and 2 tokens per second. The peer takes 15 s."""
     vocabulary.save(tmp_path / "shared.model")
 
     def measured(seconds: float) -> dict[str, list[dict[str, object]]]:

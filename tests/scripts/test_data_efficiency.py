@@ -1,4 +1,4 @@
-"""The script that measures BLEU against the number of pairs, beside JoeyNMT."""
+"""The script that measures BLEU against the number of training pairs, for nmt and JoeyNMT."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if sys.argv[1:3] == ["-m", "joeynmt"]:
     sys.stdin.read()
     print(pathlib.Path("validation.target").read_text(), end="")
 """
-"""In place of JoeyNMT's Python: trains until it is killed, and translates as the reference does."""
+"""A stand-in for JoeyNMT's Python: it trains until it is killed, and translates to the reference."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_joeynmt_has_its_time_and_no_more(corpus: Path) -> None:
+def test_joeynmt_trains_for_the_given_time(corpus: Path) -> None:
     text = [corpus / "train.source", corpus / "train.target"]
     lines = text[0].read_text().splitlines()
     (corpus / "ours").mkdir()

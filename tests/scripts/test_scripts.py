@@ -1,4 +1,4 @@
-"""The scripts: the Python ones are the commands, the shell ones make their environment."""
+"""The scripts: Python scripts call the commands, shell scripts make their environment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import forked
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -22,9 +23,23 @@ def test_scripts_are_the_commands(script, command):
     assert result.stdout.startswith(f"usage: nmt {command} ")
 
 
+SCRIPTS = sorted(
+    str(path.relative_to(REPOSITORY))
+    for folder in ("corpora", "benchmarks", "studies")
+    for path in (REPOSITORY / "scripts" / folder).glob("[!_]*.py")
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_shows_its_help_from_the_repository_root(script):
+    result = forked([script, "--help"], REPOSITORY)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"usage: {Path(script).name} ")
+
+
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """A copy of what the shell scripts look at, without an environment."""
+    """A copy of the files that the shell scripts read, without an environment."""
     for name in ("setup.cfg", "pyproject.toml", "constraints.txt", "scripts/environment.sh"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((REPOSITORY / name).read_text())
@@ -46,16 +61,16 @@ def program(path: Path, body: str) -> str:
 
 
 def interpreter(path: Path, version: str, bare: bool = False) -> str:
-    """A Python of this version that makes an environment which notes its calls, or that cannot make one."""
+    """A fake Python of this version, which writes its calls into a file; a bare one cannot make environments."""
     answers = f"*version_info*) echo {version};; *ensurepip*) exit {int(bare)};;"
     python = "mkdir -p .venv/bin; printf '#!/bin/sh\\n' > .venv/bin/python; chmod +x .venv/bin/python"
     return program(path, f'echo "$0 $*" >> calls; case "$2" in {answers} venv) {python};; esac')
 
 
-def test_environment_needs_a_python_that_all_packages_have_releases_for(checkout):
+def test_environment_needs_a_supported_python(checkout):
     missing = prepare(checkout, PYTHON="python-nowhere")
     assert missing.returncode == 2
-    assert "needs Python 3.11, 3.12, 3.13 (none is here as python-nowhere)" in missing.stderr
+    assert "needs Python 3.11, 3.12, 3.13 (none is installed as python-nowhere)" in missing.stderr
     for version in ("3.8", "3.14"):
         other = prepare(checkout, PYTHON=interpreter(checkout / "other", version))
         assert other.returncode == 2
@@ -66,11 +81,11 @@ def test_environment_needs_a_python_that_all_packages_have_releases_for(checkout
     assert not (checkout / ".venv").exists()
 
 
-def test_environment_takes_the_first_python_that_will_do(checkout):
-    places = [interpreter(checkout / "bin" / f"python{name}", v) for name, v in (("3", "3.14"), ("3.13", "3.13"))]
+def test_environment_takes_the_first_suitable_python(checkout):
+    pythons = [interpreter(checkout / "bin" / f"python{name}", v) for name, v in (("3", "3.14"), ("3.13", "3.13"))]
     made = prepare(checkout, PATH=f"{checkout / 'bin'}:{os.environ['PATH']}")
     assert made.returncode == 0, made.stderr
-    assert f"{places[1]} -m venv .venv" in (checkout / "calls").read_text()
+    assert f"{pythons[1]} -m venv .venv" in (checkout / "calls").read_text()
 
 
 def test_environment_is_installed_again_only_when_its_files_change(checkout):
@@ -90,7 +105,7 @@ def test_environment_is_installed_again_only_when_its_files_change(checkout):
         "benchmarks/benchmark.py --source nowhere --target nowhere",
     ],
 )
-def test_what_the_user_can_mend_is_one_line(command, tmp_path):
+def test_a_users_mistake_is_one_line(command, tmp_path):
     script, *arguments = command.split()
     result = subprocess.run(
         [sys.executable, REPOSITORY / "scripts" / script, *arguments], capture_output=True, text=True, cwd=tmp_path

@@ -94,7 +94,7 @@ class Verb:
 
     @property
     def particles(self) -> list[str]:
-        """What follows the inflected English word: ``for`` in look for."""
+        """The words after the inflected English word: ``for`` in look for."""
         return self.english.split()[1:]
 
     @property
