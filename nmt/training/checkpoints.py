@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a training needs to resume with the same results to the bit."""
+"""Checkpoints: everything that a resumed training needs to end with the weights of an uninterrupted one."""
 
 from __future__ import annotations
 

@@ -20,13 +20,13 @@ def progress_line(state: TrainingState, speed: Speed, guided: bool) -> str:
 
 
 def validation_line(step: int, measured: Mapping[str, float], better: bool) -> str:
-    """The values of a validation, and whether its weights are the best so far."""
+    """The values of a validation, and whether its weights are the best."""
     values = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
     return f"step {step}: validation {values}{'  (best)' if better else ''}"
 
 
 def memory_lines(slices: int, batch_tokens: int, pieces: int, recomputed: int) -> Iterable[str]:
-    """What training does to save memory.
+    """Lines on the measures that save memory.
 
     Args:
         slices: parts of a batch that the loss is computed in.

@@ -19,7 +19,7 @@ def note_validation(measured: Mapping[str, float], state: TrainingState, config:
         state: changed in place.
 
     Returns:
-        Whether the measured weights are the best so far.
+        Whether the measured weights are the best.
     """
     better = is_better(measured, state, config.metric)
     if better:
@@ -32,7 +32,7 @@ def note_validation(measured: Mapping[str, float], state: TrainingState, config:
 
 
 def is_better(measured: Mapping[str, float], state: TrainingState, metric: str) -> bool:
-    """Whether the measured weights beat the best ones so far.
+    """Whether the measured weights beat the best ones before.
 
     Where BLEU is equal to the hundredth, the loss decides: BLEU stays near 0 until the model has learned phrases.
     """

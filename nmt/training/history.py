@@ -1,4 +1,4 @@
-"""The history of a run: history.csv, and the same values as TensorBoard events."""
+"""The history of a run: history.csv, and its rows as TensorBoard events."""
 
 from __future__ import annotations
 

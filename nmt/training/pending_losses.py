@@ -26,7 +26,7 @@ class PendingLosses:
         self._losses: tuple[Any, ...] = ()
 
     def put(self, step: int, *losses: Any) -> None:
-        """Takes the losses of a step, scalars of the backend or numbers, and settles those of the step before."""
+        """Takes the losses of a step, scalars of the backend or numbers, and settles the losses of the step before."""
         self.settle()
         self._step, self._losses = step, losses
 

@@ -55,20 +55,20 @@ class ScheduleSpan:
         config: `more_passes` decides whether the schedule stays as planned.
         passes: `training.passes`.
         planned: epochs that the schedule spanned before the run was resumed; 0 for a new run.
-        steps_per_pass: batches of an epoch.
+        steps_per_epoch: batches of an epoch.
     """
 
-    def __init__(self, config: ScheduleConfig, passes: int, planned: int, steps_per_pass: int) -> None:
-        self._config, self.planned, self._steps_per_pass = config, planned, steps_per_pass
+    def __init__(self, config: ScheduleConfig, passes: int, planned: int, steps_per_epoch: int) -> None:
+        self._config, self.planned, self._steps_per_epoch = config, planned, steps_per_epoch
         keeps_plan = config.more_passes == "final_rate" and 0 < planned < passes
         self.passes = planned if keeps_plan else passes
-        self.steps = self.passes * steps_per_pass
+        self.steps = self.passes * steps_per_epoch
 
     def raised_rate(self, step: int, halvings: int) -> tuple[float, float] | None:
         """The rates after `step` steps before and now, where more epochs than planned raise the rate; else None."""
         if not 0 < self.planned < self.passes:
             return None
-        before = rate_at(self._config, self.planned * self._steps_per_pass, step, halvings)
+        before = rate_at(self._config, self.planned * self._steps_per_epoch, step, halvings)
         now = rate_at(self._config, self.steps, step, halvings)
         return (before, now) if now > before else None
 

@@ -20,11 +20,11 @@ class Speed:
 
     Args:
         config: decides how many steps and validations are still to come.
-        steps_per_pass: batches of an epoch.
+        steps_per_epoch: batches of an epoch.
     """
 
-    def __init__(self, config: TrainingConfig, steps_per_pass: int) -> None:
-        self.config, self.steps_per_pass = config, steps_per_pass
+    def __init__(self, config: TrainingConfig, steps_per_epoch: int) -> None:
+        self.config, self.steps_per_epoch = config, steps_per_epoch
         self.validation_seconds = 0.0
         """Duration of the last validation; 0 before the first one."""
         self._recent: collections.deque[tuple[int, int, float]] = collections.deque(maxlen=RECENT_STEPS + 1)
@@ -32,7 +32,7 @@ class Speed:
     @property
     def total_steps(self) -> int:
         """Steps of all epochs; each epoch's number of batches differs a little from the first one's."""
-        return self.config.passes * self.steps_per_pass
+        return self.config.passes * self.steps_per_epoch
 
     def note(self, state: TrainingState) -> None:
         """Notes the end of a step."""
@@ -48,5 +48,5 @@ class Speed:
         return f"{tokens / max(seconds, 1e-9):,.0f} tokens/s  {duration(training + validating)} left"
 
     def _validations_left(self, step: int) -> int:
-        every = self.config.validate_every or self.steps_per_pass
+        every = self.config.validate_every or self.steps_per_epoch
         return max(-(-self.total_steps // every) - step // every, 0)

@@ -1,4 +1,4 @@
-"""Event files for TensorBoard."""
+"""Event files for TensorBoard: curves and images."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import numpy as np
 
 
 class EventWriter:
-    """Event files for TensorBoard: scalars and images. Writes nothing where TensorFlow is not installed.
+    """Writes event files with TensorFlow alone, and writes nothing where TensorFlow is not installed.
 
-    TensorBoard itself is needed to look at them, not to write them: tf.summary.scalar and tf.summary.image live in
-    that package, the plain tf.summary.write and the two plugins' formats do not.
+    `tf.summary.scalar` and `tf.summary.image` need the package TensorBoard. `tf.summary.write` does not, so this class
+    writes the formats of the two plugins with it.
+
+    Args:
+        directory: created with the first event, so that a run that has ended gets no empty file.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -27,28 +30,33 @@ class EventWriter:
         self._writer: Any = None
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """A point at `step` for each named curve."""
+        """Adds a point at `step` to each named curve."""
         for name, value in values.items():
             self._write(step, "scalars", name, np.float32(value))
 
     def image(self, step: int, name: str, pixels: np.ndarray) -> None:
-        """A picture, uint8 [height, width, 3 or 4]."""
+        """Adds an image, uint8 [height, width, 3 or 4]."""
         if self._tensorflow:
             png = self._tensorflow.io.encode_png(pixels).numpy()
             self._write(step, "images", name, [str(pixels.shape[1]).encode(), str(pixels.shape[0]).encode(), png])
 
     def _write(self, step: int, plugin: str, name: str, value: Any) -> None:
-        if self._tensorflow:
-            from tensorflow.core.framework.summary_pb2 import SummaryMetadata
+        """Writes a value in the format of a plugin of TensorBoard.
 
-            metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin))
-            try:
-                # The file begins with the first point: a run that has ended already gets no empty one.
-                self._writer = self._writer or self._tensorflow.summary.create_file_writer(str(self._directory))
-                with self._writer.as_default(step):
-                    self._tensorflow.summary.write(name, value, metadata=metadata)
-                self._writer.flush()
-            except self._tensorflow.errors.OpError as error:
-                full = isinstance(error, self._tensorflow.errors.ResourceExhaustedError)
-                number = errno.ENOSPC if full else errno.EIO
-                raise OSError(number, os.strerror(number), str(self._directory)) from None
+        Raises:
+            OSError: the disk is full, or the directory cannot be written.
+        """
+        tf = self._tensorflow
+        if tf is None:
+            return
+        from tensorflow.core.framework.summary_pb2 import SummaryMetadata
+
+        metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin))
+        try:
+            self._writer = self._writer or tf.summary.create_file_writer(str(self._directory))
+            with self._writer.as_default(step):
+                tf.summary.write(name, value, metadata=metadata)
+            self._writer.flush()
+        except tf.errors.OpError as error:
+            number = errno.ENOSPC if isinstance(error, tf.errors.ResourceExhaustedError) else errno.EIO
+            raise OSError(number, os.strerror(number), str(self._directory)) from None

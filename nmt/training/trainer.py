@@ -88,22 +88,22 @@ class Trainer:
         self.guided = prepared.train.links is not None
         shapes = batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
-        first_pass = list(self.plan.batches(0))
-        self.steps_per_pass, self.padding = len(first_pass), self.plan.padding_share(first_pass)
+        first_epoch = list(self.plan.batches(0))
+        self.steps_per_epoch, self.padding = len(first_epoch), self.plan.padding_share(first_epoch)
         checkpoint = newest_checkpoint(run)
         if not checkpoint:
             self._require_updates()
         self.state = checkpoint.state if checkpoint else TrainingState()
         planned = (self.state.schedule_passes or prepared.saved_passes) if checkpoint else 0
-        self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_pass)
+        self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_epoch)
         self.state.schedule_passes = self.schedule.passes
         self.model = self._build(self.config.precision)
-        self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_pass))
+        self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_epoch))
         self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         self.validation = Validation(run, self._build("float32"), prepared.validation)
-        self.speed = Speed(self.config, self.steps_per_pass)
+        self.speed = Speed(self.config, self.steps_per_epoch)
         if checkpoint:
             checkpoint.restore(self._variables)
             # With more patience than before, the run continues.
@@ -114,7 +114,7 @@ class Trainer:
         self.history = History(run, self.state.step, self.guided)
 
     def _require_updates(self) -> None:
-        batches = self.config.passes * self.steps_per_pass
+        batches = self.config.passes * self.steps_per_epoch
         if self.config.accumulate > batches:
             raise TrainingError(
                 f"training.accumulate is {self.config.accumulate}, but all epochs together have about "
@@ -154,7 +154,7 @@ class Trainer:
             self._validate()  # interrupted, then resumed with fewer epochs
         with interruption() as interrupted:
             while not self._done:
-                self._train_pass(interrupted)
+                self._train_epoch(interrupted)
                 if interrupted.is_set() and not self._done:
                     self._save()
                     self.status.print(
@@ -176,7 +176,7 @@ class Trainer:
             return
         resumes = f"resuming from step {self.state.step}; " if self.state.step else ""
         say(
-            f"{resumes}about {self.steps_per_pass} batches per epoch, {100 * self.padding:.1f} % padding; "
+            f"{resumes}about {self.steps_per_epoch} batches per epoch, {100 * self.padding:.1f} % padding; "
             f"run directory {run.directory}"
         )
         if rates := self.schedule.raised_rate(self.state.step, self.state.halvings):
@@ -184,7 +184,7 @@ class Trainer:
         for line in memory_lines(self.slices, self.config.batch_tokens, run.target.size, self.recomputed):
             say(line)
 
-    def _train_pass(self, interrupted: threading.Event) -> None:
+    def _train_epoch(self, interrupted: threading.Event) -> None:
         """Trains the rest of the current epoch, or until an interruption or early stopping."""
         state, every = self.state, self.config.checkpoints.every
         started = time.perf_counter()

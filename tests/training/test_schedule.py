@@ -56,14 +56,14 @@ def test_the_rate_of_a_plateau_warms_up_and_halves():
     [("stretch", 18, 36), ("final_rate", 18, 18), ("final_rate", 40, 36), ("final_rate", 0, 36)],
 )
 def test_a_schedule_spans_all_passes_unless_the_run_keeps_its_plan(more_passes, planned, expected):
-    span = ScheduleSpan(ScheduleConfig(more_passes=more_passes), 36, planned, steps_per_pass=10)
+    span = ScheduleSpan(ScheduleConfig(more_passes=more_passes), 36, planned, steps_per_epoch=10)
     assert (span.passes, span.steps) == (expected, 10 * expected)
 
 
 def test_a_longer_schedule_raises_the_rate_of_a_cosine_and_not_of_a_constant():
     def raised(decay: Any, planned: int, step: int) -> Any:
         config = ScheduleConfig(learning_rate=2.0, warmup_steps=0, decay=decay, final_share=0.1)
-        return ScheduleSpan(config, 10, planned, steps_per_pass=10).raised_rate(step, 0)
+        return ScheduleSpan(config, 10, planned, steps_per_epoch=10).raised_rate(step, 0)
 
     assert raised("cosine", 5, 50) == pytest.approx((0.2, 1.1))
     assert raised("cosine", 10, 50) is None  # as planned

@@ -231,13 +231,13 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
 def test_speed_and_time_left_come_from_the_last_steps(trainer):
     """The run has an hour behind it, most of which the machine slept."""
     one = trainer()
-    one.state.batches, total = 11, one.steps_per_pass * one.config.passes
+    one.state.batches, total = 11, one.steps_per_epoch * one.config.passes
     for one.state.step, one.state.tokens, one.state.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):
         one.speed.note(one.state)
         assert one._line().endswith("compiled") == (one.state.step == 10)
     assert f"200 tokens/s  {duration(total - 11)} left" in one._line()
     one.speed.validation_seconds = 60.0  # each validation to come adds as much
-    passes = one.config.passes - 11 // one.steps_per_pass
+    passes = one.config.passes - 11 // one.steps_per_epoch
     for every, left in ((0, passes), (total - 1, 2), (10, -(-total // 10) - 1)):
         one.speed.config = replace(one.config, validate_every=every)
         assert f"200 tokens/s  {duration(total - 11 + 60 * left)} left" in one._line()

@@ -25,7 +25,7 @@ from nmt.training.preparation.vocabularies import make_vocabularies, run_of_voca
 from nmt.version import __version__
 
 CACHE_FORMAT = 3
-"""Raised when the same text and settings give other files than before, so that the cache makes them again."""
+"""Version of the files: a new number makes the cache prepare every corpus again."""
 
 REPORT = "corpus/report.txt"
 """File with the lines that preparation printed about the pairs."""

@@ -21,7 +21,7 @@ CHUNK = 10_000
 
 
 class PairEncoder:
-    """Encodes training pairs, and drops or cuts those that are too long.
+    """Encodes training pairs, and drops or cuts long pairs.
 
     Args:
         config: `max_pieces` and `on_long` decide on long pairs.
@@ -32,7 +32,7 @@ class PairEncoder:
     def __init__(self, config: CorpusConfig, source: Tokenizer, target: Tokenizer, guided: bool) -> None:
         self.config, self.source, self.target, self.guided = config, source, target, guided
         self.long = 0
-        """Pairs so far with more than `max_pieces` pieces on a side."""
+        """Pairs read with more than `max_pieces` pieces on a side."""
 
     def write(self, directory: Path, pairs: Iterable[Pair], report: Callable[[str], None]) -> None:
         """Writes an `EncodedCorpus`; `report` takes a line on long pairs.
@@ -43,7 +43,7 @@ class PairEncoder:
         """
         limit = self.config.max_pieces
         chunks = (self._encoded(chunk) for chunk in windows(LineProgress().over(pairs), CHUNK))
-        # Links are positions below the limit, written with the same number of bytes as ids.
+        # Links are positions below the limit. They have as many bytes as ids.
         largest = max(self.source.size, self.target.size, limit)
         corpus = EncodedCorpus.write(directory, chunks, largest, self.guided)
         if not len(corpus):

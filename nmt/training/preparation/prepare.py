@@ -42,8 +42,8 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
         say: takes lines for the user.
 
     Raises:
-        RunError: the directory holds a run with another model, corpus or vocabulary, or something else; or another run
-            that the configuration names is missing or does not fit.
+        RunError: the directory holds other files, or a run with another model, corpus or vocabulary; or the run of
+            `training.initial` or `vocabulary.run` is missing or does not fit.
         CorpusError, VocabularyError: the pairs cannot be read, or do not give the configured vocabulary.
         AlignmentError: the links that guide attention do not fit the pairs.
     """

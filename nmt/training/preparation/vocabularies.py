@@ -16,7 +16,7 @@ from nmt.text.tokenizer import Tokenizer
 def make_vocabularies(
     config: RunConfig, pairs: Iterable[Pair], report: Callable[[str], None]
 ) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target vocabulary, the same object twice where the languages share one.
+    """Source and target vocabulary, one object twice where the languages share it.
 
     Args:
         pairs: training pairs; validation pairs stay unknown to the vocabulary.
