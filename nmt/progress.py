@@ -119,6 +119,7 @@ class LineProgress(StatusLine):
         total: number of lines to come; None: unknown.
         stream, clock: as in `StatusLine`.
         window: lines that become ready together. The first line of a window counts for all of them.
+        task: the work, as a prefix of the line, such as "reading FILE"; empty: none.
     """
 
     def __init__(
@@ -127,9 +128,11 @@ class LineProgress(StatusLine):
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
         window: int = 1,
+        task: str = "",
     ) -> None:
         super().__init__(stream, clock)
         self.total, self.window = total, window
+        self._prefix = f"{task}: " if task else ""
         self.count = 0
         """Lines that `over` has handed on."""
         self._done, self._lock = 0, Lock()
@@ -163,9 +166,9 @@ class LineProgress(StatusLine):
 
     def _text(self) -> str:
         if self.total is None:
-            return f"{self._ready} lines, {self.speed}"
+            return f"{self._prefix}{self._ready} lines, {self.speed}"
         left = self.seconds / self._ready * (self.total - self._ready)
-        return f"{self._ready} of {self.total} lines, {self.speed}, {duration(left)} left"
+        return f"{self._prefix}{self._ready} of {self.total} lines, {self.speed}, {duration(left)} left"
 
     def _fitted(self, text: str, columns: int | None) -> str:
         if self.total is None:
@@ -173,7 +176,9 @@ class LineProgress(StatusLine):
         from tqdm.std import tqdm
 
         simple = not (getattr(self._stream, "encoding", None) or "utf-8").lower().startswith("utf")
-        return tqdm.format_meter(self._ready, self.total, self.seconds, columns, ascii=simple, bar_format=BAR + text)
+        return tqdm.format_meter(
+            self._ready, self.total, self.seconds, columns, ascii=simple, bar_format=BAR + _escaped(text)
+        )
 
 
 def _new_line(stream: TextIO) -> tqdm:
@@ -193,6 +198,11 @@ def _new_line(stream: TextIO) -> tqdm:
 def _remove(line: tqdm) -> None:
     _drawn.discard(line)
     line.close()
+
+
+def _escaped(text: str) -> str:
+    """The text as a part of a format."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def duration(seconds: float) -> str:

@@ -21,18 +21,18 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def wide_terminal(monkeypatch):
-    """And no line that an earlier test left on its terminal."""
+    """A terminal of 100 columns, without lines of earlier tests."""
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((101, 40)))
     remove_status_lines()
 
 
 def drawn(stream: io.StringIO) -> list[str]:
-    """The lines that a terminal showed one after the other, without trailing spaces; "" where the line was removed."""
+    """The lines that a terminal showed one after the other, without trailing spaces; "" stands for a removed line."""
     return [line.rstrip(" ") for line in stream.getvalue().split("\r")]
 
 
 class Clock:
-    """Stands still until it is moved."""
+    """A clock that stands still until the test moves it."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -49,19 +49,19 @@ def reports(stream: io.StringIO, total: int | None, seconds_a_line: float, lines
     return stream.getvalue()
 
 
-def test_in_a_log_a_line_every_ten_seconds():
-    said = reports(io.StringIO(), total=30, seconds_a_line=1, lines=25)
-    assert said == "nmt: 10 of 30 lines, 1.0 lines/s, 0:20 left\nnmt: 20 of 30 lines, 1.0 lines/s, 0:10 left\n"
+def test_a_log_has_a_line_every_ten_seconds():
+    log = reports(io.StringIO(), total=30, seconds_a_line=1, lines=25)
+    assert log == "nmt: 10 of 30 lines, 1.0 lines/s, 0:20 left\nnmt: 20 of 30 lines, 1.0 lines/s, 0:10 left\n"
 
 
-def test_on_a_terminal_it_begins_after_two_seconds_and_goes_away():
+def test_a_terminal_has_a_line_after_two_seconds_that_is_removed_at_the_end():
     stream = Terminal()
     reports(stream, total=None, seconds_a_line=1, lines=3)
     assert [line for line in drawn(stream) if line] == ["nmt: 2 lines, 1.0 lines/s", "nmt: 3 lines, 1.0 lines/s"]
     assert drawn(stream)[-2:] == ["", ""]
 
 
-def test_on_a_terminal_a_known_total_has_a_bar():
+def test_a_terminal_has_a_bar_if_the_total_is_known():
     stream = Terminal()
     reports(stream, total=10, seconds_a_line=1, lines=5)
     assert [line for line in drawn(stream) if line] == [
@@ -70,6 +70,17 @@ def test_on_a_terminal_a_known_total_has_a_bar():
         "nmt:  40% ████████             4 of 10 lines, 1.0 lines/s, 0:06 left",
         "nmt:  50% ██████████           5 of 10 lines, 1.0 lines/s, 0:05 left",
     ]
+
+
+@pytest.mark.parametrize(("total", "line"), [(None, "2 lines"), (4, "2 of 4 lines")])
+def test_a_line_begins_with_its_task(total, line):
+    """Braces in the name of a file are ordinary characters, though tqdm's formats have them."""
+    for stream in (Terminal(), io.StringIO()):
+        clock = Clock()
+        progress = LineProgress(total, stream, clock, task="reading {0}")
+        for _ in progress.over(range(2)):
+            clock.now += 5
+        assert f"reading {{0}}: {line}, 0.2 lines/s" in stream.getvalue()
 
 
 def test_a_terminal_without_unicode_has_a_plain_bar():
@@ -100,11 +111,11 @@ def test_there_are_no_colours_whatever_the_environment_has(monkeypatch, variable
     assert "\x1b" not in stream.getvalue()
 
 
-def test_short_task_is_silent():
+def test_a_short_task_is_silent():
     assert reports(io.StringIO(), total=5, seconds_a_line=1, lines=5) == ""
 
 
-def test_lines_that_are_done_before_they_are_handed_on():
+def test_lines_count_when_they_are_done_before_they_are_handed_on():
     clock, stream = Clock(), io.StringIO()
     progress = LineProgress(30, stream, clock, window=30)
     for lines in (8, 12):
@@ -120,8 +131,8 @@ def test_time_left_in_hours():
     assert "3:00:00 left" in reports(io.StringIO(), total=1081, seconds_a_line=10, lines=1)
 
 
-def test_the_first_line_of_a_window_stands_for_all_of_it():
-    """A window of 10 lines takes 20 seconds and comes at once: 2 s a line, not 20."""
+def test_the_first_line_of_a_window_counts_for_the_whole_window():
+    """A window of 10 lines takes 20 seconds and comes at once: 2 s per line, not 20."""
     clock, stream = Clock(), io.StringIO()
     progress = LineProgress(30, stream, clock, window=10)
 
@@ -140,7 +151,7 @@ def test_the_first_line_of_a_window_stands_for_all_of_it():
     ]
 
 
-def test_at_the_end_the_speed_is_that_of_the_lines_there_were():
+def test_the_final_speed_counts_the_actual_lines():
     clock = Clock()
     progress = LineProgress(None, io.StringIO(), clock, window=500)
     for _ in progress.over(range(3)):
@@ -148,7 +159,7 @@ def test_at_the_end_the_speed_is_that_of_the_lines_there_were():
     assert progress.speed == "1.0 lines/s"
 
 
-def test_items_come_through_as_they_are_and_one_at_a_time():
+def test_items_come_through_unchanged_and_one_at_a_time():
     progress = LineProgress(None, io.StringIO(), Clock())
     taken = []
     for item in progress.over(iter("abc")):
@@ -156,7 +167,7 @@ def test_items_come_through_as_they_are_and_one_at_a_time():
     assert taken == [("a", 1), ("b", 2), ("c", 3)]
 
 
-def test_status_on_a_terminal_twice_a_second_whatever_now_is():
+def test_a_terminal_has_a_status_twice_a_second_whatever_now_is():
     clock, stream = Clock(), Terminal()
     status = StatusLine(stream, clock)
     shown = []
@@ -167,7 +178,7 @@ def test_status_on_a_terminal_twice_a_second_whatever_now_is():
     assert [line for line in drawn(stream) if line] == [f"nmt: {tenth}" for tenth in shown]
 
 
-def test_status_in_a_log_only_when_now():
+def test_a_log_has_a_status_only_when_now_is_true():
     clock, stream = Clock(), io.StringIO()
     status = StatusLine(stream, clock)
     for second in range(50):
@@ -176,7 +187,7 @@ def test_status_in_a_log_only_when_now():
     assert stream.getvalue() == "nmt: 0\nnmt: 20\nnmt: 40\n"
 
 
-def test_line_is_made_only_when_it_is_shown():
+def test_a_line_is_computed_only_when_it_is_shown():
     StatusLine(io.StringIO(), Clock()).show(lambda: pytest.fail("not due"))
 
 

@@ -9,16 +9,22 @@ from pathlib import Path
 
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again, real_path
+from nmt.progress import LineProgress
 from nmt.text.lines import read_lines
 
 
 def count_lines(path: str) -> int | None:
     """The number of lines of a file; None for a stream (standard input, a pipe), which can be read only once.
 
+    A large file takes seconds, so progress is shown.
+
     Raises:
         CorpusError: the file cannot be read, or is not valid UTF-8.
     """
-    return sum(1 for _ in read_lines(path)) if can_be_read_again([path]) else None
+    if not can_be_read_again([path]):
+        return None
+    progress = LineProgress(task=f"reading {path}")
+    return sum(1 for _ in progress.over(read_lines(path)))
 
 
 def require_same_length(counts: dict[str, int | None]) -> int | None:
@@ -30,7 +36,7 @@ def require_same_length(counts: dict[str, int | None]) -> int | None:
     known = {path: count for path, count in counts.items() if count is not None}
     if len(set(known.values())) > 1:
         lines = ", ".join(f"{path} has {count}" for path, count in known.items())
-        raise NmtError(f"the files belong together line by line but differ in lines: {lines}")
+        raise NmtError(f"the files belong together line by line but have different numbers of lines: {lines}")
     return next(iter(known.values()), None)
 
 
@@ -41,7 +47,7 @@ def require_lines(path: str, lines: Sequence[str]) -> None:
         NmtError: names the file.
     """
     if not lines:
-        raise NmtError(f"{path}: is empty: expected a sentence a line")
+        raise NmtError(f"{path}: is empty: expected one sentence per line")
 
 
 def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -51,13 +57,13 @@ def require_files_of_their_own(inputs: Sequence[str], outputs: Sequence[str]) ->
         NmtError: names the file.
     """
     if inputs.count("-") > 1:
-        raise NmtError("standard input (-) is named twice, and each of its lines is read once: give files")
+        raise NmtError("standard input (-) is named twice, but its lines can be read only once: give files")
     if outputs.count("-") > 1:
-        raise NmtError("standard output (-) is named twice, and their lines would be mixed: give files")
+        raise NmtError("standard output (-) is named twice, so lines would be mixed: give files")
     for place, path in enumerate(outputs):
         for other in (*inputs, *outputs[:place]):
             if _is_same_file(path, other):
-                raise NmtError(f"{path}: is named twice, and would be overwritten: each output needs a file of its own")
+                raise NmtError(f"{path}: is named twice and would be overwritten: each output needs its own file")
 
 
 def _is_same_file(path: str, other: str) -> bool:

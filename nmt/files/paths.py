@@ -52,4 +52,4 @@ def require_directory(path: Path) -> None:
 
 def not_writable(path: Path, error: OSError) -> NmtError:
     """The error of a path in a directory that cannot be written."""
-    return NmtError(f"{path}: {error.strerror}: choose a directory that can be written into")
+    return NmtError(f"{path}: {error.strerror}: choose a directory with write permission")

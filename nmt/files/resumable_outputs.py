@@ -52,13 +52,13 @@ class ResumableOutputs:
         if self.done:
             if not resume:
                 raise NmtError(
-                    f"{paths[0]}: {self.done} lines of an interrupted translation are there: go on with --resume, "
-                    f"or delete {self._parts[0]} to begin anew"
+                    f"{paths[0]}: an interrupted command left {self.done} lines: continue with --resume, or delete "
+                    f"{self._parts[0]} to start again"
                 )
             return
         self._refuse_single_parts()
         if resume:
-            report(f"{paths[0]}: no interrupted translation is there: beginning with line 1")
+            report(f"{paths[0]}: there is nothing to resume: starting at line 1")
 
     def _lines_done(self) -> int:
         """Input lines in complete blocks of all files."""
@@ -69,8 +69,8 @@ class ResumableOutputs:
         for part in self._parts:
             if _count_lines(part) >= self._block * self._per_line:
                 raise NmtError(
-                    f"{part}: an interrupted command left it, but the files that belong to it are missing: repeat that "
-                    "command if it wrote other files, or delete this file to begin anew"
+                    f"{part}: an interrupted command left this file, but its other files are missing: repeat that "
+                    "command, or delete this file to start again"
                 )
 
     @contextmanager
@@ -105,7 +105,7 @@ class ResumableOutputs:
             part.touch()
         except OSError as error:
             raise not_writable(place, error) from None
-        with locked(part, NmtError(f"{place}: another process is writing it: wait, or choose another output")):
+        with locked(part, NmtError(f"{place}: another process is writing this file: wait, or choose another output")):
             yield
 
     def _require_identity(self, identity: str) -> None:
@@ -114,8 +114,8 @@ class ResumableOutputs:
         known = (self._numbered(identity), identity)  # version 0.1 saved it without the number of files
         if self.done and (not saved.exists() or saved.read_text(encoding="utf-8") not in known):
             raise NmtError(
-                f"{self._parts[0]}: an interrupted command left it, of another model, input, search or precision, "
-                "or with other files beside it: repeat that command, or delete it to begin anew"
+                f"{self._parts[0]}: an interrupted command left this file, but its model, input, search, precision or "
+                "outputs were different: repeat that command, or delete this file to start again"
             )
 
     def _save_identity(self, identity: str) -> None:
@@ -131,11 +131,11 @@ class ResumableOutputs:
     def _keep_or_remove(self, error: BaseException) -> None:
         """Reports the complete blocks after an error, or removes all hidden files if there is none."""
         if left := self._lines_done():
-            report(f"{left} lines are kept; the same command with --resume goes on there")
+            report(f"{left} lines are kept; repeat the command with --resume to continue there")
             return
         self._remove()
         if isinstance(error, KeyboardInterrupt):
-            report(f"nothing is kept: lines are kept {self._block} at a time")
+            report(f"nothing is kept: lines are kept in blocks of {self._block}")
 
     def _remove(self) -> None:
         for path in (*self._parts, self._identity_file):

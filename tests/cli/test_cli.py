@@ -263,7 +263,7 @@ def test_a_read_only_directory_is_reported_before_the_model_is_loaded(write, cap
     source = write("in", "a")
     assert main(["translate", "--model", "nowhere", "--input", source, "--output", f"{source}.out"]) == 2
     assert capsys.readouterr().err == (
-        f"nmt: error: {Path(source).parent}: Permission denied: choose a directory that can be written into\n"
+        f"nmt: error: {Path(source).parent}: Permission denied: choose a directory with write permission\n"
     )
 
 

@@ -115,7 +115,7 @@ def test_inputs_are_never_overwritten(model, write, tmp_path, capsys, command):
     target.write_text("x\n")
     files = ["--source", write("s", "a"), "--target", str(target)]
     assert main([command, "--model", model, *files, "--output", str(tmp_path / "out")]) == 2
-    assert f"{name}: is named twice, and would be overwritten" in capsys.readouterr().err
+    assert f"{name}: is named twice and would be overwritten" in capsys.readouterr().err
     assert target.read_text() == "x\n"
 
 
@@ -220,4 +220,4 @@ def test_evaluate_names_references_without_words_and_keeps_its_input(model, writ
     assert main(command) == 0
     assert "references without words: 1;" in capsys.readouterr().err
     assert main([*command, "--output", reference]) == 2
-    assert f"{reference}: is named twice, and would be overwritten" in capsys.readouterr().err
+    assert f"{reference}: is named twice and would be overwritten" in capsys.readouterr().err

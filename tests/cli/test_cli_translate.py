@@ -110,14 +110,14 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     source = write("in", *LONG[:8], "interrupt", LONG[9])
     command = ["translate", "--model", model, "--input", source, *files]
     assert main(command) == 130
-    assert "nmt: 8 lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert "nmt: 8 lines are kept; repeat the command with --resume to continue there" in capsys.readouterr().err
     assert not output.exists()
     assert main(command) == 2  # not overwritten by mistake
-    assert "8 lines of an interrupted translation are there: go on with --resume" in capsys.readouterr().err
+    assert "an interrupted command left 8 lines: continue with --resume" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 130
     assert "going on behind line 8" in capsys.readouterr().err
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
-    assert "left it, of another model, input, search or precision" in capsys.readouterr().err
+    assert "its model, input, search, precision or outputs were different" in capsys.readouterr().err
     fake_translator.Translator.interrupts = False
     try:
         assert main([*command, "--resume"]) == 0
@@ -133,7 +133,7 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
 def test_an_interruption_within_the_first_window_keeps_nothing(model, write, tmp_path, capsys):
     files = ["--input", write("in", "one", "interrupt"), "--output", str(tmp_path / "out")]
     assert main(["translate", "--model", model, *files]) == 130
-    assert "nmt: nothing is kept: lines are kept 4 at a time" in capsys.readouterr().err
+    assert "nmt: nothing is kept: lines are kept in blocks of 4" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "run"]
 
 
@@ -146,7 +146,7 @@ def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys):
     assert main([*command, "--resume"]) == 2  # the input is another one
     (tmp_path / ".out.part").unlink()
     assert main([*command, "--resume"]) == 0
-    assert "out: no interrupted translation is there: beginning with line 1" in capsys.readouterr().err
+    assert "out: there is nothing to resume: starting at line 1" in capsys.readouterr().err
     assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
 
 
@@ -158,7 +158,7 @@ def test_two_processes_do_not_write_one_file(tmp_path):
         files[0].flush()
         late = ResumableOutputs([str(tmp_path / "out")], resume=True, block=1)
         for other in (second, late):
-            with pytest.raises(NmtError, match="out: another process is writing it"), other.open("same"):
+            with pytest.raises(NmtError, match="out: another process is writing this file"), other.open("same"):
                 pass
         files[0].write("two\n")
     assert (tmp_path / "out").read_text() == "one\ntwo\n"
@@ -175,7 +175,7 @@ def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
             raise KeyboardInterrupt
         before = {path.name: path.read_text() for path in tmp_path.iterdir()}
         with (
-            pytest.raises(NmtError, match="an interrupted command left it"),
+            pytest.raises(NmtError, match="an interrupted command left this file"),
             ResumableOutputs(then, resume=True, block=1).open("same"),
         ):
             pass
@@ -220,7 +220,7 @@ def test_prefixes_and_phrases_go_line_by_line(model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "a", "b"), *files]) == 0
     assert capsys.readouterr().out == "Da rot grün A\nB\n"
     assert main(["translate", "--model", model, "--input", write("in", "a"), *files]) == 2
-    assert "differ in lines" in capsys.readouterr().err
+    assert "have different numbers of lines" in capsys.readouterr().err
 
 
 def piped(tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -491,7 +491,7 @@ def test_inputs_are_never_overwritten(command, model, write, tmp_path, monkeypat
     write("in", "ein haus")
     monkeypatch.chdir(tmp_path)
     assert main([*command.split(), "--model", model]) == 2
-    assert "in: is named twice, and would be overwritten" in capsys.readouterr().err
+    assert "in: is named twice and would be overwritten" in capsys.readouterr().err
     assert (tmp_path / "in").read_text() == "ein haus\n"
     assert main(["score", "--model", model, "--source", "in", "--target", "in", "--output", "in"]) == 2
     assert (tmp_path / "in").read_text() == "ein haus\n"

@@ -66,7 +66,7 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
     command = [*(distil(model, write, lines, lines[::-1]) if name == "distil" else command), *outputs(tmp_path)]
     assert main(command) == 130
-    assert "nmt: 8 lines are kept; the same command with --resume goes on there" in capsys.readouterr().err
+    assert "nmt: 8 lines are kept; repeat the command with --resume to continue there" in capsys.readouterr().err
     assert not (tmp_path / "out.en").exists()
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
     monkeypatch.setattr(fake_translator.Translator, "interrupts", False)
@@ -81,12 +81,12 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--output-target", "{s}"], "s: is named twice, and would be overwritten"),
+        (["--output-target", "{s}"], "s: is named twice and would be overwritten"),
         (["--output-target", "{out}.en"], "is named twice"),
         (["--source", "-"], "-: expected a plain file"),
         (["--output-source", "-"], "-: expected a plain file"),
         (["--target", "{run}/no"], "no: No such file"),
-        (["--target", "{run}/../short"], "differ in lines"),
+        (["--target", "{run}/../short"], "have different numbers of lines"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_loaded(model, write, tmp_path, capsys, change, message):
