@@ -454,7 +454,7 @@ def test_the_command_as_a_user_runs_it(playground):
     assert f"nmt: the source side of the training text has {len(words):,} pieces" in result.stderr
     (warning,) = [line for line in said if "fewer than 20 times: " in line]
     assert warning.startswith("nmt: 'zu' was seen once in training")
-    assert re.search(r"12 words drawn, \d+ of them without room", result.stderr)
+    assert re.search(r"12 words drawn, \d+ of them without their names for lack of space", result.stderr)
     assert (playground / "out" / "words.png").read_bytes().startswith(b"\x89PNG")
     back = Embeddings.read(playground / "out" / "vectors.txt")
     assert back.pieces == found.pieces
