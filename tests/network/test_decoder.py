@@ -1,4 +1,4 @@
-"""The decoder: one GRU step against NumPy, unrolled steps against the teacher-forced pass, state dropout."""
+"""The recurrent decoders: single steps against NumPy, unrolled steps against teacher forcing, dropout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ADDITIVE = AttentionConfig(units=5)
 
 KINDS: dict[str, dict[str, Any]] = {
     "bahdanau": {},
-    "to the letter": {"piece_in_query": False},
+    "without the piece in the query": {"piece_in_query": False},
     "lstm": {"cell": "lstm"},
     "general": {"attention": AttentionConfig(score="general", window="local_p", reach=2)},
     "location": {"attention": AttentionConfig(score="location", window="local_m", reach=2, positions=4)},
@@ -53,7 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "luong coverage": {"kind": LuongDecoder, "attention": AttentionConfig(score="general", coverage=True)},
     "luong none": {"kind": LuongDecoder, "attention": AttentionConfig(score="none")},
 }
-"""Recurrent decoders: cells, where they attend, and with what."""
+"""Options of recurrent decoders: kind, cell, attention and read-out."""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def make_decoder(scramble: Callable[..., None]) -> Callable[..., RecurrentDecode
 def unroll(
     decoder: RecurrentDecoder, constants: LoopConstants = NO_CONSTANTS
 ) -> tuple[np.ndarray, np.ndarray, list[DecoderState]]:
-    """Read-outs, weights and states, one step after the other."""
+    """Read-outs, weights and states of single steps."""
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     states = [decoder.initial_state(FINAL, source)]
     for step in range(STEPS):
@@ -88,7 +88,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("piece_in_query", [True, False])
-def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, piece_in_query: bool) -> None:
+def test_one_step_equals_the_formulas_of_a_gru_with_attention(make_decoder: Callable, piece_in_query: bool) -> None:
     decoder = make_decoder(piece_in_query=piece_in_query)
     weights = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
@@ -110,7 +110,7 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
         )[:, 0]
         alphas = np.exp(energies) / np.exp(energies).sum()
         context = alphas @ real
-        # Gates side by side: update, reset, candidate; the reset gate falls on the recurrent product, bias included.
+        # The gates are update, reset and candidate. The reset gate multiplies the recurrent product with its bias.
         inputs = (
             EMBEDDED[row, 0] @ weights["embedding_kernel"] + context @ weights["context_kernel"] + weights["gate_bias"]
         )
@@ -131,8 +131,8 @@ def test_one_step_is_a_gru_over_embedding_and_context(make_decoder: Callable, pi
 
 
 @pytest.mark.parametrize("kind", [BahdanauDecoder, LuongDecoder])
-def test_the_read_out_adds_what_the_attended_words_say(make_decoder: Callable, kind: type) -> None:
-    """tanh(L sum_j alpha_ij E x_j + b) beside what is read out without; the embeddings of padding do not count."""
+def test_the_read_out_adds_the_attended_source_words(make_decoder: Callable, kind: type) -> None:
+    """The difference is tanh(L sum_j alpha_ij E x_j + b). Embeddings of padding have no influence."""
     decoder, without = make_decoder(kind, words_in_readout=True), make_decoder(kind)
     words, *common = decoder.words_layer.trainable_variables, *decoder.trainable_variables
     taken = {id(variable) for variable in words}
@@ -149,9 +149,7 @@ def test_the_read_out_adds_what_the_attended_words_say(make_decoder: Callable, k
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 1e-2)])
-def test_unrolled_steps_equal_the_teacher_forced_pass(
-    make_decoder: Callable, dtype: str, tolerance: float, kind: str
-) -> None:
+def test_unrolled_steps_equal_teacher_forcing(make_decoder: Callable, dtype: str, tolerance: float, kind: str) -> None:
     decoder = make_decoder(dtype=dtype, **KINDS[kind])
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     unrolled_readouts, unrolled_weights, states = unroll(decoder)
@@ -163,7 +161,7 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
         assert {keras.backend.standardize_dtype(part.dtype) for part in parts} == {"float32"}
 
 
-def test_weights_are_distributions_over_the_real_positions_of_every_step(make_decoder: Callable) -> None:
+def test_the_weights_of_every_step_are_a_distribution_over_real_positions(make_decoder: Callable) -> None:
     _, weights = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     weights = np.asarray(weights)
     assert weights.shape == (BATCH, STEPS, POSITIONS)
@@ -172,8 +170,8 @@ def test_weights_are_distributions_over_the_real_positions_of_every_step(make_de
 
 
 @pytest.mark.parametrize("piece_in_query", [True, False])
-def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable, piece_in_query: bool) -> None:
-    """What is embedded at step i is y_{i-1}: the query knows it, or it knows only the state, made before it."""
+def test_a_step_does_not_depend_on_later_pieces(make_decoder: Callable, piece_in_query: bool) -> None:
+    """Step i reads y_{i-1}. Without the piece in the query, its attention depends on earlier pieces alone."""
     decoder, changed = make_decoder(piece_in_query=piece_in_query), EMBEDDED.copy()
     changed[:, 2:] += 1.0
     (one, one_weights), (two, two_weights) = (decoder(e, MEMORIES, FINAL, MASK, WORDS) for e in (EMBEDDED, changed))
@@ -184,8 +182,8 @@ def test_a_step_reads_nothing_of_the_steps_to_come(make_decoder: Callable, piece
     assert np.abs(one[:, 2] - two[:, 2]).max() > 1e-3
 
 
-def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder: Callable) -> None:
-    """With the mask that the layer drew, unrolled steps equal the training pass."""
+def test_state_dropout_uses_one_mask_per_sentence(make_decoder: Callable) -> None:
+    """Unrolled steps with the mask of the layer equal the teacher-forced result in training."""
     decoder = make_decoder(state_dropout=0.5)
     (seeds,) = [v for v in decoder.variables if "seed" in v.path]
     drawn = np.asarray(seeds.value)
@@ -199,12 +197,12 @@ def test_state_dropout_draws_one_mask_a_sentence_for_all_its_steps(make_decoder:
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     exact = make_decoder()(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     assert np.abs(readouts - exact[0]).max() > 1e-2
-    # In inference nothing is dropped, and the attention's query never is: the first step's weights stay.
+    # Inference has no dropout, and the query of attention has none in training either.
     np.testing.assert_array_equal(weights[:, 0], exact[1][:, 0])
     np.testing.assert_array_equal(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)[0], exact[0])
 
 
-def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out(make_decoder: Callable) -> None:
+def test_context_dropout_affects_the_recurrence_and_not_the_read_out(make_decoder: Callable) -> None:
     decoder = make_decoder(context_dropout=0.5)
     (seeds,) = [v for v in decoder.variables if "seed" in v.path]
     drawn = np.asarray(seeds.value)
@@ -212,7 +210,7 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
     seeds.assign(drawn)
     mask = np.asarray(decoder.drop_context(np.ones((BATCH, MEMORY), np.float32), training=True))
     assert set(np.unique(mask)) == {0.0, 2.0}
-    # `unroll` reads out of the whole context vector.
+    # In `unroll` the read-out reads the context vector without dropout.
     expected_readouts, expected_weights, _ = unroll(decoder, LoopConstants(context_mask=mask))
     np.testing.assert_allclose(readouts, expected_readouts, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
@@ -222,7 +220,7 @@ def test_context_dropout_is_on_what_the_recurrence_reads_and_not_on_the_read_out
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_configuration_makes_the_same_layer(make_decoder: Callable, kind: str) -> None:
+def test_the_layer_can_be_rebuilt_from_its_configuration(make_decoder: Callable, kind: str) -> None:
     decoder = make_decoder(state_dropout=0.25, **KINDS[kind])
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(decoder))
     for old, new in zip(decoder.trainable_variables, copy.trainable_variables, strict=True):
@@ -234,8 +232,8 @@ def test_the_configuration_makes_the_same_layer(make_decoder: Callable, kind: st
         np.testing.assert_array_equal(one, two)
 
 
-def test_the_source_is_a_plain_argument(make_decoder: Callable) -> None:
-    """Nothing of one sentence is left in the layer when the next one comes."""
+def test_the_layer_stores_nothing_of_a_sentence(make_decoder: Callable) -> None:
+    """A step gives the same state after the layer has read another sentence."""
     decoder = make_decoder()
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     state = decoder.initial_state(FINAL, source)
@@ -254,7 +252,7 @@ def lstm_by_hand(gates: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.n
 
 @pytest.mark.parametrize("feeding", [True, False])
 def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding: bool) -> None:
-    """Two steps of an LSTM that attends by the general score after each, the second fed with the first's result."""
+    """Two steps of an LSTM with the general score; the second step reads the attentional vector of the first."""
     general = AttentionConfig(score="general")
     decoder = make_decoder(LuongDecoder, general, cell="lstm", input_feeding=feeding)
     w = {v.path.split("/", 1)[-1]: np.asarray(v.value, np.float64) for v in decoder.trainable_variables}
@@ -280,8 +278,8 @@ def test_luongs_step_attends_with_the_new_state(make_decoder: Callable, feeding:
 
 @pytest.mark.parametrize("score", ["additive", "general"])
 @pytest.mark.parametrize("kind", [BahdanauDecoder, LuongDecoder])
-def test_with_coverage_keys_know_what_attention_they_have_had(make_decoder: Callable, kind: type, score: str) -> None:
-    """Energies of each step are the score's own, of keys moved along w by the sum of the weights so far."""
+def test_coverage_shifts_the_keys_by_past_attention(make_decoder: Callable, kind: type, score: str) -> None:
+    """The energies of each step are the score of the keys plus w times the sum of past weights."""
     decoder = make_decoder(kind, AttentionConfig(score=score, units=5, coverage=True), piece_in_query=False)
     source = decoder.source(MEMORIES, FINAL, MASK, WORDS)
     keys, w = np.asarray(source.keys), np.asarray(decoder.attention.coverage_kernel)
@@ -297,7 +295,7 @@ def test_with_coverage_keys_know_what_attention_they_have_had(make_decoder: Call
         np.testing.assert_allclose(state.coverage, covered, atol=1e-6)
 
 
-def test_coverage_begins_as_attention_without_it() -> None:
+def test_untrained_coverage_changes_nothing() -> None:
     made = []
     for coverage in (False, True):
         keras.utils.set_random_seed(3)
@@ -308,7 +306,7 @@ def test_coverage_begins_as_attention_without_it() -> None:
         np.testing.assert_allclose(one, two, atol=1e-6)
 
 
-def test_without_attention_a_step_reads_the_final_state_alone(make_decoder: Callable) -> None:
+def test_without_attention_a_step_reads_only_the_final_state(make_decoder: Callable) -> None:
     decoder = make_decoder(attention=AttentionConfig(score="none"))
     readouts, weights = decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)
     others, _ = decoder(EMBEDDED, 2 * MEMORIES[:, ::-1], FINAL, MASK)
@@ -317,13 +315,13 @@ def test_without_attention_a_step_reads_the_final_state_alone(make_decoder: Call
     assert not np.asarray(weights).any()
 
 
-def test_an_lstm_begins_by_keeping_what_it_knows() -> None:
+def test_the_forget_gate_of_an_lstm_starts_with_a_bias_of_one() -> None:
     decoder = BahdanauDecoder(UNITS, ADDITIVE, 9, cell="lstm")
     decoder.build((None, None, EMBEDDING), (None, None, MEMORY), (None, MEMORY))
     np.testing.assert_array_equal(np.split(np.asarray(decoder.gate_bias.value), 4), np.eye(4)[:, [1]] * np.ones(UNITS))
 
 
-def test_hard_attention_draws_anew_in_training_and_never_in_search(make_decoder: Callable) -> None:
+def test_hard_attention_samples_in_training_and_not_in_search(make_decoder: Callable) -> None:
     decoder = make_decoder(**KINDS["hard"])
     one, two = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS, training=True)[1]) for _ in range(2))
     still, again = (np.asarray(decoder(EMBEDDED, MEMORIES, FINAL, MASK, WORDS)[1]) for _ in range(2))

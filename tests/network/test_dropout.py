@@ -1,4 +1,4 @@
-"""Dropout: how much, what stays, and that masks are drawn anew each time. Gumbel noise: that all of it is finite."""
+"""Dropout: rate, scale, masks and gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from nmt.backend.gumbel import _uniform, gumbel
 from nmt.network.dropout import Dropout
 
 
@@ -16,7 +15,7 @@ def dropped(layer: Dropout, values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
-def test_the_rate_is_dropped_and_the_mean_stays(rate):
+def test_the_rate_of_values_is_dropped_and_the_mean_stays(rate):
     found = dropped(Dropout(rate, seed=1), np.ones((200, 500), np.float32))
     assert (found == 0).mean() == pytest.approx(rate, abs=0.01)
     assert found.mean() == pytest.approx(1, abs=0.03)
@@ -24,21 +23,21 @@ def test_the_rate_is_dropped_and_the_mean_stays(rate):
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 3, 5)])
-def test_any_shape_of_any_number_of_values(shape):
+def test_dropout_takes_any_shape(shape):
     layer = Dropout(0.5, seed=1)
     found = np.stack([dropped(layer, np.ones(shape, np.float32)) for _ in range(200)])
     assert found.shape == (200, *shape)
     assert (found == 0).mean(axis=0) == pytest.approx(0.5, abs=0.2)
 
 
-def test_neighbours_are_independent():
-    """Four of them share a random number: the chance that two are dropped is the square of the rate."""
+def test_neighbouring_values_are_independent():
+    """Four values share one random number. Two of them are dropped with the square of the rate."""
     gone = dropped(Dropout(0.5, seed=3), np.ones((4000, 8), np.float32)) == 0
     both = gone.astype(float).T @ gone / len(gone)
     np.testing.assert_allclose(both, np.where(np.eye(8), 0.5, 0.25), atol=0.03)
 
 
-def test_masks_are_drawn_anew_and_are_the_seed_s():
+def test_each_call_draws_a_mask_that_the_seed_determines():
     layer, values = Dropout(0.5, seed=1), np.ones((20, 20), np.float32)
     first, second = dropped(layer, values), dropped(layer, values)
     assert (first != second).any()
@@ -48,7 +47,7 @@ def test_masks_are_drawn_anew_and_are_the_seed_s():
     assert (dropped(Dropout(0.5, seed=2), values) != first).any()
 
 
-def test_what_is_dropped_gets_no_gradient_and_the_others_are_scaled():
+def test_dropped_values_get_no_gradient_and_the_others_a_scaled_one():
     layer, values = Dropout(0.25, seed=1), tf.random.stateless_normal((30, 20), [1, 2])
     with tf.GradientTape() as tape:
         tape.watch(values)
@@ -59,35 +58,20 @@ def test_what_is_dropped_gets_no_gradient_and_the_others_are_scaled():
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.999])
-def test_no_rate_drops_nothing_and_none_drops_all(rate):
+def test_extreme_rates_drop_some_values_and_not_all(rate):
     found = dropped(Dropout(rate, seed=1), np.ones((300, 300), np.float32))
     assert 0 < (found == 0).mean() < 1
 
 
 @pytest.mark.parametrize(("rate", "training"), [(0.0, True), (0.5, False)])
-def test_otherwise_values_are_as_they_are(rate, training):
+def test_values_stay_unchanged_without_a_rate_or_outside_training(rate, training):
     layer = Dropout(rate, seed=1)
     values = np.arange(6, dtype=np.float32)
     np.testing.assert_array_equal(layer(values, training=training), values)
-    assert bool(layer.variables) == bool(rate)  # no state to be saved where nothing is drawn
+    assert bool(layer.variables) == bool(rate)  # a layer without a rate has no state to save
 
 
 def test_half_precision_stays_half_precision():
     layer = Dropout(0.5, seed=1, dtype="mixed_bfloat16")
     found = layer(ops.ones((4, 4), "bfloat16"), training=True)
     assert found.dtype == "bfloat16"
-
-
-def test_no_bits_make_a_draw_that_is_infinite():
-    """The greatest of 24 bits and a half is 1 in float32, whose noise is infinite and spoils what it is added to."""
-    bits = np.array([0, 511, 512, 2**31, 2**32 - 513, 2**32 - 1], np.uint32)
-    found = ops.convert_to_numpy(_uniform(bits)).astype(float)
-    np.testing.assert_array_equal(found, (np.array([0, 0, 1, 2**22, 2**23 - 2, 2**23 - 1]) + 0.5) / 2**23)
-    assert np.isfinite(-np.log(-np.log(found))).all()
-
-
-def test_gumbel_noise_has_the_mean_and_the_variance_of_its_distribution():
-    found = ops.convert_to_numpy(gumbel(np.arange(2000, dtype=np.uint32), 3, 5, 7))
-    assert found.shape == (2000, 5, 7)
-    assert found.mean() == pytest.approx(np.euler_gamma, abs=0.02)
-    assert found.var() == pytest.approx(np.pi**2 / 6, abs=0.04)

@@ -31,7 +31,7 @@ def make_encoder(scramble: Callable[..., None]) -> Callable[..., Encoder]:
 
 
 def keras_lstm(layer: BidirectionalLSTM, name: str, backward: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Keras's own LSTM with the weights of one direction, over one unpadded sentence; outputs in reading order."""
+    """Keras's LSTM with the weights of one direction, as a function of one unpadded sentence."""
     lstm = keras.layers.LSTM(UNITS // 2, return_sequences=True, go_backwards=backward)
     lstm.build((None, None, layer.forward.cell.kernel.shape[0]))
     lstm.set_weights([v.value for v in getattr(layer, name).trainable_variables])
@@ -39,8 +39,8 @@ def keras_lstm(layer: BidirectionalLSTM, name: str, backward: bool) -> Callable[
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_each_sentence_is_read_in_both_directions_as_if_it_were_alone(make_encoder: Callable, layers: int) -> None:
-    """Against Keras's LSTMs on the unpadded sentence, the backward one from its last word to its first."""
+def test_both_directions_equal_the_lstms_of_keras_on_single_sentences(make_encoder: Callable, layers: int) -> None:
+    """The sentences of the reference have no padding, and its backward LSTM reads from the last word to the first."""
     encoder = make_encoder(layers)
     encoded = encoder(VALUES, LENGTHS)
     for row, length in enumerate(LENGTHS):
@@ -50,12 +50,12 @@ def test_each_sentence_is_read_in_both_directions_as_if_it_were_alone(make_encod
             backward = keras_lstm(layer, "backward", True)(sentence)
             sentence = np.concatenate([forward, backward[::-1]], axis=1)
         np.testing.assert_allclose(encoded.memory[row, :length], sentence, atol=1e-5)
-        # The forward one ends at the last word, the backward one at the first.
+        # The forward LSTM ends at the last word, the backward LSTM at the first.
         np.testing.assert_allclose(encoded.final[row], np.concatenate([forward[-1], backward[-1]]), atol=1e-5)
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_padding_changes_nothing(make_encoder: Callable, layers: int) -> None:
+def test_the_amount_of_padding_does_not_matter(make_encoder: Callable, layers: int) -> None:
     encoder = make_encoder(layers)
     together = encoder(VALUES, LENGTHS)
     for row, length in enumerate(LENGTHS):
@@ -64,7 +64,7 @@ def test_padding_changes_nothing(make_encoder: Callable, layers: int) -> None:
         np.testing.assert_allclose(together.final[row], alone.final[0], atol=1e-5)
 
 
-def test_what_stands_on_padding_changes_nothing(make_encoder: Callable) -> None:
+def test_values_at_padding_do_not_matter(make_encoder: Callable) -> None:
     encoder = make_encoder(2)
     mask = (np.arange(7) < LENGTHS[:, None])[:, :, None]
     one, two = encoder(VALUES, LENGTHS), encoder(np.where(mask, VALUES, 100).astype(np.float32), LENGTHS)
@@ -72,7 +72,7 @@ def test_what_stands_on_padding_changes_nothing(make_encoder: Callable) -> None:
     np.testing.assert_array_equal(np.where(mask, one.memory, 0), np.where(mask, two.memory, 0))
 
 
-def test_reversal_by_length_leaves_the_padding_in_place() -> None:
+def test_reversal_by_length_keeps_padding_in_place() -> None:
     values = np.arange(10, dtype=np.float32).reshape(2, 5, 1)
     reversed_values = np.asarray(reverse_by_length(values, np.array([3, 5], np.int32)))[..., 0]
     assert reversed_values.tolist() == [[2, 1, 0, 3, 4], [9, 8, 7, 6, 5]]
@@ -80,14 +80,14 @@ def test_reversal_by_length_leaves_the_padding_in_place() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(lengths=st.lists(st.integers(0, 6), min_size=1, max_size=4))
-def test_reversal_by_length_twice_is_nothing(lengths: list[int]) -> None:
+def test_two_reversals_cancel(lengths: list[int]) -> None:
     values = np.random.default_rng(0).normal(size=(len(lengths), 6, 2)).astype(np.float32)
     counts = np.array(lengths, np.int32)
     np.testing.assert_array_equal(reverse_by_length(reverse_by_length(values, counts), counts), values)
 
 
-def test_the_scan_on_cpus_is_the_lstm_of_keras(make_encoder: Callable) -> None:
-    """States and gradients: GPUs run the Keras layers, CPUs our scan, over the same weights."""
+def test_the_scan_on_cpus_equals_the_lstm_of_keras(make_encoder: Callable) -> None:
+    """GPUs run the Keras layers and CPUs the scan, with one set of weights; states and gradients are compared."""
     layer = make_encoder(1).layers[0]
     found = []
 
@@ -108,29 +108,29 @@ def test_gpus_run_the_lstm_of_keras(make_encoder: Callable, monkeypatch: pytest.
     layer = make_encoder(1).layers[0]
     expected = layer(VALUES, LENGTHS)
     monkeypatch.setattr(keras.distribution, "list_devices", lambda: ["cpu:0", "gpu:0"])
-    monkeypatch.setattr(layer, "_scan", None)  # must not be called
+    monkeypatch.setattr(layer, "_scan", None)  # a call would fail
     for one, other in zip(layer(VALUES, LENGTHS), expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-def test_the_gradient_of_a_reversal_is_its_reversal() -> None:
+def test_the_gradient_of_a_reversal_is_the_reversed_gradient() -> None:
     values = tf.constant(np.random.default_rng(2).normal(size=(2, 5, 3)), tf.float32)
     lengths = np.array([3, 5], np.int32)
     with tf.GradientTape() as tape:
         tape.watch(values)
         total = tf.reduce_sum(reverse_by_length(values, lengths) * np.arange(5, dtype=np.float32)[:, None])
-    # Row 0: positions 0..2 came to stand at 2, 1, 0; the padding stayed.
+    # Row 0: positions 0, 1, 2 moved to 2, 1, 0, and padding stayed.
     assert tape.gradient(total, values)[:, :, 0].numpy().tolist() == [[2, 1, 0, 3, 4], [4, 3, 2, 1, 0]]
 
 
-def test_dropout_falls_on_the_output_of_every_layer_in_training_alone(make_encoder: Callable) -> None:
+def test_dropout_applies_to_the_output_of_every_layer_in_training(make_encoder: Callable) -> None:
     values, lengths = np.repeat(VALUES, 20, axis=0), np.repeat(LENGTHS, 20)
     silent, noisy = make_encoder(2), make_encoder(2, dropout=0.375)
     exact, inference, training = silent(values, lengths), noisy(values, lengths), noisy(values, lengths, training=True)
     np.testing.assert_array_equal(exact.memory, inference.memory)
     dropped = np.asarray(training.memory) == 0
     assert 0.33 < dropped.mean() < 0.42
-    # The final state comes from the last layer, before dropout falls on its outputs: only the first layer's shows.
+    # The final state is read before dropout of the last layer, so it shows the dropout of the first layer alone.
     assert (np.asarray(training.final) != 0).all()
     assert np.abs(training.final - exact.final).max() > 0.01
     one = make_encoder(1, dropout=0.375)
@@ -140,7 +140,7 @@ def test_dropout_falls_on_the_output_of_every_layer_in_training_alone(make_encod
     np.testing.assert_allclose(first.memory[kept], second.memory[kept] / 0.625, rtol=1e-5)
 
 
-def test_mixed_precision_hands_on_half_and_keeps_the_final_state_in_float32(make_encoder: Callable) -> None:
+def test_mixed_precision_gives_a_half_precision_memory_and_a_float32_final_state(make_encoder: Callable) -> None:
     encoded, exact = make_encoder(2, dtype="mixed_bfloat16")(VALUES, LENGTHS), make_encoder(2)(VALUES, LENGTHS)
     assert keras.backend.standardize_dtype(encoded.memory.dtype) == "bfloat16"
     assert keras.backend.standardize_dtype(encoded.final.dtype) == "float32"
@@ -148,7 +148,7 @@ def test_mixed_precision_hands_on_half_and_keeps_the_final_state_in_float32(make
 
 
 @pytest.mark.parametrize("kind", ["layer", "encoder"])
-def test_the_configuration_makes_the_same_layer(make_encoder: Callable, kind: str) -> None:
+def test_the_layer_can_be_rebuilt_from_its_configuration(make_encoder: Callable, kind: str) -> None:
     encoder = make_encoder(2, dropout=0.25)
     layer = encoder if kind == "encoder" else encoder.layers[0]
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))

@@ -1,4 +1,4 @@
-"""The loss: values and gradients derived by hand, padding rows included."""
+"""The losses: values and gradients against derivations on paper, with padding."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TARGETS = np.array([[1, 3, PAD]])
 
 
 @pytest.mark.parametrize("shift", [0.0, 5.0])
-def test_cross_entropy_by_hand(shift: float) -> None:
-    """-log2 of 1/4 and 1/2 are 2 and 1; the third is padding."""
+def test_cross_entropy_of_known_probabilities(shift: float) -> None:
+    """The right pieces have probabilities 1/4 and 1/2: 2 bits and 1 bit. The third target is padding."""
     np.testing.assert_allclose(token_losses(LOGITS + shift, TARGETS), [[2 * LN2, LN2, 0.0]], rtol=1e-5)
 
 
-def test_label_smoothing_by_hand() -> None:
-    """0.8 of the right piece's loss and 0.2 of the mean loss of all pieces, (1 + 2 + 3 + 3) / 4 = 2.25 bits."""
+def test_label_smoothing_of_known_probabilities() -> None:
+    """0.8 times the loss of the right piece plus 0.2 times the mean loss, (1 + 2 + 3 + 3) / 4 = 2.25 bits."""
     expected = [[(0.8 * 2 + 0.2 * 2.25) * LN2, (0.8 * 1 + 0.2 * 2.25) * LN2, 0.0]]
     np.testing.assert_allclose(token_losses(LOGITS, TARGETS, 0.2), expected, rtol=1e-5)
 
@@ -40,7 +40,7 @@ def test_half_precision_logits_are_computed_in_float32() -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
-def test_the_gradient_is_softmax_less_the_smoothed_target(smoothing: float) -> None:
+def test_the_gradient_by_the_logits_is_softmax_minus_smoothed_target(smoothing: float) -> None:
     random = np.random.default_rng(1)
     logits = tf.constant(random.normal(size=(2, 4, 6)), tf.float32)
     targets = np.array([[3, 1, 5, PAD], [2, PAD, PAD, PAD]])
@@ -53,7 +53,7 @@ def test_the_gradient_is_softmax_less_the_smoothed_target(smoothing: float) -> N
     np.testing.assert_allclose(tape.gradient(total, logits), expected, atol=1e-6)
 
 
-def test_padding_is_zero_and_not_nan_whatever_its_logits() -> None:
+def test_the_loss_of_padding_is_zero_for_all_logits() -> None:
     logits = tf.constant([[[1.0, 2.0, 3.0], [-1e30, 1e30, 0.0]]])
     with tf.GradientTape() as tape:
         tape.watch(logits)
@@ -63,20 +63,20 @@ def test_padding_is_zero_and_not_nan_whatever_its_logits() -> None:
     assert not gradient[0, 1].any()
 
 
-def test_tokens_are_counted_without_padding() -> None:
+def test_padding_is_not_counted_as_tokens() -> None:
     assert float(count_tokens(TARGETS)) == 2
     assert float(count_tokens(np.array([[PAD, PAD]]))) == 1
 
 
 def output_layer(dtype: str = "float32") -> tuple[Any, Any, Any, np.ndarray]:
-    """Seven tokens, two of them padding, over nine pieces."""
+    """Read-outs, kernel, bias and targets of seven tokens over nine pieces; two targets are padding."""
     random = np.random.default_rng(4)
     readout, kernel, bias = (tf.constant(random.normal(size=shape), tf.float32) for shape in ((7, 4), (9, 4), (9,)))
     return tf.cast(readout, dtype), kernel, bias, np.array([3, 8, PAD, 1, 3, 4, PAD], np.int32)
 
 
 def with_gradients(loss: Callable[..., Any], *tensors: Any) -> list[np.ndarray]:
-    """The loss and three times its gradients."""
+    """The loss, and three times its gradients."""
     with tf.GradientTape() as tape:
         tape.watch(tensors)
         total = loss(*tensors)
@@ -86,8 +86,8 @@ def with_gradients(loss: Callable[..., Any], *tensors: Any) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("slices", [1, 2, 3, 7, 9])
-def test_the_loss_in_slices_is_the_sum_of_the_plain_losses(smoothing: float, slices: int) -> None:
-    """Value and gradients; seven tokens in two, three or nine slices leave the last ones short or empty."""
+def test_the_output_loss_equals_the_plain_loss_for_any_number_of_slices(smoothing: float, slices: int) -> None:
+    """With seven tokens in two, three or nine slices, the last slices are short or empty."""
     *tensors, targets = output_layer()
 
     def plain(readout: Any, kernel: Any, bias: Any) -> Any:
@@ -104,11 +104,13 @@ def test_the_loss_in_slices_is_the_sum_of_the_plain_losses(smoothing: float, sli
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("slices", [1, 3])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_in_half_precision_loss_and_gradients_are_off_by_its_rounding(
+def test_half_precision_changes_loss_and_gradients_by_its_rounding_alone(
     dtype: str, slices: int, smoothing: float
 ) -> None:
-    """300 tokens over 2,000 pieces, a sixth of them padding, against double precision of the same read-outs; relative
-    errors of the norms. The gradient by the logits of a token sums to zero, so does that by the bias."""
+    """The reference is double precision with the same read-outs: 300 tokens, a sixth of them padding, and 2,000 pieces.
+
+    The gradient by the logits of a token sums to zero, so the gradient by the bias does too.
+    """
     random = np.random.default_rng(0)
     readout, kernel, bias = (
         random.normal(size=shape).astype(np.float32) * scale
@@ -133,16 +135,16 @@ def test_in_half_precision_loss_and_gradients_are_off_by_its_rounding(
     assert abs(found[3].sum()) < rounding * np.abs(found[3]).sum()
 
 
-def test_a_loss_in_half_precision_that_is_nearly_nothing_or_very_great() -> None:
-    """In float16 probabilities under 2^-24 are none, and under 2^-14 they are a few numbers apart."""
+def test_half_precision_gives_very_small_and_very_large_losses() -> None:
+    """float16 rounds probabilities below 2^-24 to zero and has few digits below 2^-14."""
     kernel, bias = tf.zeros((3, 1)), tf.constant([0.0, 0.0, 16.5])
     readout = tf.zeros((1, 1), tf.float16)
     for piece, loss in ((1, 16.5), (2, 0.0)):
         assert float(output_loss(readout, kernel, bias, np.array([piece], np.int32))) == pytest.approx(loss, abs=2e-3)
 
 
-def test_only_large_outputs_are_cut_into_slices() -> None:
-    """4,096 tokens x 8,000 pieces are 32.8 million logits, under 2^25; x 32,000 they are 15.6 times 2^23."""
+def test_only_large_batches_are_cut_into_slices() -> None:
+    """4,096 tokens x 8,000 pieces are less than 2^25 logits; 4,096 tokens x 32,000 pieces are 15.6 times 2^23."""
     assert slices_for(1200, 8000) == 1
     assert slices_for(4096, 8000) == 1
     assert slices_for(4096, 32000) == 16
@@ -155,14 +157,14 @@ def test_improbable_pieces_have_finite_losses(scale: float) -> None:
     np.testing.assert_allclose(token_losses(logits, np.array([2])), expected, rtol=1e-6)
 
 
-def test_guided_loss_by_hand() -> None:
-    """One link to a quarter: 2 bits. Two links to a half and a quarter: (1 + 2) / 2 bits. No link: nothing."""
+def test_guided_alignment_losses_of_known_weights() -> None:
+    """A link to weight 1/4 costs 2 bits, links to 1/2 and 1/4 cost (1 + 2) / 2 bits, a step without links costs 0."""
     weights = np.array([[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]], np.float32)
     links = np.array([[[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]], np.float32)
     np.testing.assert_allclose(guided_alignment_losses(weights, links), [[2 * LN2, 1.5 * LN2, 0.0]], rtol=1e-6)
 
 
-def test_the_guided_gradient_by_the_energies_is_attention_less_links() -> None:
+def test_the_gradient_by_the_energies_is_attention_minus_links() -> None:
     random = np.random.default_rng(2)
     energies = tf.constant(random.normal(size=(2, 3, 4)), tf.float32)
     links = random.dirichlet(np.ones(4), (2, 3)).astype(np.float32)
@@ -175,7 +177,7 @@ def test_the_guided_gradient_by_the_energies_is_attention_less_links() -> None:
     np.testing.assert_allclose(tape.gradient(total, energies), expected, atol=1e-6)
 
 
-def test_attention_that_underflowed_has_a_finite_loss_and_gradient() -> None:
+def test_a_link_to_zero_attention_has_a_finite_loss_and_gradient() -> None:
     energies = tf.constant([[0.0, 500.0]])
     with tf.GradientTape() as tape:
         tape.watch(energies)

@@ -1,4 +1,4 @@
-"""The whole model: tying, parameter counts, teacher forcing against steps, padding, dropout, precision."""
+"""The whole model: tying, parameter counts, teacher forcing against single steps, padding, dropout, precision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NONE = {"embedding": 0.0, "encoder": 0.0, "state": 0.0, "context": 0.0, "readout
 
 
 @pytest.mark.parametrize("changes", [{}, {"encoder_layers": 2, "tie": "none"}])
-def test_unrolled_steps_equal_the_teacher_forced_pass(make_model: Callable, changes: dict[str, Any]) -> None:
+def test_unrolled_steps_equal_teacher_forcing(make_model: Callable, changes: dict[str, Any]) -> None:
     model = make_model(**changes)
     logits, weights = model(SOURCE, TARGET)
     state, encoded = model.start(SOURCE)
@@ -32,7 +32,7 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(make_model: Callable, chan
         np.testing.assert_allclose(state.weights, weights[:, step], atol=1e-5)
 
 
-def test_batch_mates_and_padding_change_nothing(make_model: Callable) -> None:
+def test_a_sentence_does_not_depend_on_its_batch_or_padding(make_model: Callable) -> None:
     model = make_model(encoder_layers=2)
     logits, weights = model(SOURCE, TARGET)
     for row, (positions, steps) in enumerate(zip((SOURCE != PAD).sum(axis=1), LENGTHS, strict=True)):
@@ -42,8 +42,8 @@ def test_batch_mates_and_padding_change_nothing(make_model: Callable) -> None:
         assert not np.asarray(weights)[row, :, positions:].any()
 
 
-def test_every_part_of_the_input_counts(model: Any) -> None:
-    """Another source piece changes all steps, another target piece the steps from it on."""
+def test_logits_depend_on_every_source_piece_and_on_earlier_target_pieces(model: Any) -> None:
+    """A changed source piece changes all steps, a changed target piece the steps from it on."""
     logits = np.asarray(model(SOURCE, TARGET)[0])
     source, target = SOURCE.copy(), TARGET.copy()
     source[0, 2], target[0, 2] = 8, 9
@@ -55,12 +55,12 @@ def test_every_part_of_the_input_counts(model: Any) -> None:
     assert (later[0, 2:] > 1e-3).all()
 
 
-# Parameters by hand, for units 8, embedding 6, attention 5:
+# Parameters counted on paper, for units 8, embedding 6, attention 5:
 # an LSTM of 4 units over 6 has 4 * (6 * 4 + 4 * 4 + 4) = 176, over 8 (a second layer) 4 * (8 * 4 + 4 * 4 + 4) = 208
 # GRU: embedding 6 * 24 + context 8 * 24 + state 8 * 24 + biases 24 + 8 = 560
 # attention 8 * 5 + 8 * 5 + 5 + 5 = 90, bridge 8 * 8 + 8 = 72, read-out (8 + 8 + 6) * 6 + 6 = 138
 INNER = 2 * 176 + 560 + 90 + 72 + 138
-WORDS = 6 * 6 + 6  # what the read-out reads of the source words
+WORDS = 6 * 6 + 6  # the layer of the attended source words
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ WORDS = 6 * 6 + 6  # what the read-out reads of the source words
     ],
 )
 @pytest.mark.parametrize(("piece_in_query", "words"), [(True, True), (False, True), (True, False)])
-def test_parameters_counted_by_hand(
+def test_the_number_of_parameters(
     make_model: Callable,
     tie: str,
     sizes: tuple[int, int],
@@ -82,7 +82,7 @@ def test_parameters_counted_by_hand(
     piece_in_query: bool,
     words: bool,
 ) -> None:
-    parameters += 6 * 5 * piece_in_query + WORDS * words  # the piece's share of the query
+    parameters += 6 * 5 * piece_in_query + WORDS * words  # the projection of the piece in the query
     options = {"piece_in_query": piece_in_query, "words_in_readout": words}
     model = make_model(tie=tie, sizes=sizes, encoder_layers=layers, **options)
     assert model.count_params() == parameters
@@ -90,10 +90,10 @@ def test_parameters_counted_by_hand(
     assert model(np.minimum(SOURCE, 10), TARGET)[0].shape == (3, 5, 12)
 
 
-def test_widths_of_memory_and_read_out_counted_by_hand(make_model: Callable) -> None:
+def test_the_number_of_parameters_with_other_widths_of_memory_and_read_out(make_model: Callable) -> None:
     """Memory 4: LSTMs of 2 units over 6, 4 * (6 * 2 + 2 * 2 + 2) = 72; GRU 6 * 24 + 4 * 24 + 8 * 24 + 24 + 8 = 464;
-    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57, of the
-    words 6 * 3 + 3."""
+    attention 8 * 5 + 4 * 5 + 5 + 5 + 6 * 5 = 100; bridge 4 * 8 + 8 = 40; read-out (8 + 4 + 6) * 3 + 3 = 57;
+    attended words 6 * 3 + 3."""
     model = make_model(tie="none", memory=4, readout=3)
     assert model.count_params() == 2 * 72 + 464 + 100 + 40 + 57 + 21 + 2 * 12 * 6 + 12 * 3 + 12
     assert model(SOURCE, TARGET)[0].shape == (3, 5, 12)
@@ -106,7 +106,7 @@ def test_widths_of_memory_and_read_out_counted_by_hand(make_model: Callable) -> 
 def test_tied_embeddings_are_one_variable(
     make_model: Callable, tie: str, source_follows: bool, output_follows: bool
 ) -> None:
-    """What the target embedding of a piece is decides the source's, and the logit of that piece, where tied."""
+    """A change of a target embedding changes the tied source embedding and the tied logit."""
     model = make_model(tie=tie)
     readout = np.ones((1, 6), np.float32)
     piece = np.array([[7]])
@@ -126,7 +126,7 @@ def test_tied_embeddings_are_one_variable(
     assert not np.delete(logits[0], 7).any()
 
 
-def test_embeddings_are_scaled_to_unit_variance_as_first_drawn() -> None:
+def test_initial_embeddings_have_unit_variance() -> None:
     keras.utils.set_random_seed(0)
     model = Seq2Seq(ModelConfig(units=8, embedding=32, attention=AttentionConfig(units=4)), 500, 500)
     model.build()
@@ -134,25 +134,25 @@ def test_embeddings_are_scaled_to_unit_variance_as_first_drawn() -> None:
     np.testing.assert_allclose(embedded.std(), 1.0, atol=0.03)
 
 
-def test_tying_all_needs_vocabularies_of_one_size() -> None:
+def test_tying_all_embeddings_needs_vocabularies_of_equal_size() -> None:
     with pytest.raises(ValueError, match="one vocabulary; got 11 and 12"):
         Seq2Seq(ModelConfig(units=8, tie="all"), 11, 12)
 
 
-def test_rates_of_zero_make_training_equal_inference(model: Any) -> None:
+def test_without_dropout_training_equals_inference(model: Any) -> None:
     for one, two in zip(model(SOURCE, TARGET, training=True), model(SOURCE, TARGET, training=False), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("place", NONE)
-def test_each_dropout_works_in_training_alone(make_model: Callable, model: Any, place: str) -> None:
+def test_each_dropout_applies_in_training_only(make_model: Callable, model: Any, place: str) -> None:
     noisy = make_model(dropout=DropoutConfig(**{**NONE, place: 0.5}))
     exact, exact_weights = model(SOURCE, TARGET)
     np.testing.assert_array_equal(noisy(SOURCE, TARGET)[0], exact)
     (one, one_weights), (two, _) = (noisy(SOURCE, TARGET, training=True) for _ in range(2))
     assert np.abs(one - exact).max() > 1e-2
     assert np.abs(one - two).max() > 1e-2
-    # The memory is touched by what lies before it; attention also by the state, after the first step.
+    # Dropout in front of the memory changes the memory. Dropout of the state changes attention after the first step.
     memory_differs = np.abs(noisy.encode(SOURCE, training=True)[0] - model.encode(SOURCE)[0]).max() > 1e-2
     assert memory_differs == (place in ("embedding", "encoder"))
     weights_differ = np.abs(np.asarray(one_weights) - exact_weights).max(axis=(0, 2)) > 1e-4
@@ -160,7 +160,7 @@ def test_each_dropout_works_in_training_alone(make_model: Callable, model: Any, 
     assert weights_differ[1:].any() == (place != "readout")
 
 
-def test_embedding_dropout_zeroes_its_share_and_scales_the_rest(make_model: Callable) -> None:
+def test_embedding_dropout_scales_the_values_that_it_keeps(make_model: Callable) -> None:
     model = make_model(dropout=DropoutConfig(**{**NONE, "embedding": 0.25}))
     ids = np.random.default_rng(0).integers(4, 12, (50, 20))
     for layer in (model.source_embedding, model.target_embedding):
@@ -170,8 +170,8 @@ def test_embedding_dropout_zeroes_its_share_and_scales_the_rest(make_model: Call
         np.testing.assert_allclose(dropped[kept], exact[kept] / 0.75, rtol=1e-5)
 
 
-def test_readout_dropout_leaves_the_bias_where_all_is_dropped(make_model: Callable) -> None:
-    """The logits are linear in the read-out: dropped whole, what is left is the bias, the same at every step."""
+def test_the_logits_of_a_fully_dropped_read_out_are_the_bias(make_model: Callable) -> None:
+    """At a rate of 0.999, most read-outs are dropped as a whole."""
     model = make_model(dropout=DropoutConfig(**{**NONE, "readout": 0.999}))
     logits = np.asarray(model(SOURCE, TARGET, training=True)[0])
     dropped = np.isclose(logits, np.asarray(model.output_bias.value), atol=1e-6).all(axis=-1)
@@ -188,12 +188,12 @@ def test_mixed_precision_stays_near_float32(make_model: Callable, model: Any, po
     assert {v.dtype for v in mixed.trainable_variables} == {"float32"}
     np.testing.assert_allclose(logits, exact, atol=tolerance)
     np.testing.assert_allclose(weights, exact_weights, atol=tolerance / 4)
-    assert np.abs(logits - exact).max() > 1e-5  # it does multiply in half
+    assert np.abs(logits - exact).max() > 1e-5  # products are in half precision
 
 
 @pytest.mark.parametrize("architecture", ["rnn", "transformer", "mixed"])
-def test_no_two_layers_drop_out_by_one_seed(architecture: str) -> None:
-    """They would drop the same places, step after step, where their shapes are the same."""
+def test_all_dropout_layers_have_different_seeds(architecture: str) -> None:
+    """Two layers with one seed and one shape would always drop the same values."""
     rates = DropoutConfig(*[0.5] * 6)
     layers = TransformerConfig(encoder_layers=8, decoder_layers=8)
     model = Seq2Seq(ModelConfig(architecture, dropout=rates, transformer=layers), 12, 12)

@@ -1,4 +1,4 @@
-"""Pooling: the degenerate cases of attention against NumPy."""
+"""Pooling: average, maximum and attention with one learned query against NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MASK = np.arange(5) < LENGTHS[:, None]
 
 @settings(max_examples=30, deadline=None)
 @given(mask=arrays(bool, (3, 5)))
-def test_average_and_maximum_are_those_of_the_real_positions(mask: np.ndarray) -> None:
+def test_average_and_maximum_ignore_padding(mask: np.ndarray) -> None:
     averages, weights = (np.asarray(values) for values in average_pooling(VALUES, mask))
     greatest = np.asarray(max_pooling(VALUES, mask))
     for row in range(3):
@@ -44,7 +44,7 @@ def make_pooling(scramble: Callable[..., None]) -> Callable[..., FixedQueryPooli
 
 
 @pytest.mark.parametrize("score", [name for name in SCORES if name != "location"])
-def test_a_fixed_query_asks_every_sentence_the_same(score: str, make_pooling: Callable) -> None:
+def test_pooling_with_a_fixed_query_is_attention_with_that_query(score: str, make_pooling: Callable) -> None:
     layer = make_pooling(score=score)
     pooled, weights = (np.asarray(values) for values in layer(VALUES, MASK))
     query = np.asarray(layer.query.value)
@@ -56,20 +56,20 @@ def test_a_fixed_query_asks_every_sentence_the_same(score: str, make_pooling: Ca
     assert not weights[~MASK].any()
 
 
-def test_a_sigmoid_gate_lets_each_position_through_by_itself(make_pooling: Callable) -> None:
+def test_a_sigmoid_gate_gives_each_position_an_independent_weight(make_pooling: Callable) -> None:
     layer = make_pooling(gate="sigmoid")
     pooled, weights = (np.asarray(values) for values in layer(VALUES, MASK))
     energies = np.asarray(layer.score(np.repeat(layer.query.value, 3, axis=0), VALUES))[:, 0]
     np.testing.assert_allclose(weights, np.where(MASK, 1 / (1 + np.exp(-energies)), 0), atol=1e-5)
     np.testing.assert_allclose(pooled, np.einsum("bp,bpd->bd", weights, VALUES), atol=1e-5)
     changed = VALUES.copy()
-    changed[0, 4] += 3.0  # another position leaves the first's weight as it is, as a softmax does not
+    changed[0, 4] += 3.0  # with a softmax this would change the other weights
     np.testing.assert_array_equal(np.asarray(layer(changed, MASK)[1])[0, :4], weights[0, :4])
     with pytest.raises(ValueError, match="expected softmax or sigmoid, got 'relu'"):
         FixedQueryPooling(gate="relu")
 
 
-def test_the_configuration_makes_the_same_layer(make_pooling: Callable) -> None:
+def test_the_layer_can_be_rebuilt_from_its_configuration(make_pooling: Callable) -> None:
     layer = make_pooling(score="general", gate="sigmoid")
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     copy.set_weights(layer.get_weights())

@@ -1,4 +1,4 @@
-"""Cells, kernels of a recurrence, what attention computes twice: the gradients are those that a plain scan gives."""
+"""GRU, LSTM, deferred gradients and recomputed attention: gradients against TensorFlow's own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CELLS: dict[str, tuple[Callable, list[tuple[int, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_the_gradients_of_a_cell_are_those_that_tensorflow_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gradients_of_a_cell_equal_those_of_tensorflow(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell, shapes = CELLS[name]
     given = [tf.constant(RANDOM.normal(size=shape), tf.float32) for shape in shapes]
     upstream = RANDOM.normal(size=(2, BATCH, UNITS))
@@ -76,50 +76,50 @@ def test_the_gradients_of_a_cell_are_those_that_tensorflow_finds(name: str, monk
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_the_states_of_an_lstm_and_their_gradients_are_those_of_step_after_step(steps: int) -> None:
-    shares = tf.constant(RANDOM.normal(size=(steps, BATCH, 4 * UNITS)), tf.float32)
+def test_the_states_of_an_lstm_and_their_gradients_equal_those_of_single_steps(steps: int) -> None:
+    inputs = tf.constant(RANDOM.normal(size=(steps, BATCH, 4 * UNITS)), tf.float32)
     kernel = tf.constant(RANDOM.normal(size=(UNITS, 4 * UNITS)), tf.float32)
     upstream = tf.constant(RANDOM.normal(size=(steps, BATCH, UNITS)), tf.float32)
 
-    def one_by_one(shares: Any, kernel: Any) -> Any:
+    def single_steps(inputs: Any, kernel: Any) -> Any:
         hidden, carry, states = tf.zeros((BATCH, UNITS)), tf.zeros((BATCH, UNITS)), []
-        for share in tf.unstack(shares):
-            hidden, carry = lstm.lstm(share + hidden @ kernel, carry)
+        for gates in tf.unstack(inputs):
+            hidden, carry = lstm.lstm(gates + hidden @ kernel, carry)
             states.append(hidden)
         return tf.stack(states)
 
     def compute(states_of: Callable) -> list[np.ndarray]:
         with tf.GradientTape() as tape:
-            tape.watch([shares, kernel])
-            states = states_of(shares, kernel)
+            tape.watch([inputs, kernel])
+            states = states_of(inputs, kernel)
             loss = tf.reduce_sum(upstream * states)
-        by = tape.gradient(loss, [shares, kernel], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        by = tape.gradient(loss, [inputs, kernel], unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return [np.asarray(value) for value in (states, *by)]
 
-    found = compute(lambda shares, kernel: lstm.lstm_states(shares, kernel, "float32"))
-    for one, expected in zip(found, compute(one_by_one), strict=True):
+    found = compute(lambda inputs, kernel: lstm.lstm_states(inputs, kernel, "float32"))
+    for one, expected in zip(found, compute(single_steps), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("shape", [(3, ALIASED_COLUMNS), (2 * ALIASED_COLUMNS, 3), (4, ALIASED_COLUMNS + 16)])
-def test_a_kernel_that_lies_badly_multiplies_as_it_is(shape: tuple[int, int], dtype: str) -> None:
+def test_a_padded_kernel_gives_the_products_of_the_kernel(shape: tuple[int, int], dtype: str) -> None:
     values, back = RANDOM.integers(-2, 3, (2, shape[0])), RANDOM.integers(-2, 3, (2, shape[1]))
     kernel = RANDOM.integers(-2, 3, shape)
-    multiplied = DeferredGradientKernel(tf.constant(kernel, tf.float32), dtype)
-    np.testing.assert_array_equal(multiplied.product(tf.constant(values, tf.float32)), values @ kernel)
-    np.testing.assert_array_equal(multiplied.transposed_product(tf.constant(back, tf.float32)), back @ kernel.T)
+    deferred = DeferredGradientKernel(tf.constant(kernel, tf.float32), dtype)
+    np.testing.assert_array_equal(deferred.product(tf.constant(values, tf.float32)), values @ kernel)
+    np.testing.assert_array_equal(deferred.transposed_product(tf.constant(back, tf.float32)), back @ kernel.T)
 
 
 @pytest.mark.parametrize("changes", KINDS)
-def test_gradients_are_those_of_a_plain_scan(
+def test_the_gradients_of_a_model_equal_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loss, found = gradients(make_model(**changes))
-    plain_kernel = DeferredGradientKernel.__init__
+    deferred_init = DeferredGradientKernel.__init__
 
     def plain(self: Any, kernel: Any, dtype: str) -> None:
-        plain_kernel(self, kernel, dtype)
+        deferred_init(self, kernel, dtype)
         self.deferred, self.padded_transposed = False, None
         self.constant = self.padded = tf.cast(self.kernel, dtype)
 
@@ -143,24 +143,24 @@ def test_gradients_are_those_of_a_plain_scan(
 
 
 @pytest.mark.parametrize("changes", [{}, {"decoder": "luong"}, {"attention": AttentionConfig(units=5, coverage=True)}])
-def test_what_attention_computes_twice_has_the_same_gradients(
+def test_recomputed_attention_has_the_same_gradients(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remat, twice = keras.remat, []
-    monkeypatch.setattr(keras, "remat", lambda function: twice.append(function) or remat(function))
+    remat, recomputed = keras.remat, []
+    monkeypatch.setattr(keras, "remat", lambda function: recomputed.append(function) or remat(function))
     loss, expected = gradients(make_model(**changes))
-    assert not twice
+    assert not recomputed
     model = make_model(**changes)
     assert model.limit_attention_memory(MOST_SAVED_VALUES) == 5 * MOST_SAVED_VALUES
     again, found = gradients(model)
-    assert twice
+    assert recomputed
     assert again == pytest.approx(loss, rel=1e-6)
     for one, two in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
 
 
-def test_attention_keeps_what_is_not_too_much(make_model: Callable) -> None:
-    """A hidden layer of five units, no hidden layer, no attention at all, and a decoder that is none of these."""
+def test_attention_is_recomputed_only_above_the_limit(make_model: Callable) -> None:
+    """The additive score is below the limit; other scores, no attention and a Transformer have nothing to recompute."""
     model = make_model()
     assert model.limit_attention_memory(MOST_SAVED_VALUES // 5) == 0 and not model.decoder.attention.score.recompute
     for attention in (AttentionConfig(score="general"), AttentionConfig(score="none")):

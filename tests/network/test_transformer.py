@@ -1,4 +1,4 @@
-"""Multi-head attention and the Transformer against NumPy; positions; steps against the teacher-forced pass."""
+"""Multi-head attention, positions and the Transformer against NumPy; single steps against teacher forcing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_heads(scramble: Callable[..., None]) -> Callable[..., MultiHeadAttentio
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
-def test_every_head_is_scaled_dot_attention_in_its_own_slice(heads: int, make_heads: Callable) -> None:
+def test_every_head_is_scaled_dot_attention_in_a_slice_of_the_features(heads: int, make_heads: Callable) -> None:
     layer = make_heads(heads)
     kernel = {v.path.split("/")[-1]: np.asarray(v.value, np.float64) for v in layer.trainable_variables}
     found, weights = layer(QUERIES, layer.project_memory(MEMORY), MASK[:, None, None])
@@ -67,7 +67,7 @@ def test_every_head_is_scaled_dot_attention_in_its_own_slice(heads: int, make_he
     assert not np.asarray(weights)[np.broadcast_to(~MASK[:, None, None], weights.shape)].any()
 
 
-def test_one_head_with_projections_that_change_nothing_is_the_scaled_dot_score() -> None:
+def test_one_head_with_identity_projections_equals_the_scaled_dot_score() -> None:
     heads, plain = MultiHeadAttention(1), Attention("scaled_dot")
     heads.build((None, None, WIDTH), (None, None, WIDTH))
     plain.build((None, None, WIDTH), (None, None, WIDTH))
@@ -79,8 +79,8 @@ def test_one_head_with_projections_that_change_nothing_is_the_scaled_dot_score()
     np.testing.assert_allclose(many[:, 0, 0], weights, atol=1e-6)
 
 
-@pytest.mark.parametrize("steps", [1, STEPS])  # one is a step of search, where nothing changes its place
-def test_a_sequence_that_attends_to_itself_is_projected_at_once(steps: int, make_heads: Callable) -> None:
+@pytest.mark.parametrize("steps", [1, STEPS])  # 1 is a step of search, which needs no transposition
+def test_self_attention_with_joint_projections_equals_separate_projections(steps: int, make_heads: Callable) -> None:
     layer, values = make_heads(2), QUERIES[:, :steps]
     own = np.tril(np.ones((steps, steps), bool))
     for found, expected in zip(
@@ -89,14 +89,14 @@ def test_a_sequence_that_attends_to_itself_is_projected_at_once(steps: int, make
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_heads_have_to_divide_the_width() -> None:
+def test_the_number_of_heads_must_divide_the_width() -> None:
     with pytest.raises(ValueError, match="3 heads do not divide a width of 8"):
         MultiHeadAttention(3).build((None, None, 8), (None, None, 8))
     with pytest.raises(ConfigError, match="embedding is 12: a Transformer of 4 heads needs a multiple of 8"):
         ModelConfig(architecture="transformer", embedding=12)
 
 
-def test_sinusoids_are_the_papers() -> None:
+def test_sinusoids_equal_the_formula() -> None:
     found = np.asarray(sinusoids(np.arange(7), 6))
     for position in range(7):
         for i in range(3):
@@ -104,15 +104,15 @@ def test_sinusoids_are_the_papers() -> None:
             np.testing.assert_allclose(found[position, 2 * i : 2 * i + 2], [np.sin(angle), np.cos(angle)], atol=1e-5)
 
 
-def test_a_shift_of_positions_is_a_rotation_of_their_sinusoids() -> None:
-    """Why they were chosen: the offset of two positions can be read off by a linear map (Vaswani et al. 2017, 3.5)."""
+def test_products_of_sinusoids_depend_on_the_offset_alone() -> None:
+    """A shift of positions rotates the encodings, so a linear map can compute offsets (Vaswani et al. 2017, 3.5)."""
     codes = np.asarray(sinusoids(np.arange(20), 4), np.float64)
     products = codes @ codes.T
     for offset in range(1, 5):
         np.testing.assert_allclose(np.diagonal(products, offset), products[0, offset], atol=1e-5)
 
 
-def test_learned_positions_behind_the_last_share_its_embedding() -> None:
+def test_positions_after_the_last_learned_one_share_its_encoding() -> None:
     layer = Positions("learned", 3)
     layer.build((None, None, 4))
     found = np.asarray(layer(np.zeros((1, 5, 4), np.float32), np.arange(5)))[0]
@@ -121,15 +121,15 @@ def test_learned_positions_behind_the_last_share_its_embedding() -> None:
     assert len(np.unique(found, axis=0)) == 3
 
 
-def test_a_step_sees_itself_and_those_before_it() -> None:
+def test_the_causal_mask_shows_a_step_itself_and_earlier_steps() -> None:
     np.testing.assert_array_equal(causal_mask(3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (3, 5, 6)])
-def test_layer_normalisation_and_its_gradient_are_those_of_the_plain_formula(
+def test_layer_normalisation_and_its_gradient_equal_those_of_keras(
     shape: tuple[int, ...], scramble: Callable[..., None]
 ) -> None:
-    """Keras's own layer with the same weights, whose gradient TensorFlow finds."""
+    """The reference is Keras's layer with the same weights and TensorFlow's gradient."""
     layer, plain = LayerNormalization(), keras.layers.LayerNormalization()
     for one in (layer, plain):
         one.build(shape)
@@ -151,7 +151,7 @@ def test_layer_normalisation_and_its_gradient_are_those_of_the_plain_formula(
             np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_encoder_layer_is_the_papers_with_normalisation_first(scramble: Callable[..., None]) -> None:
+def test_the_encoder_layer_equals_the_formulas_with_normalisation_first(scramble: Callable[..., None]) -> None:
     encoder = TransformerEncoder(TransformerConfig(encoder_layers=1, heads=1, feed_forward=10))
     encoder.build((None, None, WIDTH))
     scramble(encoder)
@@ -181,7 +181,7 @@ def test_the_encoder_layer_is_the_papers_with_normalisation_first(scramble: Call
 
 @pytest.mark.parametrize(("positions", "words"), [("sinusoidal", False), ("learned", False), ("sinusoidal", True)])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("mixed_bfloat16", 0.05)])
-def test_unrolled_steps_equal_the_teacher_forced_pass(
+def test_unrolled_steps_equal_teacher_forcing(
     scramble: Callable[..., None], positions: Any, words: bool, dtype: str, tolerance: float
 ) -> None:
     config = TransformerConfig(decoder_layers=2, heads=2, feed_forward=10, positions=positions)
@@ -201,8 +201,8 @@ def test_unrolled_steps_equal_the_teacher_forced_pass(
 
 
 @pytest.mark.parametrize("layer", [1, 2])
-def test_the_read_out_adds_what_the_attended_words_say(scramble: Callable[..., None], layer: int) -> None:
-    """tanh(L sum_j alpha_ij E x_j + b), alpha of the layer that aligns, beside the last layer's output."""
+def test_the_read_out_adds_the_attended_source_words(scramble: Callable[..., None], layer: int) -> None:
+    """The difference is tanh(L sum_j alpha_ij E x_j + b), with the weights of the alignment layer."""
     config = TransformerConfig(decoder_layers=2, heads=2, feed_forward=10, alignment_layer=layer)
     decoder, without = (TransformerDecoder(config, words_in_readout=words) for words in (True, False))
     for one in (decoder, without):
@@ -221,7 +221,7 @@ def test_the_read_out_adds_what_the_attended_words_say(scramble: Callable[..., N
         np.testing.assert_allclose(readouts[row] - plain[row], np.tanh(attended @ kernel + bias), atol=1e-5)
 
 
-def test_a_step_reads_nothing_of_the_steps_to_come(scramble: Callable[..., None]) -> None:
+def test_a_step_does_not_depend_on_later_pieces(scramble: Callable[..., None]) -> None:
     decoder = TransformerDecoder(SMALL)
     decoder.build((None, None, WIDTH))
     scramble(decoder, scale=0.3)
@@ -233,7 +233,7 @@ def test_a_step_reads_nothing_of_the_steps_to_come(scramble: Callable[..., None]
     assert np.abs(one[:, 2] - two[:, 2]).max() > 1e-3
 
 
-def test_the_layer_that_aligns_can_be_chosen(scramble: Callable[..., None]) -> None:
+def test_the_alignment_layer_can_be_chosen(scramble: Callable[..., None]) -> None:
     def weights(layer: int) -> np.ndarray:
         decoder = TransformerDecoder(TransformerConfig(decoder_layers=3, heads=2, alignment_layer=layer))
         decoder.build((None, None, WIDTH))
@@ -251,14 +251,14 @@ def test_the_layer_that_aligns_can_be_chosen(scramble: Callable[..., None]) -> N
 @pytest.mark.parametrize(
     ("kind", "options"), [(TransformerEncoder, {}), (TransformerDecoder, {"words_in_readout": True})]
 )
-def test_the_configuration_makes_the_same_layer(kind: Any, options: dict[str, Any]) -> None:
+def test_the_layer_can_be_rebuilt_from_its_configuration(kind: Any, options: dict[str, Any]) -> None:
     layer = kind(SMALL, dropout=0.25, seed=3, dtype="mixed_bfloat16", **options)
     copy: Any = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     assert copy.get_config() == layer.get_config()
     assert copy.config == SMALL
 
 
-def test_residual_dropout_works_in_training_alone(scramble: Callable[..., None]) -> None:
+def test_residual_dropout_applies_in_training_only(scramble: Callable[..., None]) -> None:
     encoder = TransformerEncoder(SMALL, dropout=0.5)
     encoder.build((None, None, WIDTH))
     scramble(encoder, scale=0.3)
@@ -270,9 +270,9 @@ def test_residual_dropout_works_in_training_alone(scramble: Callable[..., None])
 
 
 @pytest.mark.parametrize("words", [False, True])
-def test_parameters_counted_by_hand(make_model: Callable, words: bool) -> None:
-    """Width 8, hidden layer 10: attention 4 (8 x 8 + 8) = 288, network 8 x 10 + 10 + 10 x 8 + 8 = 178, norm 16; of the
-    words 8 x 8 + 8 = 72."""
+def test_the_number_of_parameters(make_model: Callable, words: bool) -> None:
+    """Width 8, hidden layer 10: attention 4 (8 x 8 + 8) = 288, network 8 x 10 + 10 + 10 x 8 + 8 = 178, norm 16;
+    attended words 8 x 8 + 8 = 72."""
     model = make_model(architecture="transformer", embedding=8, transformer=SMALL, words_in_readout=words)
     encoder, decoder = 288 + 178 + 2 * 16, 2 * 288 + 178 + 3 * 16
     assert model.count_params() == 2 * encoder + 16 + 2 * decoder + 16 + 12 * 8 + 12 + 72 * words
