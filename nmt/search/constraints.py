@@ -25,7 +25,7 @@ class ConstraintState(NamedTuple):
     current: Tensor
     """The incomplete phrase at the end of the hypothesis, int32 [batch, slots]; -1: none."""
     count: Tensor
-    """Number of its pieces so far, int32 [batch, slots]; 0 without one."""
+    """Number of its pieces in the hypothesis, int32 [batch, slots]; 0 without one."""
     closed: Tensor
     """Whether the last piece completed a phrase, bool [batch, slots]."""
 

@@ -16,9 +16,9 @@ class Beam(NamedTuple):
     finished ones the last."""
 
     time: Tensor
-    """Number of steps so far, int32 scalar."""
+    """Number of completed steps, int32 scalar."""
     tokens: Tensor
-    """Pieces so far, int32 [batch, slots, longest]; PAD after the end."""
+    """Pieces of each hypothesis, int32 [batch, slots, longest]; PAD after the end."""
     piece_log_probabilities: Tensor
     """Log-probability of each piece, float32 [batch, slots, longest]; 0 after the end."""
     records: Tensor

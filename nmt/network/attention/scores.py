@@ -119,8 +119,8 @@ class Score(keras.layers.Layer):
 class Additive(Score):
     """e_ij = v^T tanh(W q_i + U h_j + b) (Bahdanau et al. 2015, A.1.2; the paper has no bias b).
 
-    Luong's concat score, v^T tanh(W [q; h]), is the same: W [q; h] is the sum of two products, one with q and one with
-    h.
+    It equals Luong's concat score, v^T tanh(W [q; h]), because W [q; h] is the sum of a product with q and a product
+    with h.
     """
 
     def width(self, query: int, memory: int) -> int:

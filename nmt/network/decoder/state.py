@@ -74,6 +74,6 @@ class DecoderState(NamedTuple):
     attentional: Tensor | tuple[()] = ()
     """Luong's attentional vector, which the next step reads (input feeding), float32 [batch, readout units]."""
     time: Tensor | tuple[()] = ()
-    """Number of steps so far, int32 [batch]; for windows that need it and for noise."""
+    """Number of completed steps, int32 [batch]; for windows that need it and for noise."""
     coverage: Tensor | tuple[()] = ()
-    """Sum of the attention weights so far, float32 [batch, positions]; for attention with coverage."""
+    """Sum of the attention weights of all completed steps, float32 [batch, positions]; for attention with coverage."""

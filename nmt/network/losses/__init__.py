@@ -1,1 +1,1 @@
-"""The losses of training: label-smoothed cross-entropy, the same fused with the output layer, guided alignment."""
+"""The losses of training: label-smoothed cross-entropy, the output layer fused with this loss, and guided alignment."""

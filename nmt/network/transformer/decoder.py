@@ -34,15 +34,15 @@ class TransformerState(NamedTuple):
     weights: Tensor
     """Attention to the source, the mean of the heads of the alignment layer, float32 [batch, positions]."""
     time: Tensor
-    """Number of steps so far, int32 [batch]."""
+    """Number of completed steps, int32 [batch]."""
     layers: tuple[KeysValues, ...]
-    """Cached keys and values of the steps so far for each layer, [batch, heads, steps, width / heads]; see
+    """Cached keys and values of the completed steps for each layer, [batch, heads, steps, width / heads]; see
     `backend.key_value_cache` for the number of steps."""
 
 
 @keras.saving.register_keras_serializable("nmt")
 class TransformerDecoder(LayerStack):
-    """A stack of layers with self-attention over the target so far and attention to the source.
+    """A stack of layers with self-attention over the target prefix and attention to the source.
 
     Training computes all steps at once. A step of search reads the keys and values of the steps before it from its
     state.

@@ -85,7 +85,7 @@ class EncoderLayer(TransformerLayer):
 
 
 class DecoderLayer(TransformerLayer):
-    """Self-attention over the target so far, attention to the source, then the feed-forward network."""
+    """Self-attention over the target prefix, attention to the source, then the feed-forward network."""
 
     def __init__(self, config: TransformerConfig, dropout: float, seed: int, **kwargs: Any) -> None:
         super().__init__(config, ("self_attention", "attention", "feed_forward"), dropout, seed, **kwargs)
