@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import say
 from nmt.cli.parser import Parser
-from nmt.cli.synthesis import Made, add_made_pairs_flags, write_made_pairs
+from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.text.lines import read_lines
@@ -36,12 +36,11 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt back-translate`: text of the target language with sources made by a model of the opposite direction
-    (Sennrich et al. 2016), tagged so that training can tell them from genuine ones (Caswell et al. 2019)."""
+    """Writes back-translations (Sennrich et al. 2016) with tags on their sources (Caswell et al. 2019)."""
     if arguments.tag.split() not in ([], [arguments.tag]):
         raise NmtError(f"--tag is '{arguments.tag}': expected one word")
 
-    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> Made:
+    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
         lines = islice(read_lines(arguments.input), done, None)
         for found in translator.translate_nbest(lines, search, 1, first=done, report=report):
             source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""

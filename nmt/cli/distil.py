@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags, add_source_flag, add_target_flag
 from nmt.cli.parser import Parser
-from nmt.cli.synthesis import Made, add_made_pairs_flags, write_made_pairs
+from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
 from nmt.text.lines import read_lines
 
@@ -41,10 +41,9 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt distil`: the given pairs, each followed by its source with the model's own translation (Kim and Rush 2016,
-    sequence-level knowledge distillation)."""
+    """Writes given and translated pairs alternately (Kim and Rush 2016, sequence-level knowledge distillation)."""
 
-    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> Made:
+    def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
         sources, targets = (islice(read_lines(path), done, None) for path in (arguments.source, arguments.target))
         nbest = search.beam_size if arguments.closest else 1
         lists = translator.translate_nbest(sources, search, nbest, first=done, report=report)
@@ -58,8 +57,8 @@ def run(arguments: Namespace) -> None:
 
 
 def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:
-    """The translation most like the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
+    """The translation most similar to the given one (Kim and Rush 2016, section 3.3, sequence-level interpolation)."""
     from nmt.translation.minimum_bayes_risk import sentence_utility
 
-    likeness = sentence_utility(measure)
-    return max(found, key=lambda translation: likeness(translation.text, target))
+    similarity = sentence_utility(measure)
+    return max(found, key=lambda translation: similarity(translation.text, target))

@@ -1,4 +1,4 @@
-"""What the commands share: the models and the search that a command line names, progress, and messages."""
+"""Helpers of all commands: the models and the search that a command line names, progress, and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The identity of an output: a command resumes only an output of the same model, input and settings."""
+"""The identity of an output: a command resumes an output only if model, input and settings are unchanged."""
 
 from __future__ import annotations
 

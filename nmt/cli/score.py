@@ -37,40 +37,41 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt score`: the log-probability of each pair, and the perplexity of all of them."""
+    """Writes the score of each pair, and reports the perplexity of all pairs."""
     require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
     total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
-    summed, pieces, words, blank = 0.0, 0, 0, 0
+    log_probability, pieces, words, blank = 0.0, 0, 0, 0
     with open_output(arguments.output) as output:
         translator = load_models(arguments)
         progress = lines_of(total)
         pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
         for pair in watched(pairs, progress):
-            output.write(_scored(progress.count, pair, arguments.format) + "\n")
-            summed, pieces = summed + pair.log_probability, pieces + len(pair.pieces)
+            output.write(_score_line(progress.count, pair, arguments.format) + "\n")
+            log_probability, pieces = log_probability + pair.log_probability, pieces + len(pair.pieces)
             words += len(pair.text.split()) if pair.pieces else 0
             blank += not (pair.source.strip() and pair.text.strip())
     if pieces:
         say(
-            f"log-probability {summed:.2f} in {pieces} pieces and {words} words: perplexity "
-            f"{_perplexity(summed / pieces):.3f} a piece, {_perplexity(summed / max(words, 1)):.2f} a word "
-            "(the end of sentence counts as a piece)"
+            f"log-probability {log_probability:.2f} in {pieces} pieces and {words} words: perplexity "
+            f"{_perplexity(log_probability / pieces):.3f} per piece, "
+            f"{_perplexity(log_probability / max(words, 1)):.2f} per word (the end of sentence counts as a piece)"
         )
     if blank:
-        say(f"pairs with a side without words: {blank}; their 0.0000 is no probability")
+        say(f"pairs with a side without words: {blank}; their 0.0000 is no log-probability")
     place = "standard output" if arguments.output == "-" else arguments.output
     say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
 
 
-def _perplexity(log_probability: float) -> float:
-    """Infinite where it is no number any more: what has no spaces is one long word."""
+def _perplexity(mean_log_probability: float) -> float:
+    """Infinite if it is too large for a float, as for text without spaces, which is one long word."""
     try:
-        return math.exp(-log_probability)
+        return math.exp(-mean_log_probability)
     except OverflowError:
         return math.inf
 
 
-def _scored(number: int, pair: Translation, form: str) -> str:
+def _score_line(number: int, pair: Translation, form: str) -> str:
+    """The line of pair `number` in the output, as TSV or JSON."""
     if form == "tsv":
         return f"{pair.log_probability:.4f}\t{len(pair.pieces)}"
     record = {

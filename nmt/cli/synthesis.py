@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
-Made = Iterator[tuple["Translation", list[tuple[str, str]]]]
-"""For each line of the input its translation, and the pairs to write."""
+MadePairs = Iterator[tuple["Translation", list[tuple[str, str]]]]
+"""For each line of the input: its translation, and the pairs to write."""
 
 
 def add_made_pairs_flags(parser: Parser) -> None:
@@ -34,14 +34,18 @@ def write_made_pairs(
     arguments: Namespace,
     inputs: list[str],
     per_line: int,
-    made: Callable[[Translator, SearchConfig, int, Report], Made],
-    ways: tuple[str, ...],
+    made: Callable[[Translator, SearchConfig, int, Report], MadePairs],
+    flags: tuple[str, ...],
 ) -> None:
-    """Writes the pairs made from each line of the input, `per_line` of them; goes on behind those that are there.
+    """Writes the pairs that are made from each line of the input, and continues after an interruption.
 
     Args:
-        made: what is made behind so many lines of the input.
-        ways: arguments that decide what is made, besides model, search and input.
+        arguments: of the command line.
+        inputs: files that are read line by line.
+        per_line: pairs for each line.
+        made: the pairs of the input's lines behind the first lines, given translator, search, number of the first
+            lines, and the report of progress.
+        flags: names of the arguments that decide the pairs besides model, search and input.
     """
     from nmt.translation.translator import Translator
 
@@ -50,17 +54,15 @@ def write_made_pairs(
     unfit = [path for path in inputs if not can_be_read_again([path])]
     unfit += [path for path in outputs if not can_be_resumed([path])]
     if unfit:
-        raise NmtError(
-            f"{unfit[0]}: expected a plain file, not compressed, so that an interruption can be gone on with"
-        )
+        raise NmtError(f"{unfit[0]}: expected a plain file, not compressed, so that --resume can continue")
     total = require_same_length({path: count_lines(path) for path in inputs}) or 0
-    growing = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
+    resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     translator, search = load(arguments)
-    done = growing.done
+    done = resumable.done
     progress = lines_of(total - done)
-    with growing.open(output_identity(arguments, translator, search, inputs, ways)) as files:
+    with resumable.open(output_identity(arguments, translator, search, inputs, flags)) as files:
         if done:
-            say(f"going on behind line {done}")
+            say(f"continuing behind line {done}")
         for number, (translation, pairs) in enumerate(
             progress.over(made(translator, search, done, progress.advance)), start=done + 1
         ):

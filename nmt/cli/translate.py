@@ -72,7 +72,7 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt translate`: the translations of each line, in order."""
+    """Checks the files and flags, then translates each line, in order."""
     from nmt.translation.translator import Translator
 
     path = "-" if arguments.input is None else arguments.input
@@ -87,7 +87,7 @@ def run(arguments: Namespace) -> None:
         if can_be_read_again(requests.paths) and can_be_resumed(outputs) and not _writes_lists(arguments):
             resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size)
         if arguments.resume and resumable is None:
-            raise NmtError("--resume goes on with a file: give --input and --output, both plain files")
+            raise NmtError("--resume continues a file: give --input and --output, both plain files")
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
         translator, search = load(arguments)
@@ -129,7 +129,7 @@ def _stream(
 ) -> None:
     """Translates the lines behind the first `done` lines."""
     if done:
-        say(f"going on behind line {done}")
+        say(f"continuing behind line {done}")
     lines = islice(read_lines(requests.source), done, None)
     found = translator.answer(requests.of_lines(lines, done), report=progress.advance)
     for number, translations in enumerate(progress.over(found), start=done + 1):
@@ -141,7 +141,7 @@ def _stream(
 
 def _interact(translator: Translator, requests: RequestFiles, writer: TranslationWriter) -> None:
     """Translates each sentence that is typed, until the end of the input."""
-    say("a sentence a line; end with Ctrl-D")
+    say("one sentence per line; end with Ctrl-D")
     for number in count(1):
         print("> ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.buffer.readline()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
 from nmt.cli.flags import add_model_flags, add_reference_flag, add_search_flags, add_source_flag
@@ -18,10 +18,12 @@ from nmt.progress import LineProgress
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from nmt.translation.length_penalty import Lists, Trial
+    from nmt.evaluation.bleu_and_chrf import CorpusScore
+    from nmt.translation.length_penalty import NbestLists, PenaltyScore
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
+Measure: TypeAlias = "Callable[[Sequence[str], Sequence[str]], CorpusScore]"
 
 DESCRIPTION = (
     "Translates a validation set once and prints its score for each length penalty, and the best penalty. Measure the "
@@ -44,11 +46,31 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """`nmt tune`: a line for each penalty, and the best one, kept in the run where the command line says so."""
+    """Translates once, prints the score of each penalty, and saves the best one if the flags say so."""
+    from nmt.translation.length_penalty import best_penalty, penalties, score_penalties
+
+    sources, references, measure = _test_set(arguments)
+    translator, search = load(arguments)
+    if search.method != "beam" or search.beam_size < 2:
+        raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
+    lists = _translate(translator, sources, search)
+    progress = LineProgress(len(penalties(search)))
+    scores = list(progress.over(score_penalties(lists, references, search, measure)))
+    best = best_penalty(scores)
+    _print_scores(scores)
+    _say_best(best, scores[0])
+    ratio = sum(len(line.split()) for line in references) / max(sum(len(line.split()) for line in sources), 1)
+    say(f"the references have {ratio:.3f} words per source word: the penalty suits text like that")
+    if arguments.save:
+        _save(translator, best.penalty.within(search))
+
+
+def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
+    """Source sentences, references and the score of translations, after checks of files and flags."""
     from nmt.evaluation.bleu_and_chrf import bleu, chrf
 
     if arguments.save and len(arguments.model) > 1:
-        raise NmtError("--save is for one run: of an ensemble give the penalty that is found to each command")
+        raise NmtError("--save is for one run: give the penalty of an ensemble to each command instead")
     require_files_of_their_own([arguments.source, arguments.reference], [])
     if arguments.metric == "chrf":
         refuse_idle(arguments, ["tokenize"], "is for BLEU: leave it or --metric chrf out")
@@ -56,26 +78,13 @@ def run(arguments: Namespace) -> None:
     require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
     require_lines(arguments.source, sources)
     measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize or "13a")
-    measure(["a"], ["a"])  # an unknown tokenizer is told before the translation, not after it
-    translator, search = load(arguments)
-    if search.method != "beam" or search.beam_size < 2:
-        raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
-    from nmt.translation.length_penalty import best, penalties, trials
-
-    lists = _lists(translator, sources, search)
-    tried = trials(lists, references, search, measure)
-    found = list(LineProgress(len(penalties(search))).over(tried))
-    chosen = best(found)
-    _print(found)
-    _say(chosen, found[0])
-    ratio = sum(len(line.split()) for line in references) / max(sum(len(line.split()) for line in sources), 1)
-    say(f"the references have {ratio:.3f} words for each of the source: what is found holds for text like that")
-    if arguments.save:
-        _save(translator, chosen.penalty.within(search))
+    measure(["a"], ["a"])  # refuses an unknown tokenizer before the translation
+    return sources, references, measure
 
 
-def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig) -> Lists:
-    from nmt.translation.length_penalty import Lists
+def _translate(translator: Translator, sources: Sequence[str], search: SearchConfig) -> NbestLists:
+    """All hypotheses of each source sentence."""
+    from nmt.translation.length_penalty import NbestLists
 
     progress = lines_of(len(sources))
 
@@ -85,31 +94,30 @@ def _lists(translator: Translator, sources: Sequence[str], search: SearchConfig)
             say_if_cut(found[0], progress)
             yield found
 
-    return Lists.of(watched(), search)
+    return NbestLists.of(watched(), search)
 
 
-def _print(found: Sequence[Trial]) -> None:
-    """A line for each penalty, the search's own first; the last number is words of the translations for each of the
-    references."""
-    print(f"{'normalization':<14}{'length-penalty':>14}{found[0].score.name:>8}{'length':>8}")
-    for trial in found:
-        kind, exponent = trial.penalty
-        own = "  as it is" * (trial is found[0])
-        print(f"{kind:<14}{exponent:>14g}{trial.score.value:>8.2f}{trial.words:>8.3f}{own}")
+def _print_scores(scores: Sequence[PenaltyScore]) -> None:
+    """Prints a line for each penalty, the search's own first; the last number is the length ratio."""
+    print(f"{'normalization':<14}{'length-penalty':>14}{scores[0].score.name:>8}{'length':>8}")
+    for one in scores:
+        kind, exponent = one.penalty
+        own = "  as it is" * (one is scores[0])
+        print(f"{kind:<14}{exponent:>14g}{one.score.value:>8.2f}{one.length_ratio:>8.3f}{own}")
 
 
-def _say(chosen: Trial, own: Trial) -> None:
-    score = f"{own.score.name} {chosen.score.value:.2f}"
-    if chosen is own:
-        say(f"the penalty that the search has is the best: {score}")
+def _say_best(best: PenaltyScore, own: PenaltyScore) -> None:
+    score = f"{own.score.name} {best.score.value:.2f}"
+    if best is own:
+        say(f"the penalty of the search is the best: {score}")
         return
-    kind, exponent = chosen.penalty
+    kind, exponent = best.penalty
     flags = f"--normalization {kind} --length-penalty {exponent:g}"
     say(f"the best is {flags}: {score} instead of {own.score.value:.2f}")
 
 
 def _save(translator: Translator, search: SearchConfig) -> None:
-    """The run's own search is this one from now on."""
+    """Makes this search the default of the run."""
     run = translator.run
     replace(run, config=replace(run.config, search=search)).save_config()
-    say(f"saved in {run.directory}: its translations are searched for so from now on")
+    say(f"saved in {run.directory}: this search is the default of the run")

@@ -1,11 +1,11 @@
-"""What each target word loses when a source word is erased, and whether attention says the same.
+"""Erasure: the fall in log-probability of each target word without each source word, and its agreement with attention.
 
-Attention shows where the decoder looked. Whether a word was chosen because of what stood there is another question: it
-is asked by taking a source word away and looking at the log-probability again (Li, Monroe and Jurafsky 2016,
-"Understanding Neural Networks through Representation Erasure"). Jain and Wallace (2019, "Attention is not Explanation")
-found that the order of words by attention often disagrees with their order by such a measure, most where the encoder is
-recurrent; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answer that neither order is the truth, and
-that disagreement alone does not make attention useless. So both are given, and how far they agree.
+Attention shows the positions that the decoder looked at. Erasure asks whether a source word mattered: the model scores
+the target again without it (Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation
+Erasure"). Jain and Wallace (2019, "Attention is not Explanation") found that the two often rank source words
+differently, most of all with a recurrent encoder. Wiegreffe and Pinter (2019, "Attention is not not Explanation")
+answer that neither ranking is the truth, so this disagreement alone does not make attention useless. This module gives
+both rankings and measures their agreement.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ PAIRS_TOGETHER = 50
 
 
 class ErasureError(NmtError):
-    """Numbers that are no erasure; the message says what was expected."""
+    """An erasure that cannot be computed or read; the message says what was expected."""
 
 
 @dataclass(frozen=True, eq=False)
 class Erasure:
-    """What each target word loses when a source word is erased; the target is forced, all of its words stay.
+    """The log-probability that each target word loses when a source word is erased. The target itself is given.
 
     Raises:
         ErasureError: shapes that do not fit the words, or numbers that are not finite.
@@ -47,11 +47,11 @@ class Erasure:
     source: tuple[str, ...]
     target: tuple[str, ...]
     log_probabilities: NDArray[np.float32]
-    """[target words], in nats, with the whole source: the sum over the word's pieces, 0 where it has none."""
+    """[target words], in nats, with the whole source: the sum over the word's pieces, 0 for a word without pieces."""
     falls: NDArray[np.float32]
-    """[target words, source words], in nats: log-probability with the whole source less that without this source word.
-    Below 0 where the word was in the way. A source word that the model does not read, because it has no piece or is
-    behind the longest source, has a column of zeros."""
+    """[target words, source words], in nats: log-probability with the whole source minus log-probability without the
+    source word. A value below 0 means that the target word is more probable without the source word. The column is
+    zero for a source word that the model does not read: it has no piece, or stands behind the longest source."""
     method: ErasureMethod = "word"
 
     def __post_init__(self) -> None:
@@ -162,24 +162,23 @@ def _erasure(
 
 
 class Agreement(NamedTuple):
-    """How far attention and erasure say the same of each target word; where that is undefined, NaN."""
+    """The agreement of attention with erasure for each target word; NaN if it is undefined."""
 
     rank_correlations: NDArray[np.float64]
     """[target words], -1 to 1: Spearman's correlation of the word's attention with its falls, over source words."""
     same_first: NDArray[np.float64]
-    """[target words], 1 or 0: whether the source word that it attends to most is the one that it loses most without."""
+    """[target words], 1 or 0: whether the most attended source word is also the one with the greatest fall."""
 
 
 def agreement(alignment: WordAlignment, erasure: Erasure) -> Agreement:
-    """Compares attention with erasure, target word by target word.
+    """Compares attention with erasure for each target word.
 
-    Left out are source words that the model does not read (zeros in both matrices), and undefined are target words
-    whose attention or whose falls are the same for all the others; the end of sentence, which is not erased, is not
-    compared. A rank correlation weighs the order of source words that hardly matter like that of those that do, so
-    that it stays low where only a few matter; `same_first` looks at the first alone.
+    The comparison leaves out the end of sentence and the source words that the model does not read. It is undefined for
+    a target word whose attention, or whose falls, are equal for all source words. A rank correlation weighs all source
+    words equally, so it stays low if only a few of them matter; `same_first` reads the first one alone.
 
     Raises:
-        ErasureError: the two are not of the same words.
+        ErasureError: the words of the alignment and of the erasure differ.
     """
     if (alignment.source, alignment.target) != (erasure.source, erasure.target):
         raise ErasureError("the erasure is of another sentence pair than the alignment")

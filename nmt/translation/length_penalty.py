@@ -1,8 +1,8 @@
-"""Which length penalty ranks a model's hypotheses best, by sentences whose translations are known.
+"""The length penalty that ranks a model's hypotheses best, measured on sentences with known translations.
 
-By how much a model's likeliest translations are too short differs from model to model (Murray and Chiang 2018), and
-BLEU's brevity penalty takes all of it. A beam that is followed until all its hypotheses have ended is the same whatever
-ranks it, so one search serves all penalties.
+A model's most probable translations are too short, by an amount that differs between models (Murray and Chiang 2018);
+BLEU's brevity penalty punishes it. A beam whose hypotheses have all ended holds the same hypotheses under any ranking,
+so one search serves all penalties.
 """
 
 from __future__ import annotations
@@ -26,83 +26,87 @@ if TYPE_CHECKING:
 
 END = SPECIAL_PIECES[EOS]
 
-LAST = -1e9
-"""What a hypothesis pays that did not end by itself: more than any score, not so much that scores are lost in it."""
+UNFINISHED = -1e9
+"""Added to the score of a hypothesis without an end: below all other scores, yet small enough to keep their digits."""
 
 STEPS = 5
-"""Exponents that are tried from one whole number to the next."""
+"""Exponents that are measured between one whole number and the next."""
 
 GREATEST: dict[Normalization, int] = {"wu": 3, "power": 2}
-"""Highest exponent that is tried. A long translation's penalties are alike in both forms, a short one's are not."""
+"""Highest exponent that is measured. On long translations both forms of the penalty are alike, on short ones not."""
 
 
 class Penalty(NamedTuple):
-    """A length penalty, see `SearchConfig`."""
+    """A length penalty; see `SearchConfig`."""
 
     normalization: Normalization
     length_penalty: float
 
     @classmethod
     def of(cls, search: SearchConfig) -> Penalty:
-        """What this search ranks by."""
+        """The penalty of a search."""
         return cls(search.normalization, search.length_penalty)
 
     def within(self, search: SearchConfig) -> SearchConfig:
-        """This search with this penalty."""
+        """The search with this penalty."""
         return replace(search, **self._asdict())
 
 
-class Trial(NamedTuple):
-    """What the translations are worth that a penalty ranks first."""
+class PenaltyScore(NamedTuple):
+    """The score of the translations that a penalty ranks first."""
 
     penalty: Penalty
     score: CorpusScore
-    words: float
-    """Of the translations, as a share of the references'."""
+    length_ratio: float
+    """Words of the translations divided by words of the references."""
 
 
 def penalties(search: SearchConfig) -> list[Penalty]:
-    """What is tried: first the search's own, then exponents of both forms; without any they are one."""
+    """The penalties to measure: the search's own first, then exponents of both forms from 0, which both share."""
     own = Penalty.of(search)
-    tried = [
+    others = [
         Penalty(kind, step / STEPS)
         for kind, greatest in GREATEST.items()
         for step in range(kind == "power", greatest * STEPS + 1)
     ]
-    return [own, *(penalty for penalty in tried if penalty != own)]
+    return [own, *(penalty for penalty in others if penalty != own)]
 
 
 @dataclass(frozen=True)
-class Lists:
+class NbestLists:
     """The hypotheses of all sentences, one sentence after the other."""
 
     texts: list[str]
     log_probabilities: np.ndarray
-    """[hypotheses]."""
+    """[hypotheses], in nats."""
     lengths: np.ndarray
-    """In pieces, [hypotheses]."""
+    """[hypotheses], in pieces."""
     rest: np.ndarray
-    """What ranks besides the log-probability and its penalty: coverage, and whether it ended by itself,
-    [hypotheses]."""
+    """[hypotheses]: the score's other terms, which are the coverage penalty and `UNFINISHED`."""
     ends: list[int]
-    """Where the hypotheses of each sentence end."""
+    """Index behind the last hypothesis of each sentence."""
 
     @classmethod
-    def of(cls, found: Iterable[Sequence[Translation]], search: SearchConfig) -> Lists:
-        """From the n-best lists that this search gave."""
+    def of(cls, found: Iterable[Sequence[Translation]], search: SearchConfig) -> NbestLists:
+        """The lists that a search found.
+
+        Args:
+            found: the translations of each sentence; may be a stream.
+            search: the search that found them.
+        """
         counts, texts, numbers = [], [], []
         for translations in found:
             counts.append(len(translations))
             for one in translations:
                 texts.append(one.text)
                 ended = not one.pieces or one.pieces[-1] == END
-                numbers.append((one.log_probability, max(len(one.pieces), 1), one.score, 0 if ended else LAST))
-        log_probabilities, lengths, scores, last = np.array(numbers, float).reshape(-1, 4).T
-        rest = scores - _normalized(log_probabilities, lengths, Penalty.of(search)) + last
+                numbers.append((one.log_probability, max(len(one.pieces), 1), one.score, 0 if ended else UNFINISHED))
+        log_probabilities, lengths, scores, unfinished = np.array(numbers, float).reshape(-1, 4).T
+        rest = scores - _normalized(log_probabilities, lengths, Penalty.of(search)) + unfinished
         return cls(texts, log_probabilities, lengths, rest, np.cumsum(counts).tolist())
 
     def best(self, penalty: Penalty) -> list[str]:
-        """The text of each sentence that ranks first with this penalty."""
+        """The text of each sentence that this penalty ranks first."""
         scores = _normalized(self.log_probabilities, self.lengths, penalty) + self.rest
         spans = pairwise([0, *self.ends])
         return [self.texts[begin + int(np.argmax(scores[begin:end]))] for begin, end in spans]
@@ -113,20 +117,27 @@ def _normalized(log_probabilities: np.ndarray, lengths: np.ndarray, penalty: Pen
     return log_probabilities / ops.convert_to_numpy(divisor)
 
 
-def trials(
-    lists: Lists,
+def score_penalties(
+    lists: NbestLists,
     references: Sequence[str],
     search: SearchConfig,
     measure: Callable[[Sequence[str], Sequence[str]], CorpusScore],
-) -> Iterator[Trial]:
-    """Every penalty with what its first translations are worth, the search's own first."""
+) -> Iterator[PenaltyScore]:
+    """Yields the score of each penalty, the search's own first.
+
+    Args:
+        lists: the hypotheses of each sentence.
+        references: the known translation of each sentence.
+        search: the search that found the lists.
+        measure: the score of translations, given them and the references.
+    """
     words = max(sum(len(line.split()) for line in references), 1)
     for penalty in penalties(search):
         texts = lists.best(penalty)
-        share = sum(len(text.split()) for text in texts) / words
-        yield Trial(penalty, measure(texts, references), share)
+        ratio = sum(len(text.split()) for text in texts) / words
+        yield PenaltyScore(penalty, measure(texts, references), ratio)
 
 
-def best(found: Iterable[Trial]) -> Trial:
-    """The trial of the highest score, of several such the first."""
-    return max(found, key=lambda trial: trial.score.value)
+def best_penalty(scores: Iterable[PenaltyScore]) -> PenaltyScore:
+    """The highest score; of equal scores the first."""
+    return max(scores, key=lambda one: one.score.value)

@@ -38,12 +38,12 @@ def load_translator(
 ) -> Translator:
     """The translator of a run, or of an ensemble of several runs.
 
-    If TensorFlow has not computed yet in this process, its threads are shared out so that batches are translated side
-    by side, and it keeps its memory (`machine.configure_runtime`).
+    The first load in a process configures TensorFlow's threads and memory, so that batches are translated side by side
+    (`machine.configure_runtime`).
 
     Args:
         directory: the run; its configuration decides the search.
-        others: more runs with the same vocabularies.
+        others: more runs with equal vocabularies.
         averaging: of the runs' distributions at each step.
         checkpoints: use the mean of this many newest checkpoints; 0: use the best weights.
         precision: of the matrix products; their weights are stored in it.

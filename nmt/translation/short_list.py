@@ -1,4 +1,4 @@
-"""Which target pieces a source sentence is likely to need: a lexical table of its pieces (IBM model 1). NumPy only."""
+"""Short lists: the target pieces that a source sentence probably needs, from a lexical table (IBM model 1)."""
 
 from __future__ import annotations
 
@@ -19,37 +19,41 @@ from nmt.run.errors import RunError
 from nmt.text.pieces import EOS, PAD, UNK
 
 KEPT = 100
-"""Translations of a piece that a table holds."""
+"""Translations that the table holds for each source piece."""
+
 ROUNDS = 5
-"""Of expectation maximisation, as is usual for model 1."""
+"""Iterations of expectation maximisation; five are usual for model 1."""
+
 MOST_LINKS = 16 * 2**20
-"""Pairs of a source and a target piece of one sentence pair that are learned from; more pairs than give these are
-passed over evenly. Each takes about 40 bytes meanwhile."""
+"""Possible links between source and target pieces that are learned from, about 40 bytes each. A larger corpus is
+sampled evenly."""
+
 FREQUENT = 10
-"""Frequent pieces that every list holds for each translation of a piece."""
+"""Frequent pieces in every list, for each translation of a piece that the setting `short_list` allows."""
+
 MULTIPLE = 64
-"""Places of a batch are padded to a multiple of it, so that a compiler that fixes shapes sees few."""
+"""The width of a batch's lists is a multiple of this number, so that a compiler of fixed shapes sees few shapes."""
 
 
-class Lists(NamedTuple):
-    """The short lists of a batch's sentences."""
+class BatchLists(NamedTuple):
+    """The short lists of the sentences of a batch."""
 
     pieces: np.ndarray
-    """Those in the list of any sentence, rising, PAD before them, int32 [places]."""
+    """int32 [width]: the pieces in the list of any sentence, in rising order, padded at the beginning."""
     allowed: np.ndarray
-    """Which of these are in a sentence's own list, bool [sentences, places]; PAD is in none."""
+    """bool [sentences, width]: whether a piece is in the list of a sentence; PAD is in no list."""
 
 
 @dataclass(frozen=True)
 class ShortList:
-    """Translations of each source piece, and the target pieces that any sentence may need (Jean et al. 2015, On Using
-    Very Large Target Vocabulary for Neural Machine Translation, where decoding has candidate lists).
+    """The table that short lists are made from: translations of each source piece, and frequent target pieces (Jean et
+    al. 2015, "On Using Very Large Target Vocabulary for Neural Machine Translation", candidate lists).
 
     Attributes:
-        translations: the likeliest of each source piece, likeliest first, PAD behind the end, int32 [source pieces,
-            `KEPT`].
-        frequent: target pieces by how often they come, most frequent first, PAD behind the end, int32 [target pieces].
-        shared: whether source pieces are target pieces too, so that they can be copied.
+        translations: the most probable translations of each source piece, best first, padded at the end, int32 [source
+            pieces, `KEPT`].
+        frequent: target pieces by falling frequency, padded at the end, int32 [target pieces].
+        shared: whether source and target have one vocabulary, so that source pieces can be copied.
     """
 
     translations: np.ndarray
@@ -58,10 +62,10 @@ class ShortList:
 
     @classmethod
     def of_run(cls, run: Run) -> ShortList:
-        """The table of a run's training pairs. It is learned once, and kept in the run where that can be written to.
+        """The table of a run. It is learned from the training pairs once, and saved if the run is writable.
 
         Raises:
-            RunError: the run has no training pairs any more, or its table is damaged.
+            RunError: the training pairs are gone, or the saved table is damaged.
         """
         if not run.short_list.exists():
             try:
@@ -73,39 +77,39 @@ class ShortList:
                 ) from None
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
-            # Under a name of its own until it is whole: several commands may learn it at once.
-            with suppress(RunError), replacement_for(run.short_list, RunError) as place:
-                save_arrays(place, {"translations": learned.translations, "frequent": learned.frequent})
+            # Several commands may learn it at once: each writes a temporary file and renames it.
+            with suppress(RunError), replacement_for(run.short_list, RunError) as path:
+                save_arrays(path, {"translations": learned.translations, "frequent": learned.frequent})
             return learned
         try:
             arrays = load_arrays(run.short_list)
             return cls(arrays["translations"], arrays["frequent"], run.config.vocabulary.shared)
         except (RunError, KeyError):
-            raise RunError(f"{run.short_list}: damaged; delete it, and it is made again") from None
+            raise RunError(f"{run.short_list}: damaged; delete it, and it is learned again") from None
 
     @classmethod
     def learn(cls, source: Sequences, target: Sequences, source_size: int, target_size: int, shared: bool) -> ShortList:
-        """The table of these training pairs.
+        """Learns the table from training pairs.
 
-        t(target piece | source piece) of model 1 (Brown et al. 1993, section 4.1): each target piece comes from one
-        piece of its source sentence, or from none (here: PAD), all equally likely beforehand.
+        The probabilities are t(target piece | source piece) of model 1 (Brown et al. 1993, section 4.1). Each target
+        piece comes from one piece of its source sentence or from none, here PAD; all are equally probable at first.
 
         Args:
             source, target: pieces of the pairs.
-            source_size, target_size: pieces of the vocabularies.
-            shared: whether these are one.
+            source_size, target_size: sizes of the vocabularies.
+            shared: whether there is one vocabulary.
         """
         chosen = _spread(source.lengths, target.lengths)
         from_ids, from_lengths = source.gather(chosen)
         ids, lengths = target.gather(chosen)
-        # PAD before each source sentence.
+        # Each source sentence begins with PAD, the origin of target pieces without a source piece.
         from_ids = np.insert(from_ids, np.cumsum(from_lengths) - from_lengths, PAD)
         from_lengths = from_lengths + 1
-        choices = np.repeat(from_lengths, lengths)  # source pieces that a target piece may come from
+        choices = np.repeat(from_lengths, lengths)  # possible origins of each target piece
         token = np.repeat(np.arange(len(ids), dtype=np.int32), choices)
         first = np.repeat(np.cumsum(from_lengths) - from_lengths, lengths) - (np.cumsum(choices) - choices)
-        place = np.repeat(first, choices) + np.arange(len(token))
-        cells, cell = np.unique(from_ids[place].astype(np.int64) * target_size + ids[token], return_inverse=True)
+        position = np.repeat(first, choices) + np.arange(len(token))
+        cells, cell = np.unique(from_ids[position].astype(np.int64) * target_size + ids[token], return_inverse=True)
         of_source = cells // target_size
         chance = np.ones(len(cells))
         for _ in range(ROUNDS):
@@ -120,16 +124,17 @@ class ShortList:
 
     def of(
         self, sources: Sequences, rows: np.ndarray, count: int, needed: Sequence[Sequence[int]], least: int = 0
-    ) -> Lists:
-        """The lists of some sentences: each one's pieces' translations, frequent pieces, the unknown one and the end.
+    ) -> BatchLists:
+        """The short lists of some sentences.
 
-        What is in a sentence's list does not depend on the others.
+        A list holds translations of the sentence's pieces, frequent pieces, the unknown piece and the end of sentence.
+        It does not depend on the other sentences of the batch.
 
         Args:
-            sources, rows: which sentences.
+            sources, rows: all sentences, and the indices of those to make lists for.
             count: translations of each piece, at most `KEPT`; frequent pieces are `FREQUENT` times as many.
-            needed: pieces that a sentence's list has to hold besides.
-            least: places that there have to be.
+            needed: more pieces for the list of each sentence.
+            least: smallest width of the result.
         """
         allowed = np.zeros((len(rows), len(self.frequent)), bool)
         allowed[:, [UNK, EOS]] = True
@@ -143,20 +148,25 @@ class ShortList:
             list_of_one[[*more]] = True
         allowed[:, PAD] = False
         pieces = np.flatnonzero(allowed.any(axis=0)).astype(np.int32)
-        places = -(-max(len(pieces), least) // MULTIPLE) * MULTIPLE
-        pieces = np.pad(pieces, (places - len(pieces), 0), constant_values=PAD)
-        return Lists(pieces, allowed[:, pieces])
+        width = -(-max(len(pieces), least) // MULTIPLE) * MULTIPLE
+        pieces = np.pad(pieces, (width - len(pieces), 0), constant_values=PAD)
+        return BatchLists(pieces, allowed[:, pieces])
 
 
 def _spread(source_lengths: np.ndarray, target_lengths: np.ndarray) -> np.ndarray:
-    """Indices of the pairs to learn from: all, or evenly spread ones that have about `MOST_LINKS` links."""
+    """Indices of the pairs to learn from: all pairs, or an even sample with about `MOST_LINKS` possible links."""
     links = int(((source_lengths + 1) * target_lengths).sum())
     count = len(source_lengths) if links <= MOST_LINKS else max(1, len(source_lengths) * MOST_LINKS // links)
     return np.arange(count) * len(source_lengths) // count
 
 
 def _best(of_source: np.ndarray, piece: np.ndarray, chance: np.ndarray, source_size: int) -> np.ndarray:
-    """The likeliest pieces of each source piece, see `ShortList.translations`."""
+    """The most probable translations of each source piece; see `ShortList.translations`.
+
+    Args:
+        of_source, piece, chance: source piece, target piece and probability of each entry.
+        source_size: size of the source vocabulary.
+    """
     order = np.lexsort((-chance, of_source))
     of_source, piece = of_source[order], piece[order]
     rank = np.arange(len(order)) - np.searchsorted(of_source, of_source)

@@ -50,7 +50,7 @@ class Translator:
 
     Args:
         run: an opened run; its vocabularies and search settings are used.
-        inference: search and scoring of the model, or of an ensemble over the same vocabularies.
+        inference: search and scoring of the model, or of an ensemble over these vocabularies.
     """
 
     chunk_size = 500
@@ -67,7 +67,7 @@ class Translator:
 
         Args:
             directory: the run.
-            others: more runs with the same vocabularies.
+            others: more runs with equal vocabularies.
             options: `averaging`, `checkpoints`, `precision`.
 
         Raises:
@@ -160,7 +160,7 @@ class Translator:
 
         Args:
             sentences: source sentences; may be a stream.
-            search: search settings; None: those of the run.
+            search: search settings; None: the run's own.
             nbest: number of translations, at most the beam size.
             constraints: one for each sentence.
             lexicon: with `search.copy_unknown`, the word to write for a source word.
@@ -169,8 +169,8 @@ class Translator:
             report: see `answer`.
 
         Raises:
-            NmtError: at the call, more translations than the beam holds or an unknown piece to suppress; while
-                iterating, a constraint that cannot be met or a number of constraints that does not fit.
+            NmtError: at the call: more translations than the beam holds, or an unknown piece to suppress. While
+                iterating: a constraint that the vocabulary cannot spell, or too few or too many constraints.
         """
         config = search or self.config.search
         shared: dict[str, Any] = {"nbest": nbest, "lexicon": (lexicon or {}) if config.copy_unknown else {}}

@@ -18,7 +18,7 @@ def symmetrized(
     method: Symmetrization = "grow-diag-final-and",
     linking: Linking = DEFAULT_LINKING,
 ) -> Iterator[Translation]:
-    """The pairs with links made from both directions; their weights stay those of the first direction.
+    """Yields the pairs with links made from both directions; their weights stay unchanged.
 
     Args:
         pairs: translations or aligned pairs of the source-target model; may be a stream.

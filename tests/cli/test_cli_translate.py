@@ -115,7 +115,7 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert main(command) == 2  # not overwritten by mistake
     assert "an interrupted command left 8 lines: continue with --resume" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 130
-    assert "going on behind line 8" in capsys.readouterr().err
+    assert "continuing behind line 8" in capsys.readouterr().err
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
     assert "its model, input, search, precision or outputs were different" in capsys.readouterr().err
     fake_translator.Translator.interrupts = False
@@ -418,7 +418,7 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
     output = capsys.readouterr()
     assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
     # exp(4.5 / 5) and exp(4.5 / 3): "z" was not looked at, its source being blank.
-    assert "log-probability -4.50 in 5 pieces and 3 words: perplexity 2.460 a piece, 4.48 a word" in output.err
+    assert "log-probability -4.50 in 5 pieces and 3 words: perplexity 2.460 per piece, 4.48 per word" in output.err
     assert "pairs with a side without words: 1" in output.err
     assert output.err.endswith("written to standard output\n")
     assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
@@ -436,7 +436,7 @@ def test_one_long_word_has_a_perplexity(model, write, monkeypatch, capsys):
     pair = fake_translator.make_pair("a", "x", truncated=False)
     monkeypatch.setattr(fake_translator.Translator, "align", lambda *_: iter([replace(pair, log_probability=-800.0)]))
     assert main(["score", "--model", model, "--source", write("s", "a"), "--target", write("t", "x")]) == 0
-    assert "inf a word" in capsys.readouterr().err
+    assert "inf per word" in capsys.readouterr().err
 
 
 def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, capsys):
@@ -477,8 +477,8 @@ def test_conversation_on_a_terminal(tmp_path):
         os.write(ours, b"\x04")
         assert process.wait(timeout=10) == 0
         assert process.stderr.read() == (
-            "nmt: a sentence a line; end with Ctrl-D\n> > > > nmt: not valid UTF-8 at byte 3: type the sentence again, "
-            "or have the terminal send UTF-8\n> > \n"
+            "nmt: one sentence per line; end with Ctrl-D\n> > > > nmt: not valid UTF-8 at byte 3: type the sentence "
+            "again, or have the terminal send UTF-8\n> > \n"
         )
     os.close(ours)
     os.close(theirs)

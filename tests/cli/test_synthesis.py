@@ -71,7 +71,7 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
     monkeypatch.setattr(fake_translator.Translator, "interrupts", False)
     assert main([*command, "--resume"]) == 0
-    assert "going on behind line 8" in capsys.readouterr().err
+    assert "continuing behind line 8" in capsys.readouterr().err
     resumed = written(tmp_path)
     assert main(command) == 0  # from the beginning
     assert written(tmp_path) == resumed

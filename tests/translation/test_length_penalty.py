@@ -19,7 +19,7 @@ from nmt.run.directory import Run
 from nmt.translation import length_penalty as tuning
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import Hypothesis
-from nmt.translation.length_penalty import Lists, Penalty, Trial
+from nmt.translation.length_penalty import NbestLists, Penalty, PenaltyScore
 from nmt.translation.result import Translation
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]
@@ -42,7 +42,7 @@ def short_and_long(penalty: float = 0.0) -> list[Translation]:
 def test_the_penalty_decides_between_the_short_and_the_long() -> None:
     """-2 / 2^x and -3 / 5^x are the same for x = ln(3/2) / ln(5/2), which is 0.4425."""
     search = SearchConfig(normalization="power", length_penalty=0.5)
-    lists = Lists.of([short_and_long(0.5)], search)
+    lists = NbestLists.of([short_and_long(0.5)], search)
     assert lists.best(Penalty("power", 0.44)) == ["a"]
     assert lists.best(Penalty("power", 0.45)) == ["b b b b"]
     assert lists.best(Penalty("wu", 0)) == ["a"]
@@ -51,11 +51,13 @@ def test_the_penalty_decides_between_the_short_and_the_long() -> None:
 def test_what_was_cut_comes_after_what_ended() -> None:
     found = [said("a", -9, -9), said("b", -1, -1, ended=False), said("c", -2, -2, ended=False)]
     search = SearchConfig(length_penalty=0)
-    assert Lists.of([found, found[1:], found[:0:-1]], search).best(Penalty("wu", 2)) == ["a", "b", "b"]
+    assert NbestLists.of([found, found[1:], found[:0:-1]], search).best(Penalty("wu", 2)) == ["a", "b", "b"]
 
 
 def test_a_blank_sentence_stays_blank() -> None:
-    lists = Lists.of([[fake_translator.make_pair("", "", False)], short_and_long()], SearchConfig(length_penalty=0))
+    lists = NbestLists.of(
+        [[fake_translator.make_pair("", "", False)], short_and_long()], SearchConfig(length_penalty=0)
+    )
     assert lists.best(Penalty("wu", 0)) == ["", "a"]
 
 
@@ -63,7 +65,7 @@ def test_what_the_coverage_was_worth_counts_with_every_penalty() -> None:
     """The long one's coverage is worth 2 nats: -2 against -3 + 2 without a penalty."""
     short, long = short_and_long()
     search = SearchConfig(length_penalty=0, coverage_penalty=1)
-    assert Lists.of([[short, replace(long, score=-1.0)]], search).best(Penalty("wu", 0)) == ["b b b b"]
+    assert NbestLists.of([[short, replace(long, score=-1.0)]], search).best(Penalty("wu", 0)) == ["b b b b"]
 
 
 def texts(found: list[Hypothesis]) -> list[Translation]:
@@ -77,7 +79,7 @@ def test_one_search_has_the_translations_of_every_other(make_model, scramble, co
     scramble(model, 1, 1.0)
     engine = ModelInference(model)
     search = SearchConfig(beam_size=4, length_penalty=0.3, coverage_penalty=coverage)
-    lists = Lists.of([texts(found) for found in engine.find(SOURCES, search, nbest=4)], search)
+    lists = NbestLists.of([texts(found) for found in engine.find(SOURCES, search, nbest=4)], search)
     kinds = set()
     for penalty in (Penalty("wu", 0), Penalty("wu", 3), Penalty("power", 1)):
         expected = [one.text for one in texts(engine.translate(SOURCES, penalty.within(search)))]
@@ -88,9 +90,10 @@ def test_one_search_has_the_translations_of_every_other(make_model, scramble, co
 
 def test_of_equal_penalties_the_search_s_own_is_best() -> None:
     found = [
-        Trial(Penalty("wu", x), CorpusScore("BLEU", value, ""), 1.0) for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]
+        PenaltyScore(Penalty("wu", x), CorpusScore("BLEU", value, ""), 1.0)
+        for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]
     ]
-    assert tuning.best(found) == found[0]
+    assert tuning.best_penalty(found) == found[0]
 
 
 def test_the_search_s_own_penalty_is_tried_first_and_once() -> None:
@@ -137,7 +140,7 @@ def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, met
     assert ["power", "0.6", "100.00", "1.000"] in [row.split() for row in rows]
     # ((5 + 5) / (5 + 2)) ** x is 3 / 2 for x = 1.137
     assert "the best is --normalization wu --length-penalty 1.2: " in printed.err
-    assert "the references have 4.000 words for each of the source" in printed.err
+    assert "the references have 4.000 words per source word" in printed.err
     assert f"saved in {model}" in printed.err
     saved = search_of(model)
     assert (saved["normalization"], saved["length_penalty"], saved["beam_size"]) == ("wu", 1.2, 2)
@@ -146,7 +149,7 @@ def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, met
 def test_nothing_is_saved_unless_asked(model, write, capsys) -> None:
     before = search_of(model)
     assert main(command(model, write, "a")) == 0
-    assert "the penalty that the search has is the best" in capsys.readouterr().err
+    assert "the penalty of the search is the best" in capsys.readouterr().err
     assert search_of(model) == before
 
 

@@ -24,7 +24,7 @@ from nmt.text.pieces import EOS, PAD, UNK
 from nmt.translation import short_list as shortlist
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import PieceConstraint
-from nmt.translation.short_list import KEPT, MULTIPLE, Lists, ShortList
+from nmt.translation.short_list import KEPT, MULTIPLE, BatchLists, ShortList
 from nmt.translation.translator import Translator
 
 SIZE = 12
@@ -99,19 +99,19 @@ def test_a_list_holds_what_its_own_sentence_needs(order: list[int], count: int, 
 
 
 class Given(ShortList):
-    """Lists as the test has them."""
+    """BatchLists as the test has them."""
 
     def __init__(self, lists: list[list[int]]) -> None:
         super().__init__(np.zeros((SIZE, KEPT), np.int32), np.zeros(SIZE, np.int32), False)
         object.__setattr__(self, "lists", lists)
 
-    def of(self, sources: Sequences, rows: np.ndarray, count: int, needed: Any, least: int = 0) -> Lists:
+    def of(self, sources: Sequences, rows: np.ndarray, count: int, needed: Any, least: int = 0) -> BatchLists:
         allowed = np.zeros((len(rows), SIZE), bool)
         for row, index, more in zip(allowed, rows, needed, strict=True):
             row[[EOS, *self.lists[index], *more]] = True
         pieces = np.flatnonzero(allowed.any(axis=0)).astype(np.int32)
         pieces = np.pad(pieces, (-len(pieces) % MULTIPLE + max(0, -(-least // MULTIPLE) - 1) * MULTIPLE, 0))
-        return Lists(pieces, allowed[:, pieces])
+        return BatchLists(pieces, allowed[:, pieces])
 
 
 class Narrowed:
@@ -240,7 +240,7 @@ def test_a_translator_searches_among_its_run_s_list(run: Run, monkeypatch: pytes
 
 def test_without_training_pairs_or_with_a_damaged_table_it_says_so(run: Run) -> None:
     run.short_list.write_bytes(b"damaged")
-    with pytest.raises(RunError, match="damaged; delete it, and it is made again"):
+    with pytest.raises(RunError, match="damaged; delete it, and it is learned again"):
         ShortList.of_run(run)
     run.short_list.unlink()
     corpus = run.directory / "corpus"

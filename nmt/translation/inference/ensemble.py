@@ -20,7 +20,7 @@ from nmt.translation.inference.side_by_side import FEW_ROWS
 
 
 class Ensemble:
-    """Models over the same pieces as one model.
+    """Several models over one vocabulary, as one model.
 
     Args:
         models: built models.

@@ -23,14 +23,14 @@ from nmt.translation.inference.protocol import NO_CONSTRAINT, Hypothesis, PieceC
 from nmt.translation.inference.search_batch import make_hypothesis, make_search_batch
 from nmt.translation.inference.search_programs import SearchPrograms, program_settings
 from nmt.translation.inference.side_by_side import FEW_ROWS, compute_side_by_side, token_budget
-from nmt.translation.short_list import Lists, ShortList
+from nmt.translation.short_list import BatchLists, ShortList
 
 
 class ModelInference:
     """The compiled search and scoring of a model or an ensemble; see `protocol.Inference`.
 
     Args:
-        models: built models over the same pieces; their weights may change between calls.
+        models: built models over one vocabulary of pieces; their weights may change between calls.
         averaging: of the models' distributions.
         joins: target pieces that continue the word before them, bool [pieces]; None: no piece does.
     """
@@ -179,10 +179,10 @@ def _lists(
     rows: np.ndarray,
     constraints: Sequence[PieceConstraint],
     slots: int,
-) -> Lists:
+) -> BatchLists:
     """The short lists of a batch; empty if `count`, the setting `short_list`, is 0."""
     if not count:
-        return Lists(np.zeros(0, np.int32), np.zeros((len(rows), 0), bool))
+        return BatchLists(np.zeros(0, np.int32), np.zeros((len(rows), 0), bool))
     if table is None:
         raise ValueError("the search uses short lists: give the table that they are made from, short_list")
     needed: list[list[Any]] = [[*constraint.prefix, *chain(*constraint.phrases)] for constraint in constraints]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from nmt.batches.arrays import Sequences, pad, source_rows
 from nmt.config import SearchConfig
 from nmt.translation.inference.protocol import Hypothesis, PieceConstraint
-from nmt.translation.short_list import Lists
+from nmt.translation.short_list import BatchLists
 
 if TYPE_CHECKING:
     from nmt import search
@@ -34,7 +34,7 @@ class SearchBatch(NamedTuple):
     """[batch, longest prefix], padded at the end."""
     phrases: Any
     """[batch, phrases, longest phrase], padded at the end."""
-    lists: Lists
+    lists: BatchLists
     """The short lists; empty for a search without short lists."""
 
 
@@ -49,14 +49,14 @@ def make_search_batch(
     search: SearchConfig,
     constraints: Sequence[PieceConstraint],
     sentence_ids: np.ndarray,
-    lists: Lists,
+    lists: BatchLists,
 ) -> SearchBatch:
     """The batch of some sentences.
 
     Args:
         packed: pieces of all sentences.
         rows: indices of the batch's sentences.
-        constraints, sentence_ids, lists: those of the batch's sentences.
+        constraints, sentence_ids, lists: for the batch's sentences.
     """
     lengths = packed.lengths[rows]
     constrained = np.array([len(c.prefix) + sum(map(len, c.phrases)) for c in constraints], np.int64)
