@@ -9,7 +9,7 @@ from __future__ import annotations
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.current import on_tensorflow
+from nmt.backend.capabilities import on_tensorflow
 
 
 def add_same_shape(left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the backends can do: one compiled program of a function, determinism."""
+"""Functions as compiled programs, on TensorFlow and on JAX."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any
 
 import keras
 
-from nmt.errors import NmtError
-
-
-class BackendError(NmtError):
-    """Something that this backend cannot do."""
+from nmt.backend.errors import BackendError
 
 
 def compile_function(function: Callable[..., Any], variables: Sequence[keras.Variable] = ()) -> Callable[..., Any]:
-    """`function` of arrays or tensors as one compiled program; on TensorFlow one trace serves every shape, so the
-    function finds no axis known.
+    """Compiles a function of arrays or tensors.
+
+    On TensorFlow one trace serves every shape, so the length of each axis is unknown while `function` is traced. On JAX
+    each shape gets a program of its own.
 
     Args:
-        function: what it reads of variables it finds as they are when it is called, if they are among `variables`; it
-            may assign to none.
-        variables: read once a call, and not in its loops.
+        function: may read variables and must not assign any.
+        variables: the variables that `function` reads. Each call reads their present values once, outside of loops.
+            On JAX the values of other variables become constants of the program.
+
+    Raises:
+        BackendError: the backend is neither TensorFlow nor JAX.
     """
     if keras.backend.backend() == "tensorflow":
 
@@ -30,15 +31,25 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
             with snapshot(variables):
                 return function(*arguments)
 
-        return _traced_once(run)
+        return _trace_for_any_shape(run)
     if keras.backend.backend() == "jax":
-        return _with_values(function, variables)
+        return _compile_with_jax(function, variables)
     raise BackendError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
 
 
-def _with_values(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:
-    """A JAX function that is given the variables' values at each call; those of others stay as they were at the first
-    one of each shape, part of the program."""
+def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
+    """On TensorFlow: a scope in which each of these variables is a tensor, read once at the beginning.
+
+    Without it TensorFlow reads a variable at each step of a loop, and each of its users repeats the computations that
+    depend on the variable alone, such as its cast to half precision.
+    """
+    import tensorflow as tf
+
+    return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])
+
+
+def _compile_with_jax(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:
+    """A JAX program that takes the values of the variables as arguments at each call."""
     import jax
 
     @jax.jit
@@ -49,55 +60,25 @@ def _with_values(function: Callable[..., Any], variables: Sequence[keras.Variabl
     return lambda *arguments: run([variable.value for variable in variables], *arguments)
 
 
-def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A TensorFlow function that is traced for any shape before it first runs. Left alone, TensorFlow traces the first
-    arguments as they are and the second anew, a second or more each for a search."""
+def _trace_for_any_shape(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A TensorFlow function that is traced once, for any shape, before its first call.
+
+    By default TensorFlow traces the first shapes as they are, and the second shapes again: a second or more for each
+    trace of a search.
+    """
     import tensorflow as tf
 
     # Without AutoGraph: control flow is in keras.ops, and a trace must not depend on the source file's later edits.
     compiled = tf.function(function, reduce_retracing=True, autograph=False)
-    tracing = Lock()  # of several batches at once the first one traces
+    tracing = Lock()  # of several threads the first one traces
 
-    def of_any_shape(values: Any) -> Any:
+    def any_shape(values: Any) -> Any:
         return tf.TensorSpec([None] * len(values.shape), values.dtype)
 
     def call(*arguments: Any) -> Any:
         with tracing:
             if not compiled.experimental_get_tracing_count():
-                compiled.get_concrete_function(*tf.nest.map_structure(of_any_shape, arguments))
+                compiled.get_concrete_function(*tf.nest.map_structure(any_shape, arguments))
         return compiled(*arguments)
 
     return call
-
-
-def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
-    """On TensorFlow: a scope in which each of these variables is a tensor that was read before it. Else it would be
-    read at each step of a loop, and what is made of it alone, its cast above all, made for each of several that use
-    it."""
-    import tensorflow as tf
-
-    return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])
-
-
-def dynamic_shapes() -> bool:
-    """Whether a compiled program takes tensors whose shape depends on values."""
-    return bool(keras.backend.backend() == "tensorflow")
-
-
-def rounds_products() -> bool:
-    """Whether a product in half precision is rounded just where the program says so; XLA may leave that out."""
-    return bool(keras.backend.backend() == "tensorflow")
-
-
-def batch_shapes(wanted: int) -> int:
-    """How many shapes batches may have, 0 for any: what is wanted, else 24 on JAX, which compiles for each of them."""
-    return wanted or (24 if keras.backend.backend() == "jax" else 0)
-
-
-def set_determinism(seed: int, deterministic: bool) -> None:
-    """Seeds Keras, NumPy and Python; `deterministic` asks TensorFlow for operations that repeat to the bit."""
-    keras.utils.set_random_seed(seed)
-    if deterministic and keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        tf.config.experimental.enable_op_determinism()

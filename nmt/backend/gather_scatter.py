@@ -5,7 +5,7 @@ from __future__ import annotations
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.current import on_tensorflow
+from nmt.backend.capabilities import on_tensorflow
 
 
 def gather(values: Tensor, indices: Tensor, axis: int = 0) -> Tensor:

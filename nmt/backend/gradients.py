@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nmt.backend import Tensor
-from nmt.backend.current import on_tensorflow
+from nmt.backend.capabilities import on_tensorflow
 
 
 def with_gradient(forward: Callable[..., tuple[Any, Callable[..., Any]]], *values: Tensor) -> Any:

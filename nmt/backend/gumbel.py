@@ -9,35 +9,41 @@ from keras import ops
 from nmt.backend import Tensor
 
 
-def gumbel(numbers: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:
+def gumbel(seeds: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:
     """Standard Gumbel noise, float32 [batch, rows, columns].
 
-    A function of the sentence's number, the step, the row and the column alone; a stateful or batch-shaped generator
-    would make it depend on batch mates.
+    The noise depends only on the sentence's seed, the step, the row and the column. With a generator that has a state,
+    or draws for a whole batch, it would also depend on the other sentences of the batch.
 
     Args:
-        numbers: of the sentences, uint32 [batch].
-        time: of the step, integer scalar or [batch].
-        rows, columns: numbers, or integer scalars.
+        seeds: one per sentence, uint32 [batch].
+        time: the index of the step, an integer scalar or [batch].
+        rows, columns: the lengths of the last two axes, integers or integer scalars.
     """
-    each = _mixed(numbers ^ _mixed(ops.cast(time, "uint32") + 1))  # [batch]
-    cells = _mixed(each[:, None] + _counted(rows) * 0x9E3779B9)  # [batch, rows]
-    bits = _mixed(cells[:, :, None] + _counted(columns) * 0x85EBCA6B)
+    by_sentence = _hash(seeds ^ _hash(ops.cast(time, "uint32") + 1))  # [batch]
+    by_row = _hash(by_sentence[:, None] + _count_to(rows) * 0x9E3779B9)  # [batch, rows]
+    bits = _hash(by_row[:, :, None] + _count_to(columns) * 0x85EBCA6B)  # [batch, rows, columns]
     return -ops.log(-ops.log(_uniform(bits)))
 
 
 def _uniform(bits: Tensor) -> Tensor:
-    """Between 0 and 1 and never one of them, float32. Of 24 bits and a half, the greatest would be rounded to 1."""
+    """Float32 values strictly between 0 and 1 from the upper 23 bits.
+
+    With 24 bits the largest value would round to 1, whose noise is infinite.
+    """
     return (ops.cast(ops.right_shift(bits, 9), "float32") + 0.5) * 2.0**-23
 
 
-def _counted(count: Any) -> Tensor:
+def _count_to(count: Any) -> Tensor:
+    """1, 2, ..., count as uint32."""
     return ops.cast(ops.arange(1, count + 1, dtype="int32"), "uint32")
 
 
-def _mixed(bits: Tensor) -> Tensor:
-    """A bijection of 32 bits in which every bit of the input sways every bit of the output: two rounds of
-    multiplication and xor-shift, constants found by Wellons (2018, "Prospecting for hash functions")."""
+def _hash(bits: Tensor) -> Tensor:
+    """A bijection of 32-bit integers in which each input bit affects each output bit.
+
+    Two rounds of xor-shift and multiplication, with the constants of Wellons (2018, "Prospecting for hash functions").
+    """
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         bits = ops.bitwise_xor(bits, ops.right_shift(bits, shift)) * ops.cast(factor, "uint32")
     return ops.bitwise_xor(bits, ops.right_shift(bits, 16))

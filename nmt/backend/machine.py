@@ -1,4 +1,4 @@
-"""How many processors there are, who has them, and the process's memory."""
+"""The machine: its processors, how TensorFlow uses them, and the memory of this process."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ import sys
 import keras
 
 AT_ONCE = 4
-"""Batches, or parts of a batch, that are computed at once, if there are processors for them."""
+"""The number of batches, or of parts of a batch, that are computed at once if there are processors for them."""
+
+MEMORY = {"TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(2**20)}
+"""Settings of TensorFlow's memory: it keeps the memory of its tensors, as on a GPU.
+
+Otherwise it asks the C library for each tensor and gives the memory back. The limit is the memory of the system, since
+the default limit is 64 GiB."""
+
+PROGRAMS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(2**13)}
+"""The number of programs that oneDNN keeps, instead of 1,024.
+
+oneDNN multiplies for TensorFlow, and writes a program for each operation and each shape of its inputs. Training with
+batches of many lengths uses more than 1,024 programs in turn, so a smaller cache would drop each before its next use.
+"""
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-MEMORY = {"TF_CPU_ALLOCATOR_USE_BFC": "true", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(2**20)}
-"""What has TensorFlow keep the memory of its tensors itself, as it does on a GPU, instead of asking the C library for
-each one and giving it back; as much as the system has, for it would stop at 64 GiB."""
-
-PROGRAMS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(2**13)}
-"""How many programs oneDNN keeps, which multiplies for TensorFlow: it writes one for each operation and each shape of
-what goes in. Of the 1,024 that it would keep, training with batches of many lengths finds hardly one again."""
-
-
 def configure_runtime() -> None:
-    """Shares out TensorFlow's threads, and has it keep its memory and its programs, where processors alone compute.
+    """Configures threads, memory and programs of TensorFlow on a machine without a GPU.
 
-    An operation gets a share of the processors, so that several batches can be at once (see `batches_at_once`): of a
-    model's many small operations, two threads on one make little more than one.
+    Each operation gets a share of the processors, so that several batches can run at once (see `batches_at_once`).
+    A model has many small operations, and a second thread speeds up a small operation only a little.
 
-    To be called before anything is computed. Later it is without effect, and so it is where it is not TensorFlow that
-    computes, or not on processors alone, or the user has set TF_NUM_INTRAOP_THREADS, or variables of `MEMORY` and
-    `PROGRAMS`.
+    Call it before anything is computed: later calls have no effect. It also has no effect on another backend or beside
+    a GPU. Values in the environment win: TF_NUM_INTRAOP_THREADS and the variables of `MEMORY` and `PROGRAMS`.
     """
     if not _tensorflow_without_gpu():
         return
@@ -43,17 +46,17 @@ def configure_runtime() -> None:
     for name, value in (MEMORY | PROGRAMS).items():
         os.environ.setdefault(name, value)
     if not os.environ.get("TF_NUM_INTRAOP_THREADS"):
-        with contextlib.suppress(RuntimeError):  # it has begun to compute
+        with contextlib.suppress(RuntimeError):  # TensorFlow has begun to compute
             tf.config.threading.set_intra_op_parallelism_threads(-(-processors() // AT_ONCE))
 
 
 def batches_at_once() -> int:
-    """How many batches can be computed side by side; 1 where operations have not been given a share each."""
+    """The number of batches that can run at once; 1 if each operation uses all processors."""
     if not _tensorflow_without_gpu():
         return 1
     import tensorflow as tf
 
-    threads = tf.config.threading.get_intra_op_parallelism_threads()  # of an operation; 0: all
+    threads = tf.config.threading.get_intra_op_parallelism_threads()  # per operation; 0 for all
     return max(1, processors() // threads) if threads else 1
 
 
@@ -66,10 +69,10 @@ def _tensorflow_without_gpu() -> bool:
 
 
 def peak_memory() -> int:
-    """Largest resident memory of this process so far in MiB; 0 where the system does not tell."""
+    """The largest resident memory of this process in MiB; 0 if the system does not report it."""
     try:
         import resource
     except ImportError:
         return 0
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes that it is told in
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit >> 20

@@ -1,4 +1,4 @@
-"""The precision that pays on this machine."""
+"""The fastest precision of this machine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from nmt.backend.compiling import compile_function
 from nmt.config import Precision
 
 
-def decide_precision(wanted: Precision) -> Precision:
-    """The Keras policy that `auto` means on this hardware.
+def decide_precision(setting: Precision) -> Precision:
+    """Replaces `auto` by a Keras policy that suits this hardware.
 
-    bfloat16 where it is multiplied natively and faster: by CPUs with AVX512-BF16 or AMX where a trial says so, by GPUs
-    of compute capability 8 and later. On older GPUs float16 with loss scaling, on other CPUs float32.
+    * bfloat16 on GPUs of compute capability 8 or later, and on CPUs with AVX512-BF16 or AMX that multiply it faster;
+    * float16 with loss scaling on older GPUs;
+    * float32 on other CPUs.
     """
-    if wanted != "auto":
-        return wanted
+    if setting != "auto":
+        return setting
     if keras.backend.backend() == "jax":
         import jax
 
@@ -36,8 +37,10 @@ def decide_precision(wanted: Precision) -> Precision:
 
 
 def _cpu_multiplies_bfloat16() -> bool:
-    """Whether products in bfloat16 pay: some processors that have the instructions run them at half of float32's speed,
-    so it is tried, for a moment, where the processor says that it has them."""
+    """Whether this CPU has instructions for bfloat16, and they are faster than float32 in a short measurement.
+
+    Some CPUs have the instructions and run them at half the speed of float32.
+    """
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux
@@ -49,24 +52,27 @@ def _cpu_multiplies_bfloat16() -> bool:
 
 
 def _product_seconds(*dtypes: str) -> list[float]:
-    """Seconds of processor time that a matrix product of a training step takes in each of these types, the best of
-    several, which take turns: other work on the machine must not decide."""
+    """Seconds of processor time that a typical matrix product takes in each of these types.
+
+    The best of ten measurements, with the types alternating, so that other work on the machine does not decide.
+    """
     products = [_product(dtype) for dtype in dtypes]
     seconds = np.empty((10, len(products)))
-    for each in seconds:
-        for place, product in enumerate(products):
+    for row in seconds:
+        for index, product in enumerate(products):
             started = time.process_time()
             product()
-            each[place] = time.process_time() - started
+            row[index] = time.process_time() - started
     return seconds.min(axis=0).tolist()
 
 
 def _product(dtype: str) -> Callable[[], float]:
+    """A function that computes one matrix product, of the size that a training step has."""
     random = np.random.default_rng(0)
     shapes = (256, 1024), (1024, 1024)
     left, right = (keras.ops.convert_to_tensor(random.random(shape, np.float32) - 0.5, dtype) for shape in shapes)
-    # A number that needs the whole product; fetching it waits for backends that compute behind our back.
-    greatest = compile_function(
+    # The maximum needs the whole product, and reading it waits for backends that compute asynchronously.
+    maximum = compile_function(
         lambda left, right: keras.ops.max(keras.ops.cast(keras.ops.matmul(left, right), "float32"))
     )
-    return lambda: float(greatest(left, right))
+    return lambda: float(maximum(left, right))

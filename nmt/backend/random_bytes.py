@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from nmt.backend import Tensor
-from nmt.backend.current import on_tensorflow
+from nmt.backend.capabilities import on_tensorflow
 
 
 def random_bytes(pattern: Tensor, generator: keras.random.SeedGenerator) -> Tensor:

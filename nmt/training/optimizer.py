@@ -6,10 +6,10 @@ from typing import Any
 
 import keras
 
-from nmt.backend.compiling import BackendError
+from nmt.backend.errors import BackendError
 
 AVERAGED_EVERY = 8
-"""Updates between two steps of the moving average. A step reads all weights, and neighbouring weights hardly differ."""
+"""Updates between two steps of the moving average. A step reads all weights, and neighbouring weights are nearly equal."""
 
 MEAN_AGE = 1 / 20
 """The highest mean age of the averaged weights, as a share of the run."""

@@ -11,7 +11,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt.backend.compiling import batch_shapes, set_determinism
+from nmt.backend.capabilities import batch_shapes
+from nmt.backend.determinism import set_determinism
 from nmt.backend.machine import configure_runtime
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch

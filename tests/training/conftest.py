@@ -52,7 +52,7 @@ def trainer(corpus, tmp_path) -> Any:
     """Makes a trainer with the real step, which has set up its run and not begun."""
     from short_runs import config
 
-    from nmt.backend.compiling import set_determinism
+    from nmt.backend.determinism import set_determinism
     from nmt.progress import StatusLine
     from nmt.training.preparation.prepare import prepare
     from nmt.training.trainer import Trainer

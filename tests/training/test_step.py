@@ -16,7 +16,9 @@ import pytest
 import tensorflow as tf
 
 from nmt.backend import precision
-from nmt.backend.compiling import BackendError, compile_function, set_determinism, snapshot
+from nmt.backend.compiling import compile_function, snapshot
+from nmt.backend.determinism import set_determinism
+from nmt.backend.errors import BackendError
 from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
 from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch

@@ -8,7 +8,7 @@ from typing import Any
 from keras import ops
 
 from nmt import search
-from nmt.backend.compiling import rounds_products
+from nmt.backend.capabilities import rounds_products
 from nmt.backend.gather_scatter import gather_within
 from nmt.backend.machine import batches_at_once
 from nmt.network.losses.label_smoothing import token_losses

@@ -11,7 +11,8 @@ import numpy as np
 from keras import ops
 
 from nmt import search as searching
-from nmt.backend.compiling import compile_function, dynamic_shapes
+from nmt.backend.capabilities import dynamic_shapes
+from nmt.backend.compiling import compile_function
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig

@@ -12,7 +12,8 @@ import numpy as np
 from keras import ops
 
 from nmt import search
-from nmt.backend.compiling import compile_function, dynamic_shapes
+from nmt.backend.capabilities import dynamic_shapes
+from nmt.backend.compiling import compile_function
 from nmt.config import SearchConfig
 from nmt.text.pieces import EOS, PAD
 from nmt.translation.inference.ensemble import Ensemble

@@ -20,7 +20,7 @@ PLACES = {
     "PAD": ("nmt.text.pieces.PAD", "nmt.tokenizer.PAD"),
     "Seq2Seq": ("nmt.network.model.Seq2Seq", "nmt.model.Seq2Seq"),
     "TrainStep": ("nmt.training.step.TrainStep", "nmt.engine.TrainStep"),
-    "batch_shapes": ("nmt.backend.compiling.batch_shapes", "nmt.engine.batch_shapes"),
+    "batch_shapes": ("nmt.backend.capabilities.batch_shapes", "nmt.engine.batch_shapes"),
     "configure_runtime": (
         "nmt.backend.machine.configure_runtime",
         "nmt.engine.configure_runtime",
