@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import tee
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag, settings_from_flags, with_dashes
@@ -32,6 +32,10 @@ from nmt.text.cleaning import (
     score_limit,
 )
 from nmt.text.formats import raw_pairs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BY: Literal["unusual"] = "unusual"
 _WORST = 0.05
@@ -134,11 +138,25 @@ def _scores(
     """
     import numpy as np
 
-    from nmt.explaining.pair_measures import MEASURES, measure_pair
     from nmt.explaining.unusual_pairs import find_outliers
 
+    measures = _measures(arguments, judge(_pairs(arguments), rules, usual), total)
+    found = find_outliers(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
+    scores = np.where(np.isfinite(found), found, np.nan).tolist()
+    if arguments.threshold is not None:
+        return scores, arguments.threshold
+    return scores, score_limit(scores, _WORST if arguments.worst is None else arguments.worst)
+
+
+def _measures(
+    arguments: Namespace, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None
+) -> NDArray[np.float64]:
+    """[pairs, measures]: a model's measures of each pair that the rules keep."""
+    import numpy as np
+
+    from nmt.explaining.pair_measures import MEASURES, measure_pair
+
     translator = load_models(arguments)
-    judged = judge(_pairs(arguments), rules, usual)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
     progress, numbers, cut = lines_of(total), array("d"), 0
     for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
@@ -147,12 +165,7 @@ def _scores(
     if cut:
         say(f"{cut} pairs have a side that is longer than the model takes; it read only the beginning of these sides")
     say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
-    measures = np.frombuffer(numbers).reshape(-1, len(MEASURES))
-    found = find_outliers(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
-    scores = np.where(np.isfinite(found), found, np.nan).tolist()
-    if arguments.threshold is not None:
-        return scores, arguments.threshold
-    return scores, score_limit(scores, _WORST if arguments.worst is None else arguments.worst)
+    return np.frombuffer(numbers).reshape(-1, len(MEASURES))
 
 
 def _with_model(

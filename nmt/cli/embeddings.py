@@ -74,23 +74,19 @@ def run(arguments: Namespace) -> None:
     found = Embeddings.of(translator, arguments.side)
     if arguments.minimum is not None and found.counts is None:
         raise NmtError(f"--minimum needs the counts of the training text: {arguments.model} has no corpus/")
-    asked = [found.find(word, arguments.pieces) for word in arguments.neighbours or ()]
-    analogies = [[found.find(word, arguments.pieces) for word in words] for words in arguments.analogy or ()]
-    how = arguments.count, 1 if arguments.minimum is None else arguments.minimum
-    near = [found.neighbours(entry, *how) for entry in asked]
-    solved = [found.analogy(a, b, c, *how) for a, b, c in analogies]
+    words = [found.find(word, arguments.pieces) for word in arguments.neighbours or ()]
+    analogies = [[found.find(word, arguments.pieces) for word in three] for three in arguments.analogy or ()]
+    limits = arguments.count, 1 if arguments.minimum is None else arguments.minimum
+    neighbours = [found.neighbours(word, *limits) for word in words]
+    solutions = [found.analogy(a, b, c, *limits) for a, b, c in analogies]
     drawn = _drawn(found, arguments) if arguments.plot else []
     projection = found.project(drawn) if arguments.plot else None
     _say_source(found, translator, arguments)
-    _say_rare_words([*asked, *(entry for three in analogies for entry in three), *drawn])
-    for entry, answers in zip(asked, near, strict=True):
-        print(f"{entry.text} = {_described(entry)}")
-        _print(answers)
-    for three, answers in zip(analogies, solved, strict=True):
-        print("{} - {} + {}, these left out of the answers".format(*(entry.text for entry in three)))
-        for entry in three:
-            print(f"  {entry.text} = {_described(entry)}")
-        _print(answers)
+    _say_rare_words([*words, *(word for three in analogies for word in three), *drawn])
+    for word, answers in zip(words, neighbours, strict=True):
+        _print_neighbours(word, answers)
+    for three, answers in zip(analogies, solutions, strict=True):
+        _print_analogy(three, answers)
     if projection is not None:
         _plot(drawn, projection, arguments)
     if arguments.export:
@@ -122,6 +118,7 @@ def _check(arguments: Namespace) -> None:
 
 
 def _drawn(found: Embeddings, arguments: Namespace) -> list[WordVector]:
+    """The words that --plot draws: the given words, or the most frequent pieces without their word marks."""
     if arguments.words:
         return [found.find(word, arguments.pieces) for word in dict.fromkeys(arguments.words)]
     frequent = found.frequent(arguments.most_frequent or _MOST_FREQUENT)
@@ -140,55 +137,68 @@ def _say_source(found: Embeddings, translator: Translator, arguments: Namespace)
     text = "the training text" if shared and not arguments.side else f"the {side} side of the training text"
     total, never = int(found.counts.pieces.sum()), int((found.counts.pieces[4:] == 0).sum())
     rare = int((found.counts.pieces[4:] < _rare()).sum()) - never
-    say(f"{text} has {total:,} pieces; {rare:,} of them occur fewer than {_rare()} times, {never:,} never")
+    say(f"{text} is {total:,} pieces long; {rare:,} pieces occur in it fewer than {_rare()} times, {never:,} never")
 
 
 def _rare() -> int:
+    """Number of occurrences below which a vector counts as rare."""
     from nmt.explaining.embeddings import RARE
 
     return RARE
 
 
-def _say_rare_words(entries: Sequence[WordVector]) -> None:
-    for entry in {entry.text: entry for entry in entries if entry.rare}.values():
+def _say_rare_words(words: Sequence[WordVector]) -> None:
+    for word in {word.text: word for word in words if word.rare}.values():
         say(
-            f"'{entry.text}' was seen {_times(entry.word_count)} in training, fewer than {_rare()} times: "
+            f"'{word.text}' was seen {_times(word.word_count)} in training, fewer than {_rare()} times: "
             "its vector is mostly chance"
         )
 
 
-def _described(entry: WordVector) -> str:
+def _described(word: WordVector) -> str:
     """The pieces of a word, and their counts in training."""
-    pieces = " ".join(entry.pieces)
-    text = pieces if len(entry.pieces) == 1 else f"mean of {len(entry.pieces)} pieces: {pieces}"
-    if entry.piece_counts is None or entry.word_count is None:
+    pieces = " ".join(word.pieces)
+    text = pieces if len(word.pieces) == 1 else f"mean of {len(word.pieces)} pieces: {pieces}"
+    if word.piece_counts is None or word.word_count is None:
         return text
-    *others, last = entry.piece_counts
+    *others, last = word.piece_counts
     seen = ", ".join([*(f"{count:,}" for count in others), _times(last)])
-    return f"{text} (seen {seen}; as a whole word {_times(entry.word_count)})"
+    return f"{text} (seen {seen}; as a whole word {_times(word.word_count)})"
 
 
 def _times(count: int | None) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _print(neighbours: Sequence[Neighbour]) -> None:
+def _print_neighbours(word: WordVector, answers: Sequence[Neighbour]) -> None:
+    print(f"{word.text} = {_described(word)}")
+    _print_answers(answers)
+
+
+def _print_analogy(three: Sequence[WordVector], answers: Sequence[Neighbour]) -> None:
+    print("{} - {} + {}, these left out of the answers".format(*(word.text for word in three)))
+    for word in three:
+        print(f"  {word.text} = {_described(word)}")
+    _print_answers(answers)
+
+
+def _print_answers(answers: Sequence[Neighbour]) -> None:
     print("  cosine     seen  piece")
-    for piece, cosine, seen in neighbours:
+    for piece, cosine, seen in answers:
         print(f"  {cosine:6.3f}  {'?' if seen is None else format(seen, ','):>7}  {piece}")
 
 
-def _plot(entries: Sequence[WordVector], projection: Projection, arguments: Namespace) -> None:
+def _plot(words: Sequence[WordVector], projection: Projection, arguments: Namespace) -> None:
     from nmt.drawing import Dot, draw_words, save_figure
 
     points, shares = projection
-    dots = [Dot(entry.text, x, y, entry.rare) for entry, (x, y) in zip(entries, points.tolist(), strict=True)]
+    dots = [Dot(word.text, x, y, word.rare) for word, (x, y) in zip(words, points.tolist(), strict=True)]
     axes = tuple(f"axis {i}: {share:.1%} of the variance" for i, share in enumerate(shares, start=1))
     chosen = f"{len(dots)} chosen words" if arguments.words else f"the {len(dots)} words seen most often"
     title = f"{Path(arguments.model).resolve().name}{f', {arguments.side}' if arguments.side else ''}: {chosen}"
-    figure, left_out = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
+    figure, unnamed = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
     path = save_figure(figure, arguments.plot)
     say(
-        f"{len(dots)} words drawn, {left_out} of them without their names for lack of space; the two axes explain "
+        f"{len(dots)} words drawn, {unnamed} of them without their names for lack of space; the two axes explain "
         f"{shares[0]:.1%} and {shares[1]:.1%} of the variance; written to {path}"
     )

@@ -1,7 +1,7 @@
-"""The configuration of a run: nested frozen dataclasses, checked when they are made.
+"""The configuration of a run: nested frozen dataclasses, which check their values.
 
-Only the standard library is imported here, so that a configuration can be read and shown without Keras. The
-docstrings below the fields are the help texts of the command line.
+Each setting is declared once, with its default and its help text (`nmt.config.fields`). YAML files and the flags of all
+commands are read by these declarations. Only the standard library is imported here, so this needs no Keras.
 """
 
 from nmt.config.checks import ConfigError

@@ -451,7 +451,7 @@ def test_the_command_as_a_user_runs_it(playground):
     assert [line.split()[2] for line in lines[15:]] == [n.piece for n in found.analogy("ba", "da", "fa", 3, 20)]
     said = result.stderr.splitlines()
     assert all(line.startswith("nmt: ") for line in said)
-    assert f"nmt: the source side of the training text has {len(words):,} pieces" in result.stderr
+    assert f"nmt: the source side of the training text is {len(words):,} pieces long" in result.stderr
     (warning,) = [line for line in said if "fewer than 20 times: " in line]
     assert warning.startswith("nmt: 'zu' was seen once in training")
     assert re.search(r"12 words drawn, \d+ of them without their names for lack of space", result.stderr)
