@@ -1,4 +1,8 @@
-"""The part of the read-out that all decoders share: the source words that a step attends to."""
+"""The source words in the read-out.
+
+The read-out is the vector of a decoder step that the output layer multiplies. Each decoder computes it from its state.
+All decoders can add the source words that the step attends to.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Search over a step function: greedy search, beam search and sampling, with restrictions. It knows no model."""
+"""Search over a step function: greedy search, beam search and sampling, with restrictions. It knows no model.
+
+`loop` extends the hypotheses of a beam (`hypotheses`) by one piece per step. The step function gives a distribution
+over the next piece (`distribution`, `next_pieces`). `restrictions` and `constraints` forbid pieces. `greedy_and_beam`
+and `sampling` select the continuations. `penalties` scores the hypotheses. """
 
 from nmt.search.constraints import BankedSelection, Constraints
 from nmt.search.distribution import IMPOSSIBLE, Distribution, PieceSubset, State, Step

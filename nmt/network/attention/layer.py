@@ -27,11 +27,11 @@ class Attention(keras.layers.Layer):
         units: width of the hidden layers of scores and windows that have one.
         reach: D, the reach of local windows.
         positions: number of positions that a score by position can distinguish.
-        coverage: whether each key depends on the attention that its position has already received. The key of position j
-            becomes k_j + c_j w, where c_j is the sum of its past weights and w is learned. With the additive score this
-            gives v^T tanh(W q + U h_j + w c_j + b), the coverage model of Tu et al. (2016, section 3.1) with a
-            one-dimensional, summed coverage and no fertility. With a product score it adds c_j times
-            the inner product of projected query and w.
+        coverage: whether each key depends on the attention that its position has already received. The key of position
+            j becomes k_j + c_j w, where c_j is the sum of its past weights and w is learned. With the additive score
+            this gives v^T tanh(W q + U h_j + w c_j + b), the coverage model of Tu et al. (2016, section 3.1) with a
+            one-dimensional, summed coverage and no fertility. With a product score it adds c_j times the inner product
+            of projected query and w.
     """
 
     def __init__(
