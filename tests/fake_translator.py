@@ -113,7 +113,7 @@ erasures: list[int | None] = []
 def erase(
     translator: Translator, pairs: Iterable[Translation], method: ErasureMethod, max_source: int | None = None
 ) -> Iterator[tuple[Translation, Erasure]]:
-    """Each word loses two nats without the word that it attends to, and 0.01 nats without the word before that one."""
+    """Each word falls by two nats without its attended source word, and by 0.01 without the word on its left."""
     erasures.append(max_source)
     for pair in pairs:
         words = pair.alignment

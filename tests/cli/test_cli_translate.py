@@ -51,7 +51,7 @@ def test_translate_to_standard_output(model, write, capsys):
     assert output.err.endswith("written to standard output\n")
 
 
-def test_what_is_named_so_is_compressed(model, write, tmp_path, monkeypatch, capsys):
+def test_outputs_named_gz_are_compressed(model, write, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = ["translate", "--model", model, "--input", write("in", "ein haus", "", "zwei"), "--output", "out.gz"]
     assert main(command) == 0
@@ -62,8 +62,8 @@ def test_what_is_named_so_is_compressed(model, write, tmp_path, monkeypatch, cap
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
-def test_a_standard_stream_that_is_closed_holds_nothing(closed, model, write, tmp_path, monkeypatch):
-    """Such as a scheduler closes; no input at all is no lines."""
+def test_a_closed_standard_stream_is_empty(closed, model, write, tmp_path, monkeypatch):
+    """Schedulers close standard streams; without input there are no lines."""
     monkeypatch.setattr(sys, closed, None)
     given = [] if closed == "stdin" else ["--input", write("in", "zwei")]
     assert main(["translate", "--model", model, *given, "--output", str(tmp_path / "out")]) == 0
@@ -77,7 +77,7 @@ def test_alignments_are_those_of_the_translations(model, write, tmp_path):
     assert len(fake_translator.Translator.searches) == 1
 
 
-def test_search_flags_go_over_the_model_s_own(model, write):
+def test_search_flags_override_the_settings_of_the_run(model, write):
     command = ["translate", "--model", model, "--input", write("in", "a")]
     own = fake_translator.Translator.config.search
     assert main(command) == 0
@@ -103,8 +103,8 @@ def test_failure_leaves_the_old_output(model, write, tmp_path):
 LONG = [f"word {number}" for number in range(10)]
 
 
-def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, capsys):
-    """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
+def test_an_interrupted_translation_is_resumed(model, write, tmp_path, capsys):
+    """The ninth of ten lines interrupts: two chunks of four lines are kept."""
     output, links = tmp_path / "out", tmp_path / "links"
     files = ["--output", str(output), "--alignments", str(links)]
     source = write("in", *LONG[:8], "interrupt", LONG[9])
@@ -130,15 +130,15 @@ def test_an_interrupted_translation_is_gone_on_with(model, write, tmp_path, caps
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
 
 
-def test_an_interruption_within_the_first_window_keeps_nothing(model, write, tmp_path, capsys):
+def test_an_interruption_within_the_first_chunk_keeps_nothing(model, write, tmp_path, capsys):
     files = ["--input", write("in", "one", "interrupt"), "--output", str(tmp_path / "out")]
     assert main(["translate", "--model", model, *files]) == 130
     assert "nmt: nothing is kept: lines are kept in blocks of 4" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "run"]
 
 
-def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys):
-    """What a killed process left behind its last whole window is cut off."""
+def test_an_incomplete_chunk_is_translated_again(model, write, tmp_path, capsys):
+    """Lines of a killed process behind its last whole chunk are cut off."""
     source, output = write("in", *LONG), tmp_path / "out"
     command = ["translate", "--model", model, "--input", source, "--output", str(output)]
     assert main([*command[:4], write("bad", *LONG[:8], "interrupt"), *command[5:]]) == 130
@@ -151,7 +151,7 @@ def test_half_a_window_is_not_gone_on_with(model, write, tmp_path, capsys):
 
 
 def test_two_processes_do_not_write_one_file(tmp_path):
-    """Neither a second command from the start nor one that would go on with what the first has not left yet."""
+    """A second command is refused while the first one writes, whether it begins or resumes."""
     first, second = (ResumableOutputs([str(tmp_path / "out")], resume=again, block=1) for again in (False, True))
     with first.open("same") as files:
         files[0].write("one\n")
@@ -165,8 +165,8 @@ def test_two_processes_do_not_write_one_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_what_was_written_beside_other_files_is_not_gone_on_with(tmp_path):
-    """Nor thrown away: neither where a file more is wanted now, nor where one less is."""
+def test_an_output_is_resumed_only_beside_the_files_it_began_with(tmp_path):
+    """It is kept as it is, whether the second command has one output more or one less."""
     one, both = ([str(tmp_path / name) for name in names] for names in (("out",), ("out", "links")))
     for first, then in ((one, both), (both, one)):
         with pytest.raises(KeyboardInterrupt), ResumableOutputs(first, resume=False, block=1).open("same") as files:
@@ -201,8 +201,8 @@ def test_nbest_lists(model, write, capsys):
     ]
 
 
-def test_minimum_bayes_risk_chooses_what_the_others_agree_with(model, write, capsys):
-    """A list of the best counts by probability, samples count alike."""
+def test_minimum_bayes_risk_chooses_the_translation_that_agrees_most(model, write, capsys):
+    """Hypotheses of a beam weigh by probability, samples weigh equally."""
     command = ["translate", "--model", model, "--input", write("in", "word"), "--mbr", "chrf", "--nbest", "3"]
     assert main(command) == 0
     assert main([*command, "--method", "sample"]) == 0
@@ -231,7 +231,9 @@ def piped(tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("flag", "text"), [("--prefixes", "日本 rot"), ("--phrases", "rot\t日本 rot")])
-def test_what_no_translation_can_hold_is_told_before_the_first(flag, text, model, write, tmp_path, capsys):
+def test_constraints_that_the_vocabulary_cannot_spell_are_refused_before_translation(
+    flag, text, model, write, tmp_path, capsys
+):
     lines = ["a"] * 9
     output = tmp_path / "out"
     command = ["translate", "--model", model, "--input", write("in", *lines), "--output", str(output)]
@@ -240,26 +242,26 @@ def test_what_no_translation_can_hold_is_told_before_the_first(flag, text, model
     assert not output.exists() and not fake_translator.Translator.searches
 
 
-def test_draws_hold_no_phrases(model, write, capsys):
+def test_sampling_takes_no_phrases(model, write, capsys):
     files = ["--input", write("in", "a"), "--phrases", write("phrases", "b")]
     assert main(["translate", "--model", model, *files, "--method", "sample"]) == 2
     assert "--phrases is for a beam: leave it or --method sample out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--beam-size", "1"], ["--method", "sample", "--nbest", "1"]])
-def test_one_translation_leaves_nothing_to_choose(more, model, write, capsys):
+def test_minimum_bayes_risk_needs_two_candidates(more, model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "a"), "--mbr", "bleu", *more]) == 2
     assert "(--mbr) chooses among several translations" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--input", "--output", "--alignments", "--model"])
 def test_an_empty_name_is_refused(flag, model, write, capsys):
-    """As of a variable that is not set."""
+    """Such as the value of an unset shell variable."""
     assert main(["translate", "--model", model, "--input", write("in", "a"), flag, ""]) == 2
     assert f"{flag} is empty: expected the name of a" in capsys.readouterr().err
 
 
-def test_a_circle_of_links_leads_nowhere_and_is_written_over(model, write, tmp_path):
+def test_a_circle_of_symbolic_links_is_overwritten(model, write, tmp_path):
     for one, other in ("ab", "ba"):
         (tmp_path / one).symlink_to(tmp_path / other)
     assert main(["translate", "--model", model, "--input", write("in", "a"), "--output", str(tmp_path / "a")]) == 0
@@ -267,7 +269,7 @@ def test_a_circle_of_links_leads_nowhere_and_is_written_over(model, write, tmp_p
 
 
 def test_a_pipe_is_read_once(tmp_path, write):
-    """What a file's output is known again by would read its input before it is translated."""
+    """The identity of a resumable output would need a second reading of the input."""
     write("in", "a", "b")
     assert piped(tmp_path, "translate --input <(cat in) --output out").returncode == 0
     assert (tmp_path / "out").read_text() == "A\nB\n"
@@ -286,7 +288,7 @@ def test_standard_input_is_one_of_the_files_at_most(command, model, tmp_path, mo
     assert "standard input (-) is named twice" in capsys.readouterr().err
 
 
-def test_words_that_are_no_text_are_refused_and_files_may_be_named_so(model, tmp_path, capsys):
+def test_invalid_utf8_is_refused_in_texts_and_allowed_in_file_names(model, tmp_path, capsys):
     latin = "caf\udce9"  # as the system gives a byte that is not UTF-8
     assert main(["translate", "--model", model, "--suppress", latin]) == 2
     assert "argument 5 is not valid UTF-8" in capsys.readouterr().err
@@ -327,21 +329,21 @@ def test_search_flags_are_checked_over_the_run_s_own_search_before_it_is_loaded(
 
 
 @pytest.mark.parametrize("flag", ["--temperature", "--top-k", "--top-p", "--seed"])
-def test_what_a_beam_does_not_read_is_not_taken_in_silence(model, write, capsys, flag):
+def test_settings_of_sampling_are_refused_for_a_beam(model, write, capsys, flag):
     command = ["translate", "--model", model, "--input", write("in", "a"), flag, "1"]
     assert main(command) == 2
     assert f"{flag} is for drawing translations: give --method sample too" in capsys.readouterr().err
     assert main([*command, "--method", "sample"]) == 0
 
 
-def test_draws_have_no_beam(model, write, capsys):
+def test_sampling_takes_no_beam_size(model, write, capsys):
     command = ["translate", "--model", model, "--input", write("in", "a"), "--method", "sample"]
     assert main([*command, "--beam-size", "3"]) == 2
     assert "--beam-size is for a beam: leave it or --method sample out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--diversity", "--prune"])
-def test_what_only_a_free_beam_reads_is_not_taken_in_silence(model, write, capsys, flag):
+def test_settings_of_a_free_beam_are_refused_elsewhere(model, write, capsys, flag):
     command = ["translate", "--model", model, "--input", write("in", "a"), flag, "1"]
     assert main(command) == 0
     assert main([*command, "--method", "sample"]) == 2
@@ -350,7 +352,7 @@ def test_what_only_a_free_beam_reads_is_not_taken_in_silence(model, write, capsy
     assert f"{flag} is for a search without --prefixes and --phrases" in capsys.readouterr().err
 
 
-def test_drawings_of_an_earlier_call_do_not_stay(model, write, tmp_path):
+def test_drawings_of_an_earlier_call_are_removed(model, write, tmp_path):
     output = tmp_path / "out"
     command = ["align", "--model", model, "--output", str(output), "--source"]
     assert main([*command, write("three", "a b", "c d", "e f"), "--format", "png", "svg", "html"]) == 0
@@ -388,7 +390,7 @@ def test_several_models_are_an_ensemble(model, write):
         (["score", "--source", "a", "--target", "a"], ["--precision", "auto"], "auto"),
     ],
 )
-def test_what_translates_takes_the_fastest_precision_and_what_measures_float32(
+def test_translation_uses_the_fastest_precision_and_measurements_use_float32(
     model, write, tmp_path, monkeypatch, command, given, expected
 ):
     write("a", "a b")
@@ -432,7 +434,7 @@ def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys)
 
 
 def test_one_long_word_has_a_perplexity(model, write, monkeypatch, capsys):
-    """Text without spaces is one word, and e to the number of nats that it takes may be no number."""
+    """Text without spaces is one word, whose perplexity can be too large for a float."""
     pair = fake_translator.make_pair("a", "x", truncated=False)
     monkeypatch.setattr(fake_translator.Translator, "align", lambda *_: iter([replace(pair, log_probability=-800.0)]))
     assert main(["score", "--model", model, "--source", write("s", "a"), "--target", write("t", "x")]) == 0

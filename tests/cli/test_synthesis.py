@@ -12,7 +12,7 @@ from nmt.cli import main
 
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
-    """A run directory, and in place of the real translator the fake, which writes in capitals."""
+    """A run directory; a fake translator writes in capitals."""
     fake_translator.install(monkeypatch.setattr)
     (tmp_path / "run").mkdir()
     return str(tmp_path / "run")
@@ -31,7 +31,7 @@ def distil(model: str, write, source: list[str], target: list[str]) -> list[str]
     return ["distil", "--model", model, "--source", write("s", *source), "--target", write("t", *target)]
 
 
-def test_each_pair_is_followed_by_what_the_model_makes_of_its_source(model, write, tmp_path, capsys):
+def test_each_pair_is_followed_by_its_source_and_the_translation_of_the_model(model, write, tmp_path, capsys):
     command = distil(model, write, ["a b", "", "c"], ["x y", "z", "w"])
     assert main([*command, *outputs(tmp_path)]) == 0
     assert written(tmp_path) == [("a b", "x y"), ("a b", "A B"), ("", "z"), ("", ""), ("c", "w"), ("c", "C")]
@@ -44,8 +44,8 @@ def test_the_given_pairs_can_be_left_out(model, write, tmp_path):
 
 
 @pytest.mark.parametrize("measure", ["bleu", "chrf"])
-def test_of_the_beam_the_translation_most_like_the_given_one(model, write, tmp_path, measure):
-    """The fake's beam of three for a sentence of four letters: ABCD, ABCD! and ABCD!!"""
+def test_closest_writes_the_hypothesis_most_similar_to_the_given_target(model, write, tmp_path, measure):
+    """The beam of three for a sentence of four letters holds ABCD, ABCD! and ABCD!!"""
     command = distil(model, write, ["a b c d", "a b c d"], ["A B C D!!", "A B C D"])
     assert main([*command, *outputs(tmp_path), "--only-translations", "--closest", measure]) == 0
     assert [target for _, target in written(tmp_path)] == ["A B C D!!", "A B C D"]
@@ -60,8 +60,8 @@ def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path,
 
 
 @pytest.mark.parametrize("name", ["distil", "back-translate"])
-def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, monkeypatch):
-    """Of ten lines the ninth is where it is interrupted: two windows of four are kept."""
+def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp_path, capsys, name, monkeypatch):
+    """The ninth of ten lines interrupts: two chunks of four lines are kept."""
     lines = [*(f"word {number}" for number in range(8)), "interrupt", "end"]
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
     command = [*(distil(model, write, lines, lines[::-1]) if name == "distil" else command), *outputs(tmp_path)]
@@ -89,7 +89,7 @@ def test_an_interruption_loses_nothing(model, write, tmp_path, capsys, name, mon
         (["--target", "{run}/../short"], "have different numbers of lines"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_loaded(model, write, tmp_path, capsys, change, message):
+def test_impossible_files_are_refused_before_the_model_is_loaded(model, write, tmp_path, capsys, change, message):
     write("short", "x")
     places = {"s": str(tmp_path / "s"), "out": str(tmp_path / "out"), "run": model}
     command = [*distil(model, write, ["a", "b"], ["x", "y"]), *outputs(tmp_path)]

@@ -1,6 +1,6 @@
-"""An implementation of the inference protocol by hand, without a network: it copies the source's pieces.
+"""A hand-written implementation of the inference protocol, without a network: it copies the source's pieces.
 
-`python hand_written.py` translates with it in a process that loads neither Keras nor TensorFlow.
+`python hand_written.py` translates with it, and prints the backends that the process has loaded.
 """
 
 from __future__ import annotations

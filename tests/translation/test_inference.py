@@ -34,7 +34,7 @@ BEAM = SearchConfig(beam_size=4, length_penalty=0.8)
 
 @pytest.fixture(scope="module")
 def engine(make_model: Callable[..., Any], scramble: Callable[..., None]) -> ModelInference:
-    """Of a model that has half learned to copy: its translations have ends, are of many lengths, and often wrong."""
+    """A model after a short training on copying: its translations have many lengths and often mistakes."""
     model = make_model(units=24, embedding=12, attention=AttentionConfig(units=12))
     scramble(model, 0, 0.25)
     optimizer = keras.optimizers.Adam(0.01)
@@ -55,7 +55,7 @@ def close(one: Hypothesis, two: Hypothesis) -> None:
 
 @pytest.mark.parametrize("config", [GREEDY, BEAM])
 def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: ModelInference, config: SearchConfig) -> None:
-    """Its log-probability, and the attention that it paid: forced, the model goes the way that search went."""
+    """Teacher forcing gives the log-probability and the attention of the search."""
     found = engine.translate(SOURCES, config)
     assert sum(hypothesis.finished for hypothesis in found) >= 4
     assert len({len(hypothesis.ids) for hypothesis in found}) >= 3
@@ -74,10 +74,10 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: ModelInf
             np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
 
 
-def test_batches_side_by_side_give_what_one_after_the_other_gives(
+def test_batches_side_by_side_give_the_results_of_batches_one_by_one(
     engine: ModelInference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches of two or three sentences; the first ones of a fresh engine meet while the search is being traced."""
+    """Batches of two or three sentences; the first batches of an engine wait for its tracing."""
 
     def everything() -> list[Hypothesis]:
         fresh, small = ModelInference(*engine.models), replace(BEAM, batch_tokens=40)
@@ -94,7 +94,7 @@ def test_batches_side_by_side_give_what_one_after_the_other_gives(
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
-def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_batch_begins_after_one_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
     def compute(rows: np.ndarray) -> None:
@@ -108,7 +108,7 @@ def test_a_batch_that_fails_ends_those_beside_it(monkeypatch: pytest.MonkeyPatch
     assert len(begun) < 400
 
 
-def test_greedy_search_takes_the_likeliest_piece_of_each_step(engine: ModelInference) -> None:
+def test_greedy_search_takes_the_most_probable_piece_of_each_step(engine: ModelInference) -> None:
     model = engine.models[0]
     for source, hypothesis in zip(SOURCES[:4], engine.translate(SOURCES[:4], GREEDY), strict=True):
         state, encoded = model.start(np.array([[*source, EOS]]))
@@ -193,7 +193,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("half", "kind"), [*(("bfloat16", kind) for kind in VARIANTS), ("float16", "lstm"), ("float16", "transformer")]
 )
-def test_weights_in_half_precision_translate_as_weights_that_are_rounded_at_each_step(
+def test_weights_stored_in_half_precision_translate_like_weights_rounded_at_each_step(
     make_model: Callable, half: str, kind: str
 ) -> None:
     one, two = (make_model(dtype=dtype, **VARIANTS[kind]) for dtype in (f"mixed_{half}", half))
@@ -207,9 +207,9 @@ def test_weights_in_half_precision_translate_as_weights_that_are_rounded_at_each
 
 @pytest.mark.parametrize("averaging", ["probability", "log_probability"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, averaging: Any, count: int) -> None:
-    """Large logits, which bfloat16 knows to half a nat: what a step says of its likeliest pieces is what the same
-    read-outs and weights give when products are summed up in float32."""
+def test_search_ranks_by_unrounded_logits(make_model: Callable, averaging: Any, count: int) -> None:
+    """With logits so large that bfloat16 rounds them by half a nat, a step still gives log-probabilities of products
+    in float32."""
     models = [make_model(seed=seed, dtype="bfloat16", tie="none") for seed in range(count)]
     for model in models:
         model.output_kernel.assign(model.output_kernel * 60)
@@ -229,8 +229,8 @@ def test_search_ranks_by_logits_that_are_not_rounded(make_model: Callable, avera
     np.testing.assert_allclose(said.exact(likeliest), wanted, atol=1e-3)
 
 
-def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) -> None:
-    """However likely the model thinks them, they are no pieces; the others keep the probabilities that they have."""
+def test_search_never_finds_padding_or_a_second_beginning_of_sentence(make_model: Callable) -> None:
+    """Even if the model prefers them; the other pieces keep their probabilities."""
     model = make_model(seed=1)
     model.output_bias.assign(np.where(np.isin(np.arange(12), [PAD, BOS]), 20.0, 0.0))
     engine = ModelInference(model)
@@ -244,14 +244,14 @@ def test_search_never_takes_padding_or_a_second_beginning(make_model: Callable) 
 
 
 def test_a_beam_scores_above_greedy_search(engine: ModelInference) -> None:
-    """Not every sentence must, all together do."""
+    """In sum over all sentences."""
     greedy, beam = (sum(h.score for h in engine.translate(SOURCES * 2, config)) for config in (GREEDY, BEAM))
     assert beam >= greedy
 
 
 @pytest.mark.parametrize("config", [GREEDY, BEAM])
-def test_order_and_company_change_nothing(engine: ModelInference, config: SearchConfig) -> None:
-    """Backwards, alone, and in batches of one or two: the same hypotheses, each at the place of its sentence."""
+def test_order_and_batch_mates_change_nothing(engine: ModelInference, config: SearchConfig) -> None:
+    """Sentences in reverse order, alone, or in batches of one or two have equal hypotheses."""
     together = engine.translate(SOURCES, config)
     backwards = engine.translate(SOURCES[::-1], config)[::-1]
     alone = [engine.translate([source], config)[0] for source in SOURCES]
@@ -261,17 +261,17 @@ def test_order_and_company_change_nothing(engine: ModelInference, config: Search
             close(one, two)
 
 
-WAYS = {
+SEARCHES = {
     "sample": SearchConfig(method="sample", temperature=1.3, top_k=9, top_p=0.95),
     "no repeats": replace(BEAM, no_repeat_ngram=2, min_length_ratio=1.0, coverage_penalty=0.3),
     "power, diverse": replace(BEAM, normalization="power", diversity=0.5),
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_no_way_of_searching_depends_on_order_or_company(engine: ModelInference, way: str) -> None:
-    """Three hypotheses of each sentence, what is asked of some of them included; samples go by a sentence's number."""
-    config, ids = WAYS[way], np.arange(len(SOURCES)) + 40
+@pytest.mark.parametrize("name", SEARCHES)
+def test_no_search_depends_on_order_or_batch_mates(engine: ModelInference, name: str) -> None:
+    """Three hypotheses of each sentence, with constraints on some; samples depend on the sentence id."""
+    config, ids = SEARCHES[name], np.arange(len(SOURCES)) + 40
     constraints = [
         PieceConstraint(),
         PieceConstraint((5,), [[6, 7]]),
@@ -301,10 +301,10 @@ def test_no_way_of_searching_depends_on_order_or_company(engine: ModelInference,
                 assert ",".join(map(str, phrase)) + "," in text
 
 
-def test_rescoring_what_was_demanded_or_drawn_gives_its_log_probability(engine: ModelInference) -> None:
-    """What may not come, and what must, is no reason to think it likelier than the model does."""
+def test_rescoring_constrained_and_sampled_translations_gives_their_log_probability(engine: ModelInference) -> None:
+    """Constraints and restrictions leave the probabilities of the model unchanged."""
     constraints = [PieceConstraint((5,), [[6, 7]])] * len(SOURCES)
-    for config in WAYS.values():
+    for config in SEARCHES.values():
         found = [h[0] for h in engine.find(SOURCES, config, constraints=constraints)]
         forced = engine.score(SOURCES, [h.ids for h in found])
         for one, two in zip(found, forced, strict=True):
@@ -312,15 +312,15 @@ def test_rescoring_what_was_demanded_or_drawn_gives_its_log_probability(engine: 
             np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities[:steps], atol=1e-4)
 
 
-def test_another_seed_draws_other_samples_and_the_same_seed_the_same(engine: ModelInference) -> None:
+def test_samples_depend_on_the_seed_alone(engine: ModelInference) -> None:
     def drawn(seed: int) -> list[list[int]]:
-        return [h.ids for h in engine.translate(SOURCES * 3, replace(WAYS["sample"], seed=seed))]
+        return [h.ids for h in engine.translate(SOURCES * 3, replace(SEARCHES["sample"], seed=seed))]
 
     assert drawn(1) == drawn(1)
     assert drawn(1) != drawn(2)
 
 
-def test_nbest_hypotheses_differ_and_fall(engine: ModelInference) -> None:
+def test_nbest_hypotheses_differ_and_their_scores_fall(engine: ModelInference) -> None:
     for hypotheses in engine.find(SOURCES, BEAM, nbest=4):
         assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses) > 1
         scores = [h.score for h in hypotheses if h.finished]
@@ -329,7 +329,7 @@ def test_nbest_hypotheses_differ_and_fall(engine: ModelInference) -> None:
 
 @pytest.mark.parametrize("averaging", ["probability", "log_probability"])
 def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str) -> None:
-    """The search's numbers are those of the averages, piece by piece, in NumPy."""
+    """The log-probabilities of the search equal averages of the models, computed piece by piece in NumPy."""
     models = [make_model(seed=seed) for seed in (1, 2, 3)]
     both = ModelInference(*models, averaging=averaging)
     found = both.translate(SOURCES[:3], BEAM)
@@ -353,7 +353,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(engine: ModelInference) ->
         close(one, two)
 
 
-def test_scoring_does_not_depend_on_order_or_company(engine: ModelInference) -> None:
+def test_scoring_does_not_depend_on_order_or_batch_mates(engine: ModelInference) -> None:
     targets = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
     together = engine.score(SOURCES, targets)
     for place, one in enumerate(together):
@@ -387,10 +387,10 @@ def test_the_batch_budget_counts_sentences_beams_and_the_longest_source(
 
 
 @pytest.mark.parametrize(("sentences", "beam", "batches"), [(12, 1, 1), (12, 5, 3), (3, 5, 1), (6, 5, 3), (0, 5, 0)])
-def test_what_fits_into_one_batch_is_shared_out_among_processors(
+def test_the_sentences_of_one_batch_are_shared_among_processors(
     engine: ModelInference, monkeypatch: pytest.MonkeyPatch, sentences: int, beam: int, batches: int
 ) -> None:
-    """Of three processors each gets more than eight hypotheses, or one gets all."""
+    """Each of three processors gets more than eight hypotheses, or one processor gets all."""
     seen: list[np.ndarray] = []
     monkeypatch.setattr(side_by_side, "batches_at_once", lambda: 3)
     monkeypatch.setattr(model_inference, "compute_side_by_side", lambda _, batches: seen.extend(batches))
@@ -399,8 +399,8 @@ def test_what_fits_into_one_batch_is_shared_out_among_processors(
     assert sorted(index for rows in seen for index in rows) == list(range(sentences))
 
 
-def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Callable) -> None:
-    """A translation has at most the ratio times the source's pieces, plus 10."""
+def test_a_hypothesis_without_an_end_is_cut_at_its_own_limit(make_model: Callable) -> None:
+    """The limit is the ratio times the source's pieces, plus 10."""
     model = make_model(seed=1)
     model.output_bias.assign(np.where(np.arange(12) == EOS, -100.0, 0.0))
     engine = ModelInference(model)
@@ -412,7 +412,7 @@ def test_a_hypothesis_that_does_not_end_is_cut_at_its_own_limit(make_model: Call
 
 
 def test_new_weights_are_used_by_the_compiled_search(make_model: Callable, scramble: Callable) -> None:
-    """Validation searches again and again with other weights."""
+    """Validation searches repeatedly with changing weights."""
     model = make_model(seed=1)
     engine = ModelInference(model)
     before = engine.score(SOURCES, SOURCES)[0], engine.translate(SOURCES, GREEDY)[0]
@@ -425,7 +425,7 @@ def test_new_weights_are_used_by_the_compiled_search(make_model: Callable, scram
 
 
 @given(count=st.integers(0, 20), size=st.integers(1, 7))
-def test_windows_cut_a_stream_without_reading_ahead(count: int, size: int) -> None:
+def test_windows_read_a_stream_without_reading_ahead(count: int, size: int) -> None:
     read: list[int] = []
 
     def stream() -> Iterator[int]:
@@ -447,7 +447,7 @@ ERASED = [[(), (0,), (1, 2)], [()], [(), (3,), (0, 7)], [(), (0, 1)], [(1,), ()]
 TARGETS = [[5, 6], [7, 8, 9, 4], [], [11], [4, 4, 4], [5]]
 
 
-def test_erasing_words_is_scoring_the_sentence_without_them(engine: ModelInference) -> None:
+def test_erasing_words_equals_scoring_the_sentence_without_them(engine: ModelInference) -> None:
     found = engine.erase(SOURCES, TARGETS, ERASED, "word")
     for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
         assert rows.shape == (len(sets), len(target) + 1)
@@ -456,8 +456,8 @@ def test_erasing_words_is_scoring_the_sentence_without_them(engine: ModelInferen
             assert row.sum() == pytest.approx(engine.score([rest], [target])[0].log_probability, abs=1e-4)
 
 
-def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: ModelInference) -> None:
-    """The encoder has read the whole sentence; step by step, the decoder attends to the rest of it."""
+def test_erasing_from_attention_equals_decoding_with_a_narrower_mask(engine: ModelInference) -> None:
+    """The encoder reads the whole sentence; at each step, the decoder attends to the rest of it."""
     found = engine.erase(SOURCES, TARGETS, ERASED, "attention")
     model = engine.models[0]
     for source, target, sets, rows in zip(SOURCES, TARGETS, ERASED, found, strict=True):
@@ -473,7 +473,7 @@ def test_erasing_from_attention_is_decoding_behind_a_narrower_mask(engine: Model
 
 
 @pytest.mark.parametrize("method", ["word", "attention"])
-def test_erasures_do_not_depend_on_order_company_or_budget(engine: ModelInference, method: Any) -> None:
+def test_erasures_do_not_depend_on_order_batch_mates_or_budget(engine: ModelInference, method: Any) -> None:
     together = engine.erase(SOURCES, TARGETS, ERASED, method)
     backwards = engine.erase(SOURCES[::-1], TARGETS[::-1], ERASED[::-1], method)[::-1]
     narrow = engine.erase(SOURCES, TARGETS, ERASED, method, batch_tokens=1)
@@ -484,8 +484,8 @@ def test_erasures_do_not_depend_on_order_company_or_budget(engine: ModelInferenc
     assert engine.erase([[4]], [[5]], [[]])[0].shape[0] == 0
 
 
-def test_a_word_that_the_model_ignores_costs_nothing(make_model: Callable) -> None:
-    """Its encoder adds up what the words say, the one word's gate is shut; its decoder reads the sum alone."""
+def test_erasing_an_ignored_word_changes_nothing(make_model: Callable) -> None:
+    """The encoder adds up the words, with the input gate shut for one of them; the decoder reads only the sum."""
     model, ignored, units = make_model(seed=3, words_in_readout=False), 7, 4
     table = np.array(model.source_embedding.embeddings)
     table[:, 0], table[ignored] = 0, [100, 0, 0, 0, 0, 0]
@@ -511,9 +511,9 @@ def test_a_word_that_the_model_ignores_costs_nothing(make_model: Callable) -> No
     np.testing.assert_allclose(rows, rows[:1].repeat(5, axis=0), atol=1e-5)  # the decoder looks at none of them
 
 
-def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_model: Callable) -> None:
-    """With energies of zero all positions weigh the same, and with a memory that is the same at all of them any of them
-    can stand for the others."""
+def test_hiding_a_position_from_uniform_attention_over_equal_memory_changes_nothing(make_model: Callable) -> None:
+    """Energies of zero give uniform attention. If the memory is equal at all positions, any of them can stand for the
+    others."""
     model = make_model(seed=3, words_in_readout=False)
     kernel = model.decoder.attention.score.energy_kernel
     kernel.assign(np.zeros(kernel.shape))
@@ -531,7 +531,7 @@ def test_hiding_one_of_two_like_words_from_even_attention_changes_nothing(make_m
 
 
 @given(places=st.lists(st.sets(st.integers(0, 7), max_size=8), max_size=4))
-def test_rows_are_log_probabilities_of_the_sets_that_were_asked_for(engine: ModelInference, places: list[set]) -> None:
+def test_each_erased_set_has_a_row_of_log_probabilities(engine: ModelInference, places: list[set]) -> None:
     (rows,) = engine.erase([SOURCES[2]], [[5, 6]], [[(), *places]])
     assert rows.shape == (len(places) + 1, 3)
     assert (rows <= 0).all()
@@ -555,8 +555,8 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_search_gives_what_scoring_gives_whatever_the_architecture(make_model: Callable, kind: str) -> None:
-    """Log-probability and attention of what was found are those under teacher forcing; batch mates change nothing."""
+def test_search_agrees_with_scoring_for_every_architecture(make_model: Callable, kind: str) -> None:
+    """Log-probability and attention equal those under teacher forcing; batch mates change nothing."""
     model = make_model(**KINDS[kind])
     engine, sources = ModelInference(model), [[4, 7, 9, 5, 11], [6, 8], [10]]
     config = SearchConfig(beam_size=3, max_length_ratio=1.0)

@@ -1,4 +1,4 @@
-"""The length penalty that suits a model: lists by hand, lists of a real search, and `nmt tune`."""
+"""The best length penalty of a model: lists with known scores, lists of a real search, and `nmt tune`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nmt.translation.result import Translation
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]
 
 
-def said(text: str, log_probability: float, score: float, ended: bool = True) -> Translation:
+def translation(text: str, log_probability: float, score: float, ended: bool = True) -> Translation:
     """A translation whose pieces are its words."""
     pieces = (*text.split(), *["</s>"] * ended)
     empty = WordAlignment((), (), np.zeros((0, 0)), np.zeros(0))
@@ -33,14 +33,15 @@ def said(text: str, log_probability: float, score: float, ended: bool = True) ->
 
 
 def short_and_long(penalty: float = 0.0) -> list[Translation]:
-    """Two pieces with -2 nats, five with -3, as `power` with this exponent ranks them."""
+    """Two pieces with -2 nats and five with -3, with the scores of `power` with this exponent."""
     return [
-        said(text, value, value / (len(text.split()) + 1) ** penalty) for text, value in [("a", -2), ("b b b b", -3)]
+        translation(text, value, value / (len(text.split()) + 1) ** penalty)
+        for text, value in [("a", -2), ("b b b b", -3)]
     ]
 
 
-def test_the_penalty_decides_between_the_short_and_the_long() -> None:
-    """-2 / 2^x and -3 / 5^x are the same for x = ln(3/2) / ln(5/2), which is 0.4425."""
+def test_the_penalty_decides_between_short_and_long_hypotheses() -> None:
+    """-2 / 2^x equals -3 / 5^x for x = ln(3/2) / ln(5/2), which is 0.4425."""
     search = SearchConfig(normalization="power", length_penalty=0.5)
     lists = NbestLists.of([short_and_long(0.5)], search)
     assert lists.best(Penalty("power", 0.44)) == ["a"]
@@ -48,8 +49,8 @@ def test_the_penalty_decides_between_the_short_and_the_long() -> None:
     assert lists.best(Penalty("wu", 0)) == ["a"]
 
 
-def test_what_was_cut_comes_after_what_ended() -> None:
-    found = [said("a", -9, -9), said("b", -1, -1, ended=False), said("c", -2, -2, ended=False)]
+def test_hypotheses_without_an_end_rank_last() -> None:
+    found = [translation("a", -9, -9), translation("b", -1, -1, ended=False), translation("c", -2, -2, ended=False)]
     search = SearchConfig(length_penalty=0)
     assert NbestLists.of([found, found[1:], found[:0:-1]], search).best(Penalty("wu", 2)) == ["a", "b", "b"]
 
@@ -61,20 +62,20 @@ def test_a_blank_sentence_stays_blank() -> None:
     assert lists.best(Penalty("wu", 0)) == ["", "a"]
 
 
-def test_what_the_coverage_was_worth_counts_with_every_penalty() -> None:
-    """The long one's coverage is worth 2 nats: -2 against -3 + 2 without a penalty."""
+def test_the_coverage_penalty_counts_with_every_length_penalty() -> None:
+    """The coverage of the long hypothesis is worth 2 nats: -2 against -3 + 2 without a length penalty."""
     short, long = short_and_long()
     search = SearchConfig(length_penalty=0, coverage_penalty=1)
     assert NbestLists.of([[short, replace(long, score=-1.0)]], search).best(Penalty("wu", 0)) == ["b b b b"]
 
 
 def texts(found: list[Hypothesis]) -> list[Translation]:
-    return [said(" ".join(map(str, one.ids)), one.log_probability, one.score, one.finished) for one in found]
+    return [translation(" ".join(map(str, one.ids)), one.log_probability, one.score, one.finished) for one in found]
 
 
 @pytest.mark.parametrize("coverage", [0.0, 1.0])
-def test_one_search_has_the_translations_of_every_other(make_model, scramble, coverage: float) -> None:
-    """Oracle: the search with that penalty. Translations of many lengths, some cut at their greatest."""
+def test_one_search_has_the_translations_of_every_penalty(make_model, scramble, coverage: float) -> None:
+    """The expected translations come from a search with the penalty. They have many lengths; some have no end."""
     model = make_model()
     scramble(model, 1, 1.0)
     engine = ModelInference(model)
@@ -88,7 +89,7 @@ def test_one_search_has_the_translations_of_every_other(make_model, scramble, co
     assert len(kinds) > 1
 
 
-def test_of_equal_penalties_the_search_s_own_is_best() -> None:
+def test_among_equal_scores_the_penalty_of_the_search_is_best() -> None:
     found = [
         PenaltyScore(Penalty("wu", x), CorpusScore("BLEU", value, ""), 1.0)
         for x, value in [(1, 2.0), (0, 2.0), (2, 1.0)]
@@ -96,7 +97,7 @@ def test_of_equal_penalties_the_search_s_own_is_best() -> None:
     assert tuning.best_penalty(found) == found[0]
 
 
-def test_the_search_s_own_penalty_is_tried_first_and_once() -> None:
+def test_the_penalty_of_the_search_is_measured_first_and_once() -> None:
     for own in (Penalty("wu", 1.0), Penalty("power", 0.77)):
         tried = tuning.penalties(own.within(SearchConfig()))
         assert tried[0] == own
@@ -108,7 +109,7 @@ def test_the_search_s_own_penalty_is_tried_first_and_once() -> None:
 
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> str:
-    """A run directory, and in place of its translator one that says `a`, then `b b b b`."""
+    """A run directory; a fake translator finds `a` and `b b b b`."""
     directory = tmp_path / "run"
     directory.mkdir()
     fake_translator.install(monkeypatch.setattr)
@@ -131,7 +132,7 @@ def search_of(model: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
-def test_the_penalty_that_gives_the_reference_is_saved(model, write, capsys, metric) -> None:
+def test_the_penalty_that_finds_the_reference_is_saved(model, write, capsys, metric) -> None:
     assert main(command(model, write, "b b b b", "--metric", metric, "--save", "--beam-size", "2")) == 0
     printed = capsys.readouterr()
     head, own, *rows = printed.out.splitlines()

@@ -14,19 +14,19 @@ from nmt.translation.minimum_bayes_risk import expected_utilities
 WORDS = st.lists(st.sampled_from(["a b", "a c", "d", "a b c", "x y z"]), min_size=1, max_size=6)
 
 
-def test_a_candidate_is_compared_with_all_of_them_weighted() -> None:
-    """chrF of a sentence with itself is 100, with one that shares nothing 0."""
+def test_a_candidate_is_compared_with_all_candidates_by_their_weights() -> None:
+    """chrF of a sentence with itself is 100, and 0 with a sentence that shares no letters."""
     assert expected_utilities(["aaa", "aaa", "zzz"], "chrf") == pytest.approx([200 / 3, 200 / 3, 100 / 3])
     chances = [math.log(0.2), math.log(0.6)]
     assert expected_utilities(["aaa", "zzz"], "chrf", chances) == pytest.approx([25, 75])
 
 
-def test_bleu_is_that_of_sentences_with_the_orders_that_they_have() -> None:
+def test_sentence_bleu_uses_the_orders_that_a_sentence_has() -> None:
     assert expected_utilities(["a b", "a b"], "bleu") == pytest.approx([100, 100])
 
 
 @given(candidates=WORDS)
-def test_the_plain_double_sum(candidates: list[str]) -> None:
+def test_expected_utilities_equal_a_plain_double_sum(candidates: list[str]) -> None:
     metric = CHRF()
     expected = [
         sum(metric.sentence_score(one, [other]).score for other in candidates) / len(candidates) for one in candidates

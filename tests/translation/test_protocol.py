@@ -63,7 +63,7 @@ def test_requests_with_equal_settings_are_searched_together_and_answered_in_orde
     assert translator.inference.ids == [0, 5, 1, 6, 2, 4]
 
 
-def test_a_request_is_answered_as_its_translation_is(translator: Any) -> None:
+def test_translate_answers_one_request_per_sentence(translator: Any) -> None:
     """`translate` and `translate_nbest` are `answer` with one request for each sentence."""
     requests = [
         TranslationRequest(text, translator.config.search, nbest=2, sentence_id=4 + i) for i, text in enumerate(LINES)
@@ -85,7 +85,7 @@ def test_minimum_bayes_risk_answers_with_one_candidate(translator: Any) -> None:
 
 
 def test_impossible_searches_are_refused_at_the_call(translator: Any) -> None:
-    """Not at the first translation, and before the first sentence is read."""
+    """The call itself raises, before the first sentence is read."""
 
     def sentences() -> Any:
         raise AssertionError("a sentence was read")
@@ -104,7 +104,7 @@ def test_as_many_constraints_as_sentences(translator: Any, constraints: list[Con
         list(translator.translate(LINES, constraints=constraints))
 
 
-def test_a_model_that_cannot_erase_says_so(translator: Any) -> None:
+def test_erasure_and_embeddings_of_a_model_without_them_are_refused(translator: Any) -> None:
     assert not isinstance(translator.inference, ErasingInference)
     with pytest.raises(ErasureError, match="cannot score a pair without a word"):
         next(erase(translator, translator.translate(LINES)))

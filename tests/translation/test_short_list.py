@@ -1,4 +1,4 @@
-"""Short lists: model 1's table against a plain computation of it, what lists hold, and search among them."""
+"""Short lists: the table of model 1 against its formulas, the contents of lists, and search with them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sentences = st.lists(st.integers(4, 8), max_size=4)
 
 
 def model_one(pairs: list[tuple[list[int], list[int]]], rounds: int) -> dict[tuple[int, int], float]:
-    """t(target piece | source piece) of model 1, PAD for none, as the formulas are written."""
+    """t(target piece | source piece) of model 1 by its formulas; PAD stands for no source piece."""
     chance: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
     for _ in range(rounds):
         counts: dict[tuple[int, int], float] = defaultdict(float)
@@ -55,7 +55,7 @@ def model_one(pairs: list[tuple[list[int], list[int]]], rounds: int) -> dict[tup
 @settings(deadline=None)
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8).filter(lambda pairs: any(t for _, t in pairs)))
 def test_the_table_is_that_of_model_one(pairs: list[tuple[list[int], list[int]]]) -> None:
-    """Each source piece's translations are those that it came with, in the order of their chances."""
+    """The translations of a source piece are the pieces that it occurs with, by falling probability."""
     source, target = (Sequences.of(side) for side in zip(*pairs, strict=True))
     learned = ShortList.learn(source, target, SIZE, SIZE, shared=True)
     chance = model_one(pairs, shortlist.ROUNDS)
@@ -65,8 +65,8 @@ def test_the_table_is_that_of_model_one(pairs: list[tuple[list[int], list[int]]]
         assert np.diff([chance[piece, t] for t in found]).max(initial=-1) < 1e-9
 
 
-def test_translations_and_frequent_pieces_by_hand() -> None:
-    """4 comes with 8 alone, so that 5 is left with 9, and 6 with 10; 8 comes three times, 9 twice, 10 once."""
+def test_translations_and_frequent_pieces_of_three_pairs() -> None:
+    """4 occurs alone with 8, which leaves 9 for 5 and 10 for 6. 8 occurs three times, 9 twice, 10 once."""
     source, target = Sequences.of([[4], [4, 5], [5, 4, 6]]), Sequences.of([[8], [8, 9], [9, 8, 10]])
     learned = ShortList.learn(source, target, SIZE, SIZE, shared=False)
     assert [learned.translations[piece][0] for piece in (4, 5, 6)] == [8, 9, 10]
@@ -74,8 +74,8 @@ def test_translations_and_frequent_pieces_by_hand() -> None:
     assert learned.frequent[:4].tolist() == [8, 9, 10, PAD]
 
 
-def test_of_much_text_evenly_spread_pairs_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 pairs of 2 x 1 links, of which 20 may be counted: every fourth pair."""
+def test_a_large_corpus_is_sampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 pairs have two possible links each and 20 links are allowed, so every fourth pair is read."""
     monkeypatch.setattr(shortlist, "MOST_LINKS", 20)
     source, target = Sequences.of([[4]] * 40), Sequences.of([[5], [6], [7], [8]] * 10)
     learned = ShortList.learn(source, target, SIZE, SIZE, shared=False)
@@ -84,9 +84,9 @@ def test_of_much_text_evenly_spread_pairs_are_learned_from(monkeypatch: pytest.M
 
 @settings(deadline=None)
 @given(st.permutations(range(3)), st.integers(1, 3), st.booleans())
-def test_a_list_holds_what_its_own_sentence_needs(order: list[int], count: int, shared: bool) -> None:
-    """The likeliest translations, the most frequent pieces, what is asked for, the unknown piece and the end, where it
-    can be copied the source, and nothing else; whatever stands beside it."""
+def test_a_list_holds_the_pieces_for_its_own_sentence(order: list[int], count: int, shared: bool) -> None:
+    """It holds translations, frequent pieces, needed pieces, the unknown piece and the end of sentence, and the source
+    if the vocabulary is shared; batch mates change nothing."""
     translations = np.random.default_rng(0).integers(40, 60, (SIZE, KEPT)).astype(np.int32)
     frequent = np.append(np.arange(60, 100), np.full(60, PAD)).astype(np.int32)  # of 100 pieces 40 come
     table, needed = ShortList(translations, frequent, shared), [[20 + row] for row in range(3)]
@@ -99,7 +99,7 @@ def test_a_list_holds_what_its_own_sentence_needs(order: list[int], count: int, 
 
 
 class Given(ShortList):
-    """BatchLists as the test has them."""
+    """A table that gives the lists of the test."""
 
     def __init__(self, lists: list[list[int]]) -> None:
         super().__init__(np.zeros((SIZE, KEPT), np.int32), np.zeros(SIZE, np.int32), False)
@@ -115,7 +115,7 @@ class Given(ShortList):
 
 
 class Narrowed:
-    """Models to which all pieces but some are impossible, by the bias of their output layers; compiled once for all."""
+    """Models whose output bias makes all but some pieces impossible, behind one inference."""
 
     def __init__(self, *models: Any, **settings: Any) -> None:
         self.engine = ModelInference(*models, **settings)
@@ -133,11 +133,11 @@ class Narrowed:
     [{}, {"beam_size": 1}, {"no_repeat_ngram": 2, "min_length_ratio": 1.0}, {"diversity": 0.5, "prune": 2.0}],
     ids=str,
 )
-def test_search_finds_what_a_model_finds_that_knows_no_other_pieces(
+def test_search_with_lists_equals_search_with_a_model_of_only_these_pieces(
     make_model: Callable[..., Any], changes: dict[str, Any]
 ) -> None:
-    """All sentences at once, each with a list of its own, against one model a sentence: pieces, numbers and attention,
-    of the n best."""
+    """All sentences together, each with its own list, against one model per sentence: the n best hypotheses agree in
+    pieces, log-probabilities and attention."""
     config, nbest = replace(BEAM, **changes), min(2, changes.get("beam_size", 2))
     engine = ModelInference(make_model(3))
     found, oracle = engine.find(SOURCES, config, nbest, short_list=Given(LISTS)), Narrowed(make_model(3))
@@ -161,8 +161,8 @@ def test_an_ensemble_averages_over_the_list(make_model: Callable[..., Any], aver
         np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
 
 
-def test_in_half_precision_the_pieces_are_those_of_a_model_that_knows_no_others(make_model: Callable[..., Any]) -> None:
-    """What rounding took from the likeliest is given back to the right ones."""
+def test_search_with_lists_in_half_precision_corrects_rounding(make_model: Callable[..., Any]) -> None:
+    """The rounding errors of the most probable pieces are corrected at the right positions."""
     engine, oracle = ModelInference(make_model(3, "bfloat16")), Narrowed(make_model(3, "bfloat16"))
     for source, pieces, one in zip(SOURCES, LISTS, engine.translate(SOURCES, BEAM, Given(LISTS)), strict=True):
         (two,) = oracle.to(pieces).translate([source], replace(BEAM, short_list=0))
@@ -170,7 +170,7 @@ def test_in_half_precision_the_pieces_are_those_of_a_model_that_knows_no_others(
         np.testing.assert_allclose(one.log_probability, two.log_probability, atol=2e-2)
 
 
-def test_what_must_be_there_is_there_though_no_list_has_it(make_model: Callable[..., Any]) -> None:
+def test_constraints_are_met_with_pieces_outside_the_lists(make_model: Callable[..., Any]) -> None:
     engine = ModelInference(make_model(3))
     constraints = [PieceConstraint((10, 4), ((11, 8), (5,)))] * len(SOURCES)
     for hypotheses in engine.find(SOURCES, BEAM, 1, constraints, short_list=Given(LISTS)):
@@ -180,7 +180,7 @@ def test_what_must_be_there_is_there_though_no_list_has_it(make_model: Callable[
         assert "5" in text.split()
 
 
-def test_a_suppressed_piece_does_not_come(make_model: Callable[..., Any]) -> None:
+def test_a_suppressed_piece_does_not_occur(make_model: Callable[..., Any]) -> None:
     engine = ModelInference(make_model(3))
     before = [h.ids for h in engine.translate(SOURCES, BEAM, Given(LISTS))]
     piece = next(ids[0] for ids in before if ids)
@@ -188,7 +188,7 @@ def test_a_suppressed_piece_does_not_come(make_model: Callable[..., Any]) -> Non
         assert piece not in hypotheses[0].ids
 
 
-def test_a_search_with_a_list_that_nobody_gave_is_refused(make_model: Callable[..., Any]) -> None:
+def test_a_search_with_lists_needs_a_table(make_model: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="give the table"):
         ModelInference(make_model(3)).translate(SOURCES, BEAM)
 
@@ -201,14 +201,14 @@ def test_a_search_with_a_list_that_nobody_gave_is_refused(make_model: Callable[.
         ({"method": "sample"}, "leave one of the two out"),
     ],
 )
-def test_settings_that_make_no_sense(changes: dict[str, Any], message: str) -> None:
+def test_impossible_settings_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SearchConfig(**{"short_list": 1, **changes})
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of words that each have one translation."""
+    """A run over words that have one translation each."""
     directory = tmp_path_factory.mktemp("shortlist")
     copy_task.write_corpus(directory, train=600, validation=10)
     place = nmt.train(copy_task.config(directory, vocabulary={"shared": False}, model={"tie": "none"})).directory
@@ -226,8 +226,8 @@ def test_a_run_learns_its_table_once_and_every_word_has_its_translation_first(ru
         assert learned.translations[ids[0], 0] == ids[1], word
 
 
-def test_a_translator_searches_among_its_run_s_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With few frequent pieces nothing comes that is no translation of a source word."""
+def test_a_translator_uses_the_short_list_of_its_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without frequent pieces, every target word is the translation of a source word."""
     monkeypatch.setattr(shortlist, "FREQUENT", 0)
     translator = Translator.load(run.directory)
     sources = copy_task.sentences(20, seed=7)
@@ -238,7 +238,7 @@ def test_a_translator_searches_among_its_run_s_list(run: Run, monkeypatch: pytes
         assert {*text.split()} <= {*copy_task.translation(source).split()}
 
 
-def test_without_training_pairs_or_with_a_damaged_table_it_says_so(run: Run) -> None:
+def test_missing_training_pairs_and_a_damaged_table_are_reported(run: Run) -> None:
     run.short_list.write_bytes(b"damaged")
     with pytest.raises(RunError, match="damaged; delete it, and it is learned again"):
         ShortList.of_run(run)

@@ -1,4 +1,4 @@
-"""Strings through a trained model: order, blanks, cuts, and alignments that are those of the translation."""
+"""The translator over a trained model: order, blank sentences, cut sentences, alignments, loading, erasure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SENTENCES = copy_task.sentences(30, seed=5, longest=9)
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory) -> Path:
-    """A run that has learned enough to be sure of its pieces."""
+    """A run that is trained enough to be confident of its pieces."""
     directory = tmp_path_factory.mktemp("translator")
     copy_task.write_corpus(directory, train=1200, validation=10)
     return nmt.train(copy_task.config(directory, training={"passes": 8, "batch_tokens": 200})).directory
@@ -58,8 +58,8 @@ def test_readme_example(directory):
         assert translation.alignment.pharaoh() == copy_task.links(translation.source)
 
 
-def test_a_target_longer_than_any_translation_is_read_to_there(translator):
-    """Words behind that have no links, and nothing is paid for them."""
+def test_a_given_target_is_cut_at_the_longest_translation(translator):
+    """The words behind the cut have no links and no log-probability."""
     longest = int(translator.config.search.max_length_ratio * translator.config.search.max_source) + 10
     words = [copy_task.translation("ba")] * (longest + 50)
     whole, cut = translator.align(["ba ki", "ba ki"], [copy_task.translation("ba ki"), " ".join(words)])
@@ -70,8 +70,8 @@ def test_a_target_longer_than_any_translation_is_read_to_there(translator):
     assert cut.alignment.weights[: read - 1].sum(axis=1).all() and not cut.alignment.weights[read:].any()
 
 
-def test_in_half_precision_it_translates_as_well(directory, translator):
-    """It has learned to be sure: what rounding does to numbers does little to its words."""
+def test_half_precision_changes_few_translations(directory, translator):
+    """The model is confident, so rounding rarely changes its choice."""
     half = Translator.load(directory, precision="mixed_bfloat16")
     assert half.fingerprint != translator.fingerprint
     found = [
@@ -93,7 +93,7 @@ def test_each_sentence_gets_its_own_translation_in_order(translator):
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_batch_mates_and_order_change_nothing(beam_size, translator):
+def test_order_and_batch_mates_change_nothing(beam_size, translator):
     search = replace(translator.config.search, beam_size=beam_size)
     together = list(translator.translate(SENTENCES, search))
     turned = list(translator.translate(SENTENCES[::-1], search))[::-1]
@@ -103,7 +103,7 @@ def test_batch_mates_and_order_change_nothing(beam_size, translator):
 
 
 def test_completed_batches_are_reported_before_their_sentences_are_yielded(translator):
-    """Batches of a sentence each; a blank one is not translated."""
+    """With one sentence per batch; a blank sentence is in no batch."""
     reported: list[int] = []
     search = replace(translator.config.search, batch_tokens=1)
     found = translator.translate([*SENTENCES, " "], search, report=reported.append)
@@ -112,7 +112,7 @@ def test_completed_batches_are_reported_before_their_sentences_are_yielded(trans
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_forced_alignment_of_a_translation_is_that_of_the_search(beam_size, translator):
+def test_alignment_under_teacher_forcing_equals_the_alignment_of_the_search(beam_size, translator):
     found = list(translator.translate(SENTENCES, replace(translator.config.search, beam_size=beam_size)))
     forced = list(translator.align(SENTENCES, [t.text for t in found]))
     for ours, theirs in zip(found, forced, strict=True):
@@ -169,7 +169,7 @@ def test_nothing_in_nothing_out(translator):
     assert list(translator.align([], [])) == []
 
 
-def test_long_source_is_cut_and_says_so(translator):
+def test_a_long_source_is_cut_and_marked_as_truncated(translator):
     search = replace(translator.config.search, max_source=3)
     short, long = translator.translate(["ba ki ma", "ba ki ma le"], search)
     assert (short.truncated, long.truncated) == (False, True)
@@ -187,7 +187,7 @@ def test_longest_translation(translator):
     assert len(found.text.split()) <= 11  # ceil(0.01 * 41 + 10)
 
 
-def test_stream_is_read_a_window_at_a_time(translator, monkeypatch):
+def test_a_stream_is_read_one_chunk_at_a_time(translator, monkeypatch):
     monkeypatch.setattr(Translator, "chunk_size", 3)
     taken = []
 
@@ -202,7 +202,7 @@ def test_stream_is_read_a_window_at_a_time(translator, monkeypatch):
     assert taken == list(range(6))
 
 
-def test_windows_are_seamless(translator, monkeypatch):
+def test_the_size_of_chunks_changes_nothing(translator, monkeypatch):
     whole = list(translator.translate(SENTENCES))
     forced = list(translator.align(SENTENCES, SENTENCES))
     monkeypatch.setattr(Translator, "chunk_size", 7)
@@ -234,7 +234,7 @@ def test_weights_of_another_model_are_refused(directory, tmp_path):
         Translator.load(tmp_path)
 
 
-def test_phrases_are_for_a_beam(translator):
+def test_phrases_need_a_beam(translator):
     sampling = replace(translator.config.search, method="sample")
     with pytest.raises(NmtError, match=r"phrases \(--phrases\) need beam search, and method is sample"):
         list(translator.translate(["ba"], sampling, constraints=[Constraint(phrases=("iko",))]))
@@ -251,7 +251,7 @@ def test_constraints_are_in_the_translations(translator):
     assert same(found[0], next(translator.translate(SENTENCES[:1])))
 
 
-def test_what_cannot_be_asked_for_is_refused(translator):
+def test_impossible_settings_and_constraints_are_refused(translator):
     with pytest.raises(NmtError, match="sentence 2: 'Ω' has characters that the target vocabulary does not have"):
         list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
     with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
@@ -260,7 +260,7 @@ def test_what_cannot_be_asked_for_is_refused(translator):
         list(translator.translate_nbest(["ba"], replace(translator.config.search, beam_size=2), 3))
 
 
-def test_suppressed_pieces_do_not_come(translator):
+def test_suppressed_pieces_do_not_occur(translator):
     (usual,) = translator.translate(["ba ki"])
     search = replace(translator.config.search, suppress=(usual.pieces[0],))
     (other,) = translator.translate(["ba ki"], search)
@@ -276,7 +276,7 @@ def test_nbest_lists_begin_with_the_translation(translator):
         assert len({t.pieces for t in listed}) == len(listed) == 4
 
 
-def test_samples_do_not_depend_on_windows(translator, monkeypatch):
+def test_samples_do_not_depend_on_chunks(translator, monkeypatch):
     search = replace(translator.config.search, method="sample", temperature=2.0)
     whole = [t.text for t in translator.translate(SENTENCES, search)]
     monkeypatch.setattr(Translator, "chunk_size", 7)
@@ -285,7 +285,7 @@ def test_samples_do_not_depend_on_windows(translator, monkeypatch):
     assert tail == whole[9:]
 
 
-def test_an_ensemble_of_a_run_with_itself_is_that_run(directory, translator):
+def test_an_ensemble_of_a_run_with_itself_translates_like_the_run(directory, translator):
     both = Translator.load(directory, directory)
     assert all(map(same, translator.translate(SENTENCES[:5]), both.translate(SENTENCES[:5])))
 
@@ -300,7 +300,7 @@ def test_an_ensemble_needs_one_vocabulary(directory, tmp_path):
 
 
 def test_the_mean_of_the_newest_checkpoints(directory):
-    """The run keeps one: its mean is itself, and two are too many."""
+    """The run keeps one checkpoint, which is its own mean; a mean of two is refused."""
     run = Run.open(directory)
     arrays = load_arrays(run.checkpoints()[-1])
     translator = Translator.load(directory, checkpoints=1)
@@ -354,7 +354,7 @@ def test_unknown_pieces_become_copies(word, source, lexicon, expected):
 
 
 def test_copies_in_a_translation(translator):
-    """Made to come out, an unknown piece is replaced by the source word that it attends to."""
+    """The output bias forces unknown pieces; each is replaced by the source word that it attends to."""
     bias = translator.inference.models[0].output_bias
     usual = np.array(bias.value)
     bias.assign(np.where(np.arange(len(usual)) == UNK, 30.0, usual))
@@ -371,7 +371,7 @@ def test_copies_in_a_translation(translator):
 
 
 def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeypatch):
-    """The other direction gets each pair turned around, window by window, and its links are turned back."""
+    """The other direction aligns each pair with its sides exchanged, chunk by chunk; its links are exchanged again."""
     monkeypatch.setattr(Translator, "chunk_size", 2)
     asked = []
 
@@ -400,8 +400,8 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
 # Erasure
 
 
-def test_erasure_of_the_copy_task_is_its_alignment(translator):
-    """Each word comes from one word: without it, its translation loses most; other words lose little."""
+def test_erasure_on_the_copy_task_finds_its_alignment(translator):
+    """Each word comes from one source word; without that, its translation falls most."""
     sources = [sentence for sentence in SENTENCES if 2 <= len(set(sentence.split())) == len(sentence.split()) <= 6]
     targets = [copy_task.translation(sentence) for sentence in sources]
     own = total = 0
@@ -413,7 +413,7 @@ def test_erasure_of_the_copy_task_is_its_alignment(translator):
     assert own >= 0.8 * total
 
 
-def test_erasure_reads_as_much_of_a_source_as_the_search_did(translator):
+def test_erasure_cuts_a_source_where_the_search_cut_it(translator):
     search = replace(translator.config.search, max_source=4)
     sentence = "ba ki ma " * 3
     (pair,) = translator.translate([sentence], search)
@@ -424,7 +424,7 @@ def test_erasure_reads_as_much_of_a_source_as_the_search_did(translator):
 
 
 @pytest.mark.parametrize("method", ["word", "attention"])
-def test_erasure_does_not_depend_on_order_or_windows(method, translator, monkeypatch):
+def test_erasure_does_not_depend_on_order_or_windows_of_pairs(method, translator, monkeypatch):
     pairs = list(translator.align(SENTENCES, map(copy_task.translation, SENTENCES)))
     together = list(erase(translator, pairs, method))
     turned = list(erase(translator, pairs[::-1], method))[::-1]
@@ -438,7 +438,7 @@ def test_erasure_does_not_depend_on_order_or_windows(method, translator, monkeyp
 
 
 def test_falls_are_differences_of_log_probabilities(translator):
-    """The words' sum and the end of the sentence are what forcing gives, with the word and without it."""
+    """The sum over the words and the end of sentence equals teacher forcing, with the word and without it."""
     (pair,) = translator.align(["ba ki ma"], ["abo iko omo"])
     ((_, erasure),) = erase(translator, [pair])
     ends = []
@@ -454,8 +454,8 @@ def test_falls_are_differences_of_log_probabilities(translator):
     assert erasure.log_probabilities.sum() == pytest.approx(ends[0][0] - ends[0][1], abs=1e-3)
 
 
-def test_words_that_are_not_read_cost_nothing(translator, monkeypatch):
-    """One without pieces, one behind the longest source, and those of blank sides."""
+def test_erasing_unread_words_changes_nothing(translator, monkeypatch):
+    """A word without pieces, a word behind the longest source, and words beside a blank side."""
     monkeypatch.setattr(
         translator, "config", replace(translator.config, search=replace(translator.config.search, max_source=2))
     )
@@ -468,15 +468,15 @@ def test_words_that_are_not_read_cost_nothing(translator, monkeypatch):
     assert not blank_source.log_probabilities.any()
 
 
-def test_pieces_are_what_the_log_probability_is_over(translator):
+def test_the_log_probability_is_over_all_pieces_and_the_end(translator):
     found, blank = translator.translate(["ba ki ma", " "])
     assert (len(found.pieces), len(blank.pieces)) == (len(translator.run.target.segment(found.text).ids) + 1, 0)
     (forced,) = translator.align(["ba"], ["abo iko omo"])
     assert len(forced.pieces) == len(translator.run.target.segment("abo iko omo").ids) + 1
 
 
-def test_links_follow_the_rule_and_the_step_that_are_asked_for(translator):
-    """At half of a row's attention no row has two links; attention of the step behind is another word's."""
+def test_links_follow_the_requested_rule_and_step(translator):
+    """A threshold of one half allows one link in a row; with step read, a word has the attention of the next step."""
     pair = ("ba ki ma le", "abo iko omo elo")
     ((plain,), (strict,), (later,)) = (
         list(translator.align(pair[:1], pair[1:], linking))
@@ -488,7 +488,7 @@ def test_links_follow_the_rule_and_the_step_that_are_asked_for(translator):
     assert later.alignment.weights[-1].sum() + later.alignment.end_of_sentence[-1] == pytest.approx(1, abs=1e-5)
 
 
-def test_links_of_a_search_are_read_as_asked_for(translator):
+def test_links_of_a_search_follow_the_requested_rule(translator):
     linking = nmt.Linking("threshold", side="source", threshold=0.4)
     found = list(translator.translate(SENTENCES[:6], linking=linking))
     forced = list(translator.align(SENTENCES[:6], [t.text for t in found], linking))
