@@ -11,8 +11,10 @@ from nmt.network.weights import stable_names, variables_to_arrays
 
 
 def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> dict[str, np.ndarray]:
-    """The moving averages of the model's trainable variables where the optimizer keeps them, else their values, as
-    before the first update, when there is nothing to average yet."""
+    """The moving averages of the model's trainable variables, by the names of `variables_to_arrays`.
+
+    Without moving averages, and before the first update, these are the values of the variables.
+    """
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     if not inner.use_ema or not int(inner.iterations):
         return variables_to_arrays(model.trainable_variables)

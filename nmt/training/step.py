@@ -1,8 +1,8 @@
-"""A training step: gradients, of parts of a batch side by side, and the update."""
+"""A training step as one compiled program: the loss and its gradient, for parts of a batch at once, and the update."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,58 +16,24 @@ from nmt.backend.machine import batches_at_once
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.network.losses.label_smoothing import count_tokens
 from nmt.network.model import Seq2Seq
-from nmt.text.pieces import PAD
-
-Inputs = Sequence[Any]
-"""The tensors of a `Batch`, or of a `GuidedBatch` and the weight of its guidance."""
-
-
-def _parts(inputs: Inputs, count: int) -> list[list[Any]]:
-    """A batch in parts of as many sentences each, give or take one. Padding that a part does not need is cut off."""
-    if count == 1:
-        return [list(inputs)]
-    rows, parts = keras.ops.shape(inputs[0])[0], []
-    for index in range(count):
-        own = slice(rows * index // count, rows * (index + 1) // count)
-        source, target_in, target_out, *guide = inputs
-        positions, steps = (slice(_longest(ids[own])) for ids in (source, target_out))
-        if guide:
-            links, weight = guide
-            guide = [links[own, steps, positions], weight]
-        parts.append([source[own, positions], target_in[own, steps], target_out[own, steps], *guide])
-    return parts
-
-
-def _longest(ids: Any) -> Any:
-    """Of rows that end in padding the greatest length without it, int32; at least 1, also of no rows."""
-    return keras.ops.max(keras.ops.sum(keras.ops.cast(ids != PAD, "int32"), axis=1), initial=1)
-
-
-def _sum(gradient: Any, other: Any) -> Any:
-    """The sum of a dense gradient and another one. Where that is one of rows, only these are gone over: TensorFlow
-    would make a whole table of each lookup's."""
-    import tensorflow as tf
-
-    if isinstance(other, tf.IndexedSlices):
-        return scatter_add(gradient, other.indices, other.values)
-    return gradient + other
+from nmt.training.batch_parts import Inputs, split_batch
 
 
 class TrainStep:
-    """One optimizer step on a batch, compiled: model.loss, its gradient, and the update.
+    """One optimizer step on a batch: the loss, its gradient and the update, compiled as one program.
 
     Args:
-        model: built model whose variables the step changes.
-        optimizer: built Keras optimizer; a loss-scaling one scales the loss.
-        smoothing: of the labels.
-        slices: of the output layer and its loss, see `losses.output_loss`.
+        model: a built model; the step updates its variables.
+        optimizer: a built Keras optimizer; `LossScaleOptimizer` scales the loss.
+        smoothing: label smoothing.
+        slices: slices of the output layer and its loss, see `losses.output_loss`.
     """
 
     def __init__(
         self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float, slices: int = 1
     ) -> None:
         self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
-        self.slices = -(-slices // batches_at_once())  # of each part, and a part is a slice of the batch already
+        self.slices = -(-slices // batches_at_once())  # per part, and each part is a slice of the batch already
 
     def __call__(self, batch: Batch) -> Tensor:
         """Updates the model.
@@ -95,56 +61,67 @@ class TrainStep:
         return self._compiled(self._guided_loss, guided=True)
 
     def _compiled(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
-        """The step as one program; `losses` gives what is minimised, and what is told."""
+        """The step as one program.
+
+        Args:
+            losses: `_loss` or `_guided_loss`. They return the loss to minimise, and the losses to report.
+        """
         return self._tensorflow(losses, guided) if keras.backend.backend() == "tensorflow" else self._jax(losses)
 
     def _loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
-        """The share of a part of a batch in the mean loss of its tokens; `kernel` as in `Seq2Seq.total_loss`."""
+        """The share of one part of a batch in the mean loss of the batch's tokens.
+
+        Args:
+            part, whole: the inputs of the part and of the whole batch.
+            kernel: the kernel of the output layer, as in `Seq2Seq.total_loss`.
+        """
         source, target_in, target_out = part
         total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices, kernel)
         loss = total / count_tokens(whole[2])
         return loss, (loss,)
 
     def _guided_loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
+        """`_loss` plus the weighted share of the part in the mean attention loss of the batch's linked steps."""
         source, target_in, target_out, links, weight = part
         total, guided = self.model.guided_loss(
             source, target_in, target_out, links, self.smoothing, self.slices, kernel
         )
-        # Rows sum to one or to zero: the sum of all is the number of linked steps.
+        # A row of links sums to one if its step has links, else to zero, so the sum counts the linked steps.
         attention = guided / keras.ops.maximum(keras.ops.sum(whole[3]), 1.0)
         translation = total / count_tokens(whole[2])
         return translation + weight * attention, (translation, attention)
 
     def gradients(self, losses: Callable[..., Any], inputs: Inputs) -> tuple[Any, list[Any]]:
-        """On TensorFlow: what `losses` tells of a batch, and the gradient of what it minimises by each weight."""
+        """On TensorFlow: the losses to report, and the gradient of the loss by each trainable variable."""
         import tensorflow as tf
 
         model, variables = self.model, self.model.trainable_variables
         with snapshot(variables) as scope, tf.GradientTape() as tape:
             weights = [scope.get_current_value(variable) for variable in variables]
-            kernel = tf.identity(model.output_weights())  # apart from the embedding that it may be
+            # A tensor of its own, so that a tied embedding's lookups and the output layer get separate gradients.
+            kernel = tf.identity(model.output_weights())
             tape.watch([*weights, kernel])
-            # Independent of each other up to the sum, so TensorFlow computes them at once.
-            found = [losses(part, inputs, kernel) for part in _parts(inputs, batches_at_once())]
-            loss, told = tf.nest.map_structure(lambda *values: tf.add_n(values), *found)
+            # The parts depend on each other only in their sum, so TensorFlow computes them at once.
+            by_part = [losses(part, inputs, kernel) for part in split_batch(inputs, batches_at_once())]
+            loss, reported = tf.nest.map_structure(lambda *values: tf.add_n(values), *by_part)
             scaled = self.optimizer.scale_loss(loss)
-        for variable in model.non_trainable_variables:  # the state of what was drawn
+        for variable in model.non_trainable_variables:  # the states of random generators
             if (value := scope.get_current_value(variable)) is not None:
                 variable.assign(value)
         by = [*weights, kernel]
-        *found, by_kernel = tape.gradient(scaled, by, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        (place,) = (place for place, variable in enumerate(variables) if variable is model.output_variable)
-        found[place] = _sum(by_kernel, found[place])
-        # Those of embeddings are dense from here on: clipping and Adam would each make them so for themselves.
-        return told, [tf.convert_to_tensor(gradient) for gradient in found]
+        *gradients, by_kernel = tape.gradient(scaled, by, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        (index,) = (index for index, variable in enumerate(variables) if variable is model.output_variable)
+        gradients[index] = _add_gradients(by_kernel, gradients[index])
+        # Dense from here on, because clipping and Adam would each convert the rows of embeddings again.
+        return reported, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     def _tensorflow(self, losses: Callable[..., Any], guided: bool) -> Callable[..., Any]:
         import tensorflow as tf
 
         def step(*inputs: Any) -> Any:
-            told, gradients = self.gradients(losses, inputs)
+            reported, gradients = self.gradients(losses, inputs)
             self.optimizer.apply(gradients, self.model.trainable_variables)
-            return told
+            return reported
 
         signature = [tf.TensorSpec([None, None], tf.int32)] * 3
         if guided:
@@ -160,23 +137,35 @@ class TrainStep:
             variables = [*model.trainable_variables, *model.non_trainable_variables, *optimizer.variables]
             mapping = zip(variables, [*trainable, *fixed, *optimizer_values], strict=True)
             with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-                loss, told = losses(inputs, inputs)
+                loss, reported = losses(inputs, inputs)
                 scaled = optimizer.scale_loss(loss)
-            return scaled, (told, [scope.get_current_value(v) for v in model.non_trainable_variables])
+            return scaled, (reported, [scope.get_current_value(v) for v in model.non_trainable_variables])
 
         @partial(jax.jit, donate_argnums=(0, 1, 2))  # new values replace the old ones in place
         def step(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
             gradient = jax.value_and_grad(scaled_loss, has_aux=True)
-            (_, (told, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *inputs)
+            (_, (reported, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *inputs)
             trainable, optimizer_values = optimizer.stateless_apply(optimizer_values, gradients, trainable)
-            return told, (trainable, fixed, optimizer_values)
+            return reported, (trainable, fixed, optimizer_values)
 
         def update(*inputs: Any) -> Any:
             groups = (model.trainable_variables, model.non_trainable_variables, optimizer.variables)
-            told, values = step(*([v.value for v in group] for group in groups), *inputs)
+            reported, values = step(*([v.value for v in group] for group in groups), *inputs)
             for group, new in zip(groups, values, strict=True):
                 for variable, value in zip(group, new, strict=True):
                     variable.assign(value)
-            return told
+            return reported
 
         return update
+
+
+def _add_gradients(dense: Any, other: Any) -> Any:
+    """The sum of a dense gradient, and of a dense gradient or one of single rows.
+
+    TensorFlow would convert the gradient of each embedding lookup to the size of the whole table.
+    """
+    import tensorflow as tf
+
+    if isinstance(other, tf.IndexedSlices):
+        return scatter_add(dense, other.indices, other.values)
+    return dense + other

@@ -26,8 +26,9 @@ from nmt.config import DropoutConfig
 from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.averaging import averaged_arrays
+from nmt.training.batch_parts import split_batch
 from nmt.training.optimizer import Adam
-from nmt.training.step import TrainStep, _parts
+from nmt.training.step import TrainStep
 from nmt.training.tensorboard import EventWriter
 
 BATCH = Batch(
@@ -428,7 +429,7 @@ def test_parts_of_a_batch_are_its_sentences_without_padding_that_they_do_not_nee
     lengths = np.array([[6, 3], [5, 5], [2, 5], [2, 1]])
     sides = [np.where(np.arange(7) < side[:, None], np.arange(4, 11), PAD) for side in lengths.T]
     links = np.random.default_rng(0).random((4, 7, 7)) * (sides[1] > 0)[:, :, None] * (sides[0] > 0)[:, None]
-    found = _parts([sides[0], sides[1], sides[1], links, 0.5], count)
+    found = split_batch([sides[0], sides[1], sides[1], links, 0.5], count)
     assert len(found) == count
     rows = iter(range(4))
     for source, target_in, target_out, linked, weight in found:

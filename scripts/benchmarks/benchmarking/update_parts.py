@@ -27,7 +27,7 @@ def time_input(step: Callable[[Batch], float], pairs: EncodedCorpus, plan: Batch
     for name, source in (("from_memory", iter(batches)), ("through_pipeline", pass_batches(pairs, plan, 0, 0))):
         begin = time.perf_counter()
         for _ in range(len(planned)):
-            step(next(source))
+            float(step(next(source)))
         seconds[name] = (time.perf_counter() - begin) / len(planned)
     return {f"update_{name}_ms": 1e3 * value for name, value in seconds.items()}
 
