@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from threading import Lock, RLock
+from threading import RLock
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class StatusLine:
         self._started = clock()
         self._due = self._started + (TERMINAL_DELAY if self._terminal else LOG_INTERVAL)
         self._line: tqdm | None = None
+        self._lock = RLock()
 
     @property
     def seconds(self) -> float:
@@ -83,11 +84,12 @@ class StatusLine:
             now = self._clock() >= self._due
         if not now:
             return
-        self._due = self._clock() + (TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL)
-        if self._terminal:
-            self._draw(text())
-        else:
-            print(f"nmt: {text()}", file=self._stream, flush=True)
+        with self._lock:
+            self._due = self._clock() + (TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL)
+            if self._terminal:
+                self._draw(text())
+            else:
+                print(f"nmt: {text()}", file=self._stream, flush=True)
 
     def print(self, message: str) -> None:
         """Prints a line that stays, in place of the renewed line."""
@@ -96,9 +98,10 @@ class StatusLine:
 
     def clear(self) -> None:
         """Removes the renewed line."""
-        if self._line is not None:
-            _remove(self._line)
-            self._line = None
+        with self._lock:
+            if self._line is not None:
+                _remove(self._line)
+                self._line = None
 
     def _draw(self, text: str) -> None:
         if self._line is None or self._line not in _drawn:
@@ -135,7 +138,7 @@ class LineProgress(StatusLine):
         self._prefix = f"{task}: " if task else ""
         self.count = 0
         """Lines that `over` has handed on."""
-        self._done, self._lock = 0, Lock()
+        self._done = 0
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, counted as they are handed on."""
@@ -167,7 +170,7 @@ class LineProgress(StatusLine):
     def _text(self) -> str:
         if self.total is None:
             return f"{self._prefix}{self._ready} lines, {self.speed}"
-        left = self.seconds / self._ready * (self.total - self._ready)
+        left = self.seconds / max(self._ready, 1) * (self.total - self._ready)
         return f"{self._prefix}{self._ready} of {self.total} lines, {self.speed}, {duration(left)} left"
 
     def _fitted(self, text: str, columns: int | None) -> str:

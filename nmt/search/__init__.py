@@ -2,7 +2,7 @@
 
 `loop` extends the hypotheses of a beam (`hypotheses`) by one piece per step. The step function gives a distribution
 over the next piece (`distribution`, `next_pieces`). `restrictions` and `constraints` forbid pieces. `greedy_and_beam`
-and `sampling` select the continuations. `penalties` scores the hypotheses. """
+and `sampling` select the continuations. `penalties` scores the hypotheses."""
 
 from nmt.search.constraints import BankedSelection, Constraints
 from nmt.search.distribution import IMPOSSIBLE, Distribution, PieceSubset, State, Step

@@ -17,8 +17,8 @@ from nmt.text.pairs import Pair
 
 SHORT = 5
 """Words from which on near-duplicates may differ in one word. In a shorter sentence one word is much."""
-
-FEWER = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
+_HOW = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
+"""The options that decide the number of held-out pairs."""
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
 """A word between spaces, without the punctuation around it."""
@@ -51,11 +51,11 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
             del chosen[heapq.heapreplace(ranks, rank)]
             chosen[rank] = pair
     if not chosen:
-        raise CorpusError("there are no sentence pairs to keep some of aside: the text is empty")
+        raise CorpusError("there are no sentence pairs to hold out: the text is empty")
     if not left_over:
         raise CorpusError(
-            f"{count} pairs cannot be kept aside and others left: there are only {len(chosen)} different sources; "
-            f"keep fewer aside, such as {max(len(chosen) // 10, 1)} {FEWER}"
+            f"{count} pairs cannot be held out: there are only {len(chosen)} different sources; "
+            f"hold out fewer, such as {max(len(chosen) // 10, 1)} {_HOW}"
         )
     return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 
@@ -92,7 +92,7 @@ class WithoutHeldOut:
                 removed += 1
         if not kept:
             raise CorpusError(
-                f"all {removed} training pairs have a side that is nearly one kept aside; keep fewer aside {FEWER}"
+                f"all {removed} training pairs are near-duplicates of held-out pairs; hold out fewer {_HOW}"
             )
         self.kept, self.removed = kept, removed
 

@@ -89,7 +89,7 @@ class TestHoldOut:
         pairs = [Pair(*both) for both in both_sides]
         sources = {pair.source for pair in pairs}
         if len(sources) <= count:
-            said = f"only {len(sources)} different sources; keep fewer aside" if sources else "the text is empty"
+            said = f"only {len(sources)} different sources; hold out fewer" if sources else "the text is empty"
             with pytest.raises(CorpusError, match=said):
                 hold_out(pairs, count, seed=3)
             return
@@ -98,7 +98,7 @@ class TestHoldOut:
         rest = [p for p in pairs if all(p.source != h.source and p.target != h.target for h in held)]
         left = WithoutHeldOut(pairs, held)
         if not rest:
-            with pytest.raises(CorpusError, match=f"all {len(pairs)} training pairs have a side that is nearly"):
+            with pytest.raises(CorpusError, match=f"all {len(pairs)} training pairs are near-duplicates of held-out pairs"):
                 list(left)
             return
         assert list(left) == rest == list(left)
@@ -157,7 +157,7 @@ class TestCommand:
             (("--pairs", "0", "--tsv", "t"), "0: expected 1 or more"),
             (
                 ("--pairs", "3", "--tsv", "t"),
-                "3 pairs cannot be kept aside and others left: .* only 3 different sources; keep fewer .* as 1 .nmt",
+                "3 pairs cannot be held out: .* only 3 different sources; hold out fewer, .* as 1 .nmt",
             ),
             (("--pairs", "2", "--tsv", "test.en"), "test.en: is named twice"),
             (("--pairs", "2", "--tsv", "t", "--target-column", "3"), "t, line 1: 2 columns, expected at least 3"),

@@ -7,17 +7,11 @@ spelling of each side. So no rule knows a language, and a corpus of mostly bad p
         print(fault or "kept")
 """
 
-from nmt.text.cleaning.rules import (
-    RULE_NAMES,
-    Duplicates,
-    Fault,
-    Rules,
-    find_fault,
-    invalid,
-    judge,
-    model_fault,
-    score_limit,
-)
+from nmt.text.cleaning.duplicates import Duplicates
+from nmt.text.cleaning.faults import RULE_NAMES, Fault
+from nmt.text.cleaning.judging import judge, model_fault, score_limit
+from nmt.text.cleaning.rules import find_fault, invalid
+from nmt.text.cleaning.settings import Rules
 from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, SpellingModel, learn_statistics
 
 __all__ = [

@@ -1,0 +1,33 @@
+"""Faults: the reasons for dropping a pair."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+RULE_NAMES = (
+    "invalid",
+    "empty",
+    "short",
+    "long",
+    "ratio",
+    "identical",
+    "script",
+    "language",
+    "spelling",
+    "numbers",
+    "duplicate",
+    "unusual",
+    "unlikely",
+)
+"""The rules in the order in which they are applied. The last two need a model."""
+
+
+class Fault(NamedTuple):
+    """The reason for dropping a pair."""
+
+    rule: str
+    """One of `RULE_NAMES`."""
+    value: str | float
+    """The measured value, or the side."""
+    threshold: float | None = None
+    """The limit of the measured value; None for a side."""

@@ -1,0 +1,58 @@
+"""Judging the pairs of a corpus: by the rules, by duplicates, by the scores of a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Literal
+
+from nmt.text.cleaning.duplicates import Duplicates
+from nmt.text.cleaning.faults import Fault
+from nmt.text.cleaning.rules import find_fault, invalid
+from nmt.text.cleaning.settings import Rules
+from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decode_pair
+
+
+def judge(
+    pairs: Iterable[RawPair], rules: Rules, statistics: CorpusStatistics | None = None
+) -> Iterator[tuple[RawPair, Fault | None]]:
+    """Each pair, in order and unchanged, with the fault that the first matching rule finds; None for a good pair.
+
+    The pairs are streamed. Memory holds a hash of each good pair and, without `statistics`, the sample at the start.
+
+    Args:
+        pairs: the corpus.
+        rules: the settings of the rules.
+        statistics: the corpus's statistics; None: those of its first `rules.sample` pairs.
+    """
+    rest, copies = iter(pairs), Duplicates(rules.duplicates)
+    sample = list(islice(rest, rules.sample)) if statistics is None else []
+    statistics = statistics or CorpusStatistics.of(map(decode_pair, sample))
+    for pair in chain(sample, rest):
+        fault = invalid(pair) if rules.invalid else None
+        if fault is None:
+            source, target = decode_pair(pair)
+            fault = find_fault(source, target, rules, statistics) or copies.find(source, target)
+        yield pair, fault
+
+
+def score_limit(scores: Sequence[float], share: float) -> float:
+    """The limit that the highest `share` of the scores exceeds. NaN is not counted as a score.
+
+    Equal scores are kept or dropped together, so fewer than `share` of the scores may exceed the limit.
+    """
+    known = sorted((score for score in scores if not math.isnan(score)), reverse=True)
+    place = round(share * len(known))
+    return known[place] if place < len(known) else -math.inf
+
+
+def model_fault(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
+    """The fault of a pair whose score by a model exceeds the limit.
+
+    Args:
+        rule: the kind of score: `unusual` as in `nmt explain`, `unlikely` in nats per target piece.
+        score: NaN for a pair without a score, which has no fault.
+        limit: the highest score of a good pair.
+    """
+    return Fault(rule, score, limit) if score > limit else None
