@@ -1,1 +1,1 @@
-"""The run directory: what it holds, its .npz files, and what may differ when a run is resumed."""
+"""The run directory: its files, and the conditions for resuming a run."""

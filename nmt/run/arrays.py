@@ -1,4 +1,4 @@
-"""Named arrays in .npz files, written whole or not at all; nothing is unpickled."""
+"""Named arrays in .npz files, written atomically and read without unpickling."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Saves named arrays to an .npz file, whole or not at all."""
+    """Saves named arrays to an .npz file; after an error the old file is still there."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     write_atomically(path, buffer.getvalue())
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Reads an .npz file that `save_arrays` wrote; never unpickles.
+    """Reads an .npz file that `save_arrays` wrote, without unpickling.
 
-    A damaged file is refused, never half read: zip's checksum of each array covers its header too. Memory grows with
-    the size of the file, whatever sizes the file claims to hold.
+    Damage to an array is found, because zip's checksum of an array covers the array's header too. The memory in use
+    depends on the size of the file, and not on the sizes in its headers.
 
     Raises:
         RunError: the file is missing, unreadable, damaged, or not a file of arrays.

@@ -6,4 +6,4 @@ from nmt.errors import NmtError
 
 
 class RunError(NmtError):
-    """A run directory that is missing, incomplete, damaged, or that belongs to another configuration."""
+    """A run directory is missing, incomplete or damaged, or it belongs to another configuration."""

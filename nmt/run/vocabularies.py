@@ -1,4 +1,4 @@
-"""The vocabularies of a run."""
+"""The vocabulary files of a run: shared.model, or source.model and target.model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from nmt.text.tokenizer import Tokenizer
 
 
 def save_vocabularies(directory: Path, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
-    """Saves a run's vocabularies, one file where they are the same; makes the directory where it is missing."""
+    """Saves the vocabularies of a run, in one file if they are shared, and creates the directory if necessary."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, vocabulary in {"shared": source}.items() if shared else {"source": source, "target": target}.items():
         vocabulary.save(directory / f"{name}.model")
 
 
 def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokenizer]:
-    """Loads what `save_vocabularies` saved.
+    """Loads the files that `save_vocabularies` wrote.
 
     Raises:
         VocabularyError: a file is missing or damaged.

@@ -15,7 +15,8 @@ from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
 from nmt.run.directory import Run
-from nmt.run.resuming import differing_settings, text_changed
+from nmt.run.resuming import differing_settings
+from nmt.run.text_changes import text_changed
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
 
 _MAY_DIFFER = ("name", "directory", "training.precision", "training.log_every")

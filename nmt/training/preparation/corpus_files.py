@@ -14,7 +14,7 @@ import sentencepiece
 
 from nmt.config import RunConfig, config_to_dict
 from nmt.files.atomic_writing import write_atomically
-from nmt.run.resuming import TEXT_FINGERPRINTS, text_fingerprints
+from nmt.run.text_changes import TEXT_FINGERPRINTS, text_fingerprints
 from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
 from nmt.text.hold_out import WithoutHeldOut

@@ -10,7 +10,8 @@ from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import Precision, RunConfig, config_to_dict
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.resuming import differing_settings, require_resumable, text_changed
+from nmt.run.resuming import differing_settings, require_resumable
+from nmt.run.text_changes import text_changed
 from nmt.run.vocabularies import load_vocabularies
 from nmt.text.pairs import Pair
 from nmt.training.fine_tuning import open_initial_run

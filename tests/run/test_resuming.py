@@ -1,0 +1,64 @@
+"""Resuming a run: each setting may change, or a change is refused by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt.config import RunConfig, VocabularyConfig, config_from_dict, config_to_dict
+from nmt.run.errors import RunError
+from nmt.run.resuming import require_resumable
+
+MAY_CHANGE = {
+    "name",
+    "directory",
+    "training.passes",
+    "training.log_every",
+    "training.validate_every",
+    "training.schedule.more_passes",
+    "training.patience",
+    "training.precision",
+    "training.checkpoints.every",
+    "training.checkpoints.keep",
+}
+"""The settings that may change when a run is resumed, besides all settings of `search`."""
+
+
+def leaves(values: dict[str, Any], prefix: str = "") -> list[str]:
+    """Dotted names of all fields."""
+    return [
+        leaf
+        for name, value in values.items()
+        for leaf in (leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name])
+    ]
+
+
+def changed(config: RunConfig, name: str) -> RunConfig:
+    """A copy with another value in one field; nothing checks the type of the value."""
+    first, _, rest = name.partition(".")
+    old = getattr(config, first)
+    copy = object.__new__(type(config))
+    for field in dataclasses.fields(config):
+        object.__setattr__(copy, field.name, getattr(config, field.name))
+    object.__setattr__(copy, first, changed(old, rest) if rest else f"other than {old}")
+    return copy
+
+
+@pytest.mark.parametrize("name", leaves(config_to_dict(RunConfig())))
+def test_each_setting_may_change_or_is_refused_by_name(name):
+    saved = RunConfig()
+    requested = changed(saved, name)
+    if name in MAY_CHANGE or name.startswith("search."):
+        require_resumable(saved, requested, Path("run"))
+    else:
+        with pytest.raises(RunError, match=rf"^run was begun with {name.replace('.', '[.]')} = .*, now it is .*other"):
+            require_resumable(saved, requested, Path("run"))
+
+
+def test_a_configuration_that_was_saved_as_json_may_resume():
+    config = RunConfig(vocabulary=VocabularyConfig(symbols=("<a>", "<b>")))
+    require_resumable(config_from_dict(RunConfig, json.loads(json.dumps(config_to_dict(config)))), config, Path("run"))
