@@ -186,6 +186,24 @@ def test_an_older_encoder_does_not_use_cudnn(monkeypatch: pytest.MonkeyPatch) ->
     assert not training.uses_cudnn(model)
 
 
+def test_a_loss_is_read_after_the_next_update_starts() -> None:
+    from benchmarks.benchmarking import update_parts
+
+    events = []
+
+    class Loss(float):
+        def __float__(self):
+            events.append(f"read {self.real:g}")
+            return self.real
+
+    def step(batch):
+        events.append(f"start {batch}")
+        return Loss(batch)
+
+    assert update_parts.run_updates(step, [1, 2]) == 2
+    assert events == ["start 1", "start 2", "read 1", "read 2"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
 @pytest.mark.parametrize("precision", ["float32", "mixed_float16"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from benchmarks.benchmarking.cases import SIZES, Case, flops_per_batch
 from benchmarks.benchmarking.layouts import find, find_method
 from benchmarks.benchmarking.machine import memory_of_training
-from benchmarks.benchmarking.update_parts import time_input, time_operations, time_parts
+from benchmarks.benchmarking.update_parts import run_updates, time_input, time_operations, time_parts
 
 PAD = find("PAD")
 BatchPlan, FewShapesPlan, sort_by_length = find("BatchPlan"), find("FewShapesPlan"), find("sort_by_length")
@@ -72,11 +73,9 @@ def measure(case: Case, corpus: Path, updates: tuple[int, int], split: bool) -> 
     step = make_step(case, plan)
     batches, first = _endless(pairs, plan), batch_of_each_width(pairs, plan)
     begin = time.perf_counter()
-    for batch in first:
-        float(step(batch))
+    run_updates(step, first)
     compiled = time.perf_counter() - begin
-    for _ in range(updates[0] - 1):
-        float(step(next(batches)))
+    run_updates(step, islice(batches, updates[0] - 1))
     measured: dict[str, Any] = _time_updates(step, batches, updates[1] - updates[0], case)
     measured |= {"compile_s": compiled, "shapes": len(first), "parameters_m": step.model.count_params() / 1e6}
     measured["cudnn"] = uses_cudnn(step.model)
@@ -138,14 +137,17 @@ def _endless(pairs: EncodedCorpus, plan: BatchPlan) -> Iterator[Batch]:
 
 def _time_updates(step: Callable[[Batch], Any], batches: Iterator[Batch], updates: int, case: Case) -> dict[str, float]:
     """Target tokens per second without padding, GFLOP/s and the last loss."""
-    tokens, flops, shapes = 0, 0.0, []
+    timed: list[Batch] = []
+
+    def remembered() -> Iterator[Batch]:
+        for batch in islice(batches, updates):
+            timed.append(batch)
+            yield batch
+
     begin = time.perf_counter()
-    for _ in range(updates):
-        batch = next(batches)
-        loss = float(step(batch))  # waits for the device
-        tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
-        shapes.append((batch.source.shape, batch.target_in.shape[1]))
+    loss = run_updates(step, remembered())
     seconds = time.perf_counter() - begin
-    for (rows, positions), steps in shapes:
-        flops += flops_per_batch(SIZES[case.size], case.vocabulary, int(rows), int(positions), int(steps))
+    tokens = sum(int(np.count_nonzero(np.asarray(batch.target_out) != PAD)) for batch in timed)
+    shapes = [(*batch.source.shape, batch.target_in.shape[1]) for batch in timed]
+    flops = sum(flops_per_batch(SIZES[case.size], case.vocabulary, *map(int, shape)) for shape in shapes)
     return {"tokens_per_s": tokens / seconds, "gflops": flops / seconds / 1e9, "loss": loss}
