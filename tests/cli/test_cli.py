@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import fake_translator
 import pytest
 
 import nmt
@@ -202,6 +203,14 @@ def test_an_option_with_its_default_value_is_accepted(capsys, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     assert main(["translate", "--model", "nowhere", "--input", "setup.cfg", "--averaging", "probability"]) == 2
     assert "nowhere: no such run directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--beam-size", "--beam_size", "--search.beam_size", "--search.beam-size"])
+def test_a_setting_of_the_search_has_one_meaning_under_all_its_names(flag, model, write):
+    assert main(["translate", "--model", model, "--input", write("in", "a"), flag, "7"]) == 0
+    assert fake_translator.Translator.searches[-1].beam_size == 7
+    pair = ["--source", write("in", "a"), "--target", write("out", "b")]
+    assert main(["align", "--model", model, *pair, "--output", "o", f"{flag}=7"]) == 2  # nothing is searched for
 
 
 def test_user_error_of_the_installed_command():
