@@ -1,0 +1,74 @@
+"""Fills the page's HTML with its style, its script and the sentences."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from nmt.drawing.page.sentences import PageError, PageSentence
+from nmt.files.atomic_writing import replacement_for
+
+
+def html_page(sentences: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
+    """The HTML page of some sentences, in their order; the same sentences give the same page."""
+    style, script = _read_part("page.css"), _read_part("page.js")
+    data = json.dumps(
+        {"sentences": [sentence.to_json() for sentence in sentences]}, ensure_ascii=False, separators=(",", ":")
+    )
+    policy = {
+        "default-src": "'none'",
+        "script-src": _digest(script),
+        "style-src": _digest(style),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return Template(_read_part("page.html")).substitute(
+        policy="; ".join(f"{name} {value}" for name, value in policy.items()),
+        title=html.escape(_encodable(title)),
+        style=style,
+        script=script,
+        data=_escaped(_encodable(data)),
+    )
+
+
+def save(
+    sentences: Iterable[PageSentence], path: str | os.PathLike[str], title: str = "Translations and their alignments"
+) -> Path:
+    """Writes `html_page` into a file, whole or not at all, and makes missing directories.
+
+    Raises:
+        PageError: the path cannot be written.
+    """
+    path, text = Path(path), html_page(sentences, title)
+    with replacement_for(path, PageError) as place:
+        place.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _read_part(name: str) -> str:
+    return resources.files("nmt.drawing.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """The digest by which a Content-Security-Policy names a script or a style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _encodable(text: str) -> str:
+    """Replaces lone surrogates, which UTF-8 cannot encode, by their JSON escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _escaped(data: str) -> str:
+    """Escapes the characters that have a meaning to an HTML parser; in JSON they occur only inside strings."""
+    for character in "<>&\u2028\u2029":
+        data = data.replace(character, f"\\u{ord(character):04x}")
+    return data

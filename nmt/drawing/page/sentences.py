@@ -1,0 +1,95 @@
+"""The sentences that a page shows, checked, and as the data that the page's script reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nmt.alignment.links import Gold, require_in_range
+from nmt.alignment.word_alignment import WordAlignment
+from nmt.drawing.canvas import PlotError
+from nmt.drawing.picture import erasure_matrix
+from nmt.errors import NmtError
+
+_DECIMALS = 4
+
+
+class PageError(NmtError):
+    """A sentence that the page cannot show, or a path that cannot be written; the message says what was expected."""
+
+
+class AlignedTranslation(Protocol):
+    """A translation and its alignment; `nmt.Translation` is one."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def log_probability(self) -> float: ...
+
+    @property
+    def alignment(self) -> WordAlignment: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PageSentence:
+    """A source sentence on the page, with its translations.
+
+    Raises:
+        PageError: no translation; translations of different sources; an erasure matrix of another shape, or with a
+            number that is not finite.
+        AlignmentError: a gold link to a word that does not exist.
+    """
+
+    translations: Sequence[AlignedTranslation]
+    """Translations of the same source sentence, best first."""
+    label: str = ""
+    """The heading of the sentence, such as `line 3`."""
+    gold: Gold | None = None
+    """Links between the source and the first translation, drawn by people."""
+    erasure: ArrayLike | None = None
+    """[target words, source words] of the first translation: the fall of the target word's log-probability in nats when
+    the source word is erased."""
+
+    def __post_init__(self) -> None:
+        if not self.translations:
+            raise PageError(f"{self._name}: no translations: expected at least one")
+        first = self.translations[0].alignment
+        if any(translation.alignment.source != first.source for translation in self.translations):
+            raise PageError(f"{self._name}: translations of different sources: give each source its own sentence")
+        if self.gold is not None:
+            require_in_range(self.gold, first.source, first.target, f"{self._name}, gold links")
+        if self.erasure is not None:
+            try:
+                erasure_matrix(self.erasure, first)
+            except PlotError as error:
+                raise PageError(f"{self._name}: {error}") from None
+
+    @property
+    def _name(self) -> str:
+        return self.label or "sentence"
+
+    def to_json(self) -> dict[str, Any]:
+        """The sentence as the page's script reads it, with numbers rounded to 4 decimals."""
+        return {
+            "label": self.label,
+            "translations": [
+                {
+                    "text": translation.text,
+                    "log_probability": _rounded(translation.log_probability),
+                    "alignment": translation.alignment.to_json(),
+                }
+                for translation in self.translations
+            ],
+            "gold": None if self.gold is None else {k: sorted(v) for k, v in self.gold._asdict().items()},
+            "erasure": None if self.erasure is None else np.asarray(self.erasure, float).round(_DECIMALS).tolist(),
+        }
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, _DECIMALS) if math.isfinite(value) else None
