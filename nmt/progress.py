@@ -116,13 +116,14 @@ class StatusLine:
 
 
 class LineProgress(StatusLine):
-    """Counts lines and shows their number, their rate and the time left. Any thread may `advance` it.
+    """Counts lines, or other items, and shows their number, rate and time left. Any thread may `advance` it.
 
     Args:
         total: number of lines to come; None: unknown.
         stream, clock: as in `StatusLine`.
         window: lines that become ready together. The first line of a window counts for all of them.
         task: the work, as a prefix of the line, such as "reading FILE"; empty: none.
+        unit: the name of the items.
     """
 
     def __init__(
@@ -132,9 +133,10 @@ class LineProgress(StatusLine):
         clock: Callable[[], float] = time.monotonic,
         window: int = 1,
         task: str = "",
+        unit: str = "lines",
     ) -> None:
         super().__init__(stream, clock)
-        self.total, self.window = total, window
+        self.total, self.window, self.unit = total, window, unit
         self._prefix = f"{task}: " if task else ""
         self.count = 0
         """Lines that `over` has handed on."""
@@ -157,8 +159,8 @@ class LineProgress(StatusLine):
 
     @property
     def speed(self) -> str:
-        """Lines per second since the beginning."""
-        return f"{self._ready / max(self.seconds, 1e-9):.1f} lines/s"
+        """Items per second since the beginning, with their unit."""
+        return f"{self._ready / max(self.seconds, 1e-9):.1f} {self.unit}/s"
 
     @property
     def _ready(self) -> int:
@@ -169,9 +171,9 @@ class LineProgress(StatusLine):
 
     def _text(self) -> str:
         if self.total is None:
-            return f"{self._prefix}{self._ready} lines, {self.speed}"
+            return f"{self._prefix}{self._ready} {self.unit}, {self.speed}"
         left = self.seconds / max(self._ready, 1) * (self.total - self._ready)
-        return f"{self._prefix}{self._ready} of {self.total} lines, {self.speed}, {duration(left)} left"
+        return f"{self._prefix}{self._ready} of {self.total} {self.unit}, {self.speed}, {duration(left)} left"
 
     def _fitted(self, text: str, columns: int | None) -> str:
         if self.total is None:

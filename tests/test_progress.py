@@ -72,6 +72,15 @@ def test_a_terminal_has_a_bar_if_the_total_is_known():
     ]
 
 
+def test_items_may_have_another_unit():
+    clock, stream = Clock(), io.StringIO()
+    progress = LineProgress(4, stream, clock, unit="pictures")
+    for _ in progress.over(range(2)):
+        clock.now += 5
+    assert stream.getvalue() == "nmt: 2 of 4 pictures, 0.2 pictures/s, 0:10 left\n"
+    assert progress.speed == "0.2 pictures/s"
+
+
 @pytest.mark.parametrize(("total", "line"), [(None, "2 lines"), (4, "2 of 4 lines")])
 def test_a_line_begins_with_its_task(total, line):
     """Braces in the name of a file are ordinary characters, though tqdm's formats have them."""

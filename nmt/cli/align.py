@@ -248,7 +248,7 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
         viewer.save(sentences, directory / "alignments.html")
     if "pdf" in formats:
         pictures = [picture for _, picture in drawn.values()]
-        save_pages(pictures, directory / "alignments.pdf", LineProgress(len(drawn)).over)
+        save_pages(pictures, directory / "alignments.pdf", LineProgress(len(drawn), unit="pictures").over)
     for suffix in sorted({"png", "svg"}.intersection(formats)):
-        for number, (_, picture) in LineProgress(len(drawn)).over(drawn.items()):
+        for number, (_, picture) in LineProgress(len(drawn), unit="pictures").over(drawn.items()):
             save_heatmap(picture.alignment, directory / f"{number:04d}.{suffix}", picture.title, picture.gold)

@@ -93,13 +93,13 @@ def run(arguments: Namespace) -> None:
         outputs, report = files[:2], files[2] if arguments.report else None
         usual, total = None, None
         if not _stream(arguments):
-            reading = LineProgress()
+            reading = LineProgress(unit="pairs")
             usual = learn_statistics(reading.over(_pairs(arguments)), rules.sample)
             total = reading.count
         judged = judge(_pairs(arguments), rules, usual)
         if arguments.model:
             judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual, total))
-        counts = _write(LineProgress(total).over(judged), outputs, report)
+        counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report)
     _summarize(counts, arguments)
 
 

@@ -122,7 +122,7 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
             worst_pairs = write_table(corpus, outliers, written, table, worst)
         for pair in worst_pairs:
             _print_pair(pair)
-    _draw(LineProgress(len(worst_pairs)).over(worst_pairs), directory)
+    _draw(LineProgress(len(worst_pairs), unit="pictures").over(worst_pairs), directory)
     for line in mean_lines(corpus):
         print(line)
 

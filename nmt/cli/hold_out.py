@@ -58,9 +58,9 @@ def run(arguments: Namespace) -> None:
     training_files = [arguments.rest_source, arguments.rest_target]
     require_files_of_their_own(read, [*test_files, *training_files])
     with open_outputs([*test_files, *training_files]) as files:
-        reading = LineProgress()
+        reading = LineProgress(unit="pairs")
         held_out = hold_out(reading.over(reader), arguments.pairs, arguments.seed)
-        rest = WithoutHeldOut(LineProgress(reading.count).over(reader), held_out)
+        rest = WithoutHeldOut(LineProgress(reading.count, unit="pairs").over(reader), held_out)
         _write(held_out, files[:2])
         _write(rest, files[2:])
     say(reader.report.summary())

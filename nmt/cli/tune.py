@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
     if search.method != "beam" or search.beam_size < 2:
         raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
     lists = _translate(translator, sources, search)
-    progress = LineProgress(len(penalties(search)))
+    progress = LineProgress(len(penalties(search)), unit="penalties")
     scores = list(progress.over(score_penalties(lists, references, search, measure)))
     best = best_penalty(scores)
     _print_scores(scores)

@@ -122,7 +122,7 @@ def write_table(
     numbers = corpus.matrix()
     names = [measure.name for measure in MEASURES] + ["rank_correlation"] * bool(corpus.correlations)
     table.write("\t".join(["line", "score", "measure", *names, "reason", "source", "target"]) + "\n")
-    for rank, index in enumerate(LineProgress(len(outliers.order)).over(outliers.order)):
+    for rank, index in enumerate(LineProgress(len(outliers.order), unit="pairs").over(outliers.order)):
         records.seek(corpus.offsets[index])
         record = json.loads(records.readline())
         score, z_scores = outliers.scores[index], outliers.z_scores[index]

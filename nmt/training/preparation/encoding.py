@@ -42,7 +42,7 @@ class PairEncoder:
             AlignmentError: no pair has a link.
         """
         limit = self.config.max_pieces
-        chunks = (self._encoded(chunk) for chunk in windows(LineProgress().over(pairs), CHUNK))
+        chunks = (self._encoded(chunk) for chunk in windows(LineProgress(unit="pairs").over(pairs), CHUNK))
         # Links are positions below the limit. They have as many bytes as ids.
         largest = max(self.source.size, self.target.size, limit)
         corpus = EncodedCorpus.write(directory, chunks, largest, self.guided)

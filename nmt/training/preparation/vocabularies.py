@@ -32,11 +32,15 @@ def make_vocabularies(
         report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        shared = Tokenizer.train((side for pair in LineProgress().over(pairs) for side in pair[:2]), settings)
+        shared = Tokenizer.train(
+            (side for pair in LineProgress(unit="pairs").over(pairs) for side in pair[:2]), settings
+        )
         report(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train((pair.source for pair in LineProgress().over(pairs)), settings)
-    target = Tokenizer.train((pair.target for pair in LineProgress().over(pairs)), settings, settings.target_size)
+    source = Tokenizer.train((pair.source for pair in LineProgress(unit="pairs").over(pairs)), settings)
+    target = Tokenizer.train(
+        (pair.target for pair in LineProgress(unit="pairs").over(pairs)), settings, settings.target_size
+    )
     report(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
 
