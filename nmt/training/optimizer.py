@@ -9,7 +9,7 @@ import keras
 from nmt.backend.errors import BackendError
 
 AVERAGED_EVERY = 8
-"""Updates between two steps of the moving average. A step reads all weights, and neighbouring weights are nearly equal."""
+"""Updates between two steps of the moving average. Each step reads all weights, and they change little in between."""
 
 MEAN_AGE = 1 / 20
 """The highest mean age of the averaged weights, as a share of the run."""

@@ -1,4 +1,4 @@
-"""Adam under several replicas: refused, because the copies of each weight would diverge."""
+"""Adam refuses several replicas, whose copies of a weight would diverge; NaN in one gradient spoils all weights."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import json
 import os
 import subprocess
 import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt.training.optimizer import Adam
 
 PROGRAM = """
 import json
@@ -48,3 +55,13 @@ def test_more_than_one_replica_is_refused() -> None:
     expected = "training runs on one device, and TensorFlow's strategy has 2 replicas: train outside of tf.distribute"
     assert (refused, refused_later) == (expected, expected)
     assert abs(one_replica[0] - 1.1) < 1e-4
+
+
+@pytest.mark.parametrize("kind", [Adam, keras.optimizers.Adam])
+def test_one_nan_in_a_gradient_spoils_all_weights(kind: type[keras.optimizers.Adam]) -> None:
+    """As with Keras's Adam. If only some weights were spoilt, training could seem to continue."""
+    weights = [keras.Variable(np.ones(2, np.float32)) for _ in range(2)]
+    optimizer = kind(0.1, global_clipnorm=1.0)
+    optimizer.build(weights)
+    tf.function(optimizer.apply)([tf.constant([1.0, np.nan]), tf.constant([1.0, 1.0])])
+    assert np.isnan(np.stack([weight.numpy() for weight in weights])).all()
