@@ -1,4 +1,4 @@
-"""The learning rate at single steps, by hand."""
+"""The learning rate at single steps, against values of the formulas."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_more_passes_that_raise_the_learning_rate_are_reported_once(corpus, tmp_
 
 
 def test_a_run_continues_at_its_final_rate(corpus, tmp_path, counting, capsys):
-    """The plan of a run is kept, however often it is resumed."""
+    """The run keeps its planned schedule each time it is resumed."""
     train(more_passes_config(corpus, tmp_path, 2, "stretch"))
     for passes in (3, 4):
         result = train(more_passes_config(corpus, tmp_path, passes, "final_rate"))
@@ -114,7 +114,7 @@ def test_a_run_continues_at_its_final_rate(corpus, tmp_path, counting, capsys):
 
 
 def test_checkpoints_without_a_planned_schedule_have_the_passes_of_their_run(corpus, tmp_path, counting, capsys):
-    """Version 0.1 saved none."""
+    """Version 0.1 did not save the span of the schedule."""
     result = train(more_passes_config(corpus, tmp_path, 2, "stretch"))
     run = Run.open(result.directory)
     arrays = load_arrays(run.checkpoints()[-1])
@@ -178,7 +178,7 @@ class LateLoss:
 
 @pytest.mark.parametrize("nan", [False, True])
 def test_the_loss_of_a_step_is_read_when_the_next_step_has_begun(nan, corpus, tmp_path, monkeypatch, counting):
-    """All losses count all the same, in the rows of history and for the message of a NaN."""
+    """The history still has every loss, and the message of a NaN still names its step."""
     begun: list[tuple[int, int]] = []
     read: list[float] = []
 
@@ -229,7 +229,7 @@ def test_gradients_are_clipped_to_their_global_norm(trainer):
 
 
 def test_speed_and_time_left_come_from_the_last_steps(trainer):
-    """The run has an hour behind it, most of which the machine slept."""
+    """The machine slept for most of the first hour, which does not count."""
     one = trainer()
     one.state.batches, total = 11, one.steps_per_epoch * one.config.passes
     for one.state.step, one.state.tokens, one.state.seconds in ((10, 1000, 3600.0), (11, 1200, 3601.0)):

@@ -1,4 +1,4 @@
-"""The cache of prepared corpora, for the next run on the same text and settings.
+"""The cache of prepared corpora: a second run with equal text and settings copies the files of the first.
 
 saved_models/.cache/
     KEY/                 the files of one preparation, named as in a run directory
