@@ -28,7 +28,7 @@ from nmt.network.weights import named_arrays
 from nmt.run.arrays import load_arrays
 from nmt.run.checkpoints import average_checkpoints, list_checkpoints, save_checkpoint
 from nmt.run.errors import RunError
-from nmt.run.history import read_history, write_history
+from nmt.run.history import move_history_aside, read_history, write_history
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies
 from nmt.text.tokenizer import Tokenizer
 
@@ -107,6 +107,10 @@ class Run:
     def write_history(self, rows: list[dict[str, Any]]) -> None:
         """Replaces history.csv by these rows."""
         write_history(self.directory / HISTORY, rows)
+
+    def move_history_aside(self) -> Path:
+        """Renames history.csv, see `history.move_history_aside`."""
+        return move_history_aside(self.directory / HISTORY)
 
     def weights(self) -> dict[str, np.ndarray]:
         """The best weights so far, by the names that `network.weights` gives.

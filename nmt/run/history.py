@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
 
 
+_LONGEST_STEP = 18
+"""Digits of the largest step that is read."""
+
+
 def read_history(path: Path) -> list[dict[str, str]]:
-    """Rows of history.csv; none if there is no file.
+    """Rows of history.csv; none if there is no file. A cell that a row lacks is empty.
 
     Raises:
         RunError: another program has changed the file's format.
@@ -21,10 +26,10 @@ def read_history(path: Path) -> list[dict[str, str]]:
         return []
     try:
         with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        if all((row.get("step") or "").isdecimal() for row in rows):
+            rows = list(csv.DictReader(file, restval=""))
+        if all(_has_step(row) and None not in row for row in rows):  # None has the cells beyond the header's
             return rows
-    except (UnicodeDecodeError, csv.Error):
+    except (OSError, UnicodeDecodeError, csv.Error):
         pass
     raise RunError(
         f"{path}: expected the format that training writes, columns with commas between them and one named step: "
@@ -32,10 +37,21 @@ def read_history(path: Path) -> list[dict[str, str]]:
     )
 
 
+def _has_step(row: dict[str, str]) -> bool:
+    step = row.get("step", "")
+    return step.isdecimal() and len(step) <= _LONGEST_STEP
+
+
 def write_history(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Replaces history.csv by these rows."""
+    """Replaces history.csv by these rows, with the columns of all of them."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), restval="")
     writer.writeheader()
     writer.writerows(rows)
     write_atomically(path, text.getvalue().encode())
+
+
+def move_history_aside(path: Path) -> Path:
+    """Renames history.csv to the first free name of history.1.csv, history.2.csv and so on; returns the new path."""
+    numbered = (path.with_name(f"{path.stem}.{number}{path.suffix}") for number in itertools.count(1))
+    return path.rename(next(other for other in numbered if not other.exists()))

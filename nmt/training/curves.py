@@ -57,22 +57,27 @@ def write_curves(runs: Mapping[str, Path], output: Path) -> str:
 
 
 def read_curve(directory: Path, name: str) -> list[Point]:
-    """The validations of a run, oldest first; the run may still be training."""
+    """The validations of a run, oldest first; the run may still be training.
+
+    A row of history.csv from which another program has cut a value gives no point.
+    """
     run = Run.open(directory)
     points = [
-        Point(
-            name,
-            run.config.training.precision,
-            int(row["step"]),
-            float(row["seconds"]) / 60,
-            float(row["validation_loss"]),
-            float(row["validation_bleu"]),
-        )
+        Point(name, run.config.training.precision, int(row["step"]), seconds / 60, loss, bleu)
         for row in run.read_history()
+        for seconds, loss, bleu in _measured(row)
     ]
     if not points:
         raise NmtError(f"{directory}: no validation in history.csv yet; wait for the first one")
     return points
+
+
+def _measured(row: Mapping[str, str]) -> list[tuple[float, float, float]]:
+    """Seconds, loss and BLEU of a row; nothing if one of them is missing."""
+    try:
+        return [(float(row["seconds"]), float(row["validation_loss"]), float(row["validation_bleu"]))]
+    except (KeyError, ValueError):
+        return []
 
 
 def format_table(curves: Mapping[str, Sequence[Point]]) -> str:

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from nmt.backend.machine import peak_memory
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.training.state import TrainingState
 from nmt.training.tensorboard import EventWriter
 
 
 class History:
-    """One row for each validation.
+    """One row for each validated step. Trouble with history.csv is reported and never ends the training.
 
     Args:
         run: the run in training, whose history.csv is written.
         step: step that the run resumes from; later rows are dropped, because their steps are trained again.
         guided: whether attention is guided, which adds a column.
+        say: takes lines for the user.
     """
 
-    def __init__(self, run: Run, step: int, guided: bool) -> None:
-        self._run, self._guided = run, guided
+    def __init__(self, run: Run, step: int, guided: bool, say: Callable[[str], None]) -> None:
+        self._run, self._guided, self._say = run, guided, say
         # A run without checkpoints starts over, so its old rows do not count.
-        saved = run.read_history() if step else []
-        self.rows: list[dict[str, Any]] = [dict(row) for row in saved if int(row["step"]) <= step]
+        saved = self._saved_rows() if step else []
+        self._rows: dict[int, dict[str, Any]] = {int(row["step"]): row for row in saved if int(row["step"]) <= step}
         self._events = EventWriter(run.directory / "tensorboard")
 
+    def _saved_rows(self) -> list[dict[str, str]]:
+        """Rows of history.csv. A file that cannot be read is moved aside."""
+        try:
+            return self._run.read_history()
+        except RunError:
+            aside = self._run.move_history_aside()
+            self._say(
+                f"{aside.with_name('history.csv')}: not a table of training any more: moved to {aside.name}; "
+                "a new table begins"
+            )
+            return []
+
     def add(self, state: TrainingState, measured: Mapping[str, float], learning_rate: float) -> dict[str, Any]:
-        """Writes history.csv with one more row, and returns the row."""
+        """Writes history.csv with a row for this step, and returns the row.
+
+        The step has a row already if a process was killed between that row and its checkpoint. The new row replaces it.
+        """
         row: dict[str, Any] = {
             "pass": state.pass_index,
             "step": state.step,
@@ -42,8 +59,11 @@ class History:
             "seconds": round(state.seconds, 1),
             "peak_memory_mib": peak_memory(),
         }
-        self.rows.append(row)
-        self._run.write_history(self.rows)
+        self._rows[state.step] = row
+        try:
+            self._run.write_history(list(self._rows.values()))
+        except OSError as error:
+            self._say(f"{error.filename}: {error.strerror}; the next validation writes it with the row of this step")
         return row
 
     def add_events(self, row: Mapping[str, Any], image: np.ndarray | None) -> None:

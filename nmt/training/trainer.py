@@ -112,7 +112,7 @@ class Trainer:
         elif self.config.initial:
             self._begin_with_another_run()
         self.losses = PendingLosses(run, self.state)
-        self.history = History(run, self.state.step, self.guided)
+        self.history = History(run, self.state.step, self.guided, status.print)
 
     def _require_updates(self) -> None:
         batches = self.config.passes * self.steps_per_epoch

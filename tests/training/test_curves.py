@@ -66,6 +66,11 @@ def test_curves_pass_through_the_validations(make_run) -> None:
     assert bleu.get_lines()[1].get_xydata().tolist() == [[1.0, 10.0], [2.0, 32.5], [3.5, 31.0]]
 
 
+def test_a_row_without_one_of_the_values_is_no_point(make_run) -> None:
+    run = make_run("cut", "float32", [(100, 3.0, 10.0, ""), *ROWS[1:]])
+    assert [point.step for point in read_curve(run, "cut")] == [200, 300]
+
+
 def test_mistakes_are_one_line(make_run, curves, tmp_path, capsys) -> None:
     assert curves("--runs", tmp_path / "nothing") == 2
     assert "not a run directory" in capsys.readouterr().err
