@@ -93,3 +93,28 @@ def test_every_kind_of_import_counts():
         assert imported(path, source) == {"run"}, source
     assert upward({"text": {"run"}}, [["run"], ["text"]]) == {"text imports run"}
     assert circle({"text": {"run"}, "run": {"text"}, "files": set()}) == ["run", "text"]
+
+
+def too_long(source: str) -> Iterator[str]:
+    """Functions over 60 lines and classes over 200 in a file; a comment `# long: REASON` above one excuses it."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            length = node.end_lineno - node.lineno + 1
+            excused = lines[first - 2].strip().startswith("# long: ")
+            if length > (60 if isinstance(node, ast.FunctionDef) else 200) and not excused:
+                yield f"{node.name} has {length} lines"
+
+
+def test_functions_fit_a_screen():
+    files = [path for folder in ("nmt", "scripts") for path in (ROOT / folder).rglob("*.py")]
+    assert files
+    found = {f"{path.relative_to(ROOT)}: {what}" for path in files for what in too_long(path.read_text("utf-8"))}
+    assert not found
+
+
+def test_a_long_function_needs_a_reason():
+    body = "".join("    x = 1\n" for _ in range(61))
+    assert list(too_long(f"def f():\n{body}")) == ["f has 62 lines"]
+    assert not list(too_long(f"# long: one table\ndef f():\n{body}"))
