@@ -16,7 +16,7 @@ from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress
-from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
 
 DESCRIPTION = (

@@ -59,8 +59,8 @@ class RequestFiles:
         Raises:
             NmtError: flags that contradict the search, or a constraint that the vocabulary cannot spell.
         """
-        from nmt.translation.constraints import piece_constraint
         from nmt.translation.request import TranslationRequest
+        from nmt.translation.required_text import piece_constraint
 
         if search.method == "sample":
             refuse_idle(self._arguments, ["phrases"], "is for a beam: leave it or --method sample out")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser
-from nmt.cli.resuming import output_identity
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import CHOOSING, lines_of, load, say, say_if_cut
+from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.cli.request_files import RequestFiles
-from nmt.cli.resuming import output_identity
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again

@@ -19,7 +19,7 @@ from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.evaluation.bleu_and_chrf import CorpusScore
-    from nmt.translation.length_penalty import NbestLists, PenaltyScore
+    from nmt.translation.length_penalty_tuning import NbestLists, PenaltyScore
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
@@ -47,7 +47,7 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Translates once, prints the score of each penalty, and saves the best one if the flags say so."""
-    from nmt.translation.length_penalty import best_penalty, penalties, score_penalties
+    from nmt.translation.length_penalty_tuning import best_penalty, penalties, score_penalties
 
     sources, references, measure = _test_set(arguments)
     translator, search = load(arguments)
@@ -84,7 +84,7 @@ def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
 
 def _translate(translator: Translator, sources: Sequence[str], search: SearchConfig) -> NbestLists:
     """All hypotheses of each source sentence."""
-    from nmt.translation.length_penalty import NbestLists
+    from nmt.translation.length_penalty_tuning import NbestLists
 
     progress = lines_of(len(sources))
 

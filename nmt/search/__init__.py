@@ -1,16 +1,17 @@
 """Search over a step function: greedy search, beam search and sampling, with restrictions. It knows no model.
 
 `loop` extends the hypotheses of a beam (`hypotheses`) by one piece per step. The step function gives a distribution
-over the next piece (`distribution`, `next_pieces`). `restrictions` and `constraints` forbid pieces. `greedy_and_beam`
-and `sampling` select the continuations. `penalties` scores the hypotheses."""
+over the next piece (`distribution`, `next_pieces`). `restrictions` and `required_phrases` forbid pieces. `greedy_and_beam`
+and `sampling` select the continuations. `length_and_coverage_penalty` scores
+the hypotheses."""
 
-from nmt.search.constraints import BankedSelection, Constraints
 from nmt.search.distribution import IMPOSSIBLE, Distribution, PieceSubset, State, Step
 from nmt.search.greedy_and_beam import Select, select_most_probable
 from nmt.search.hypotheses import Beam, SearchResult, repeat_rows, take_slots
+from nmt.search.length_and_coverage_penalty import Scoring, coverage_penalty, length_penalty
 from nmt.search.loop import SearchMethod, search
 from nmt.search.next_pieces import NextPieces
-from nmt.search.penalties import Scoring, coverage_penalty, length_penalty
+from nmt.search.required_phrases import BankedSelection, Constraints
 from nmt.search.restrictions import ForcedPrefix, MinimumLength, NoRepeatedNgram, Restriction, SuppressedPieces
 from nmt.search.sampling import Sampling
 from nmt.search.top_k import MINIMUM_BLOCK, log_sum_exp

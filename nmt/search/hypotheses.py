@@ -50,7 +50,7 @@ class SearchResult(NamedTuple):
     log_probabilities: Tensor
     """float32 [batch, slots], in nats; IMPOSSIBLE for a slot without a hypothesis."""
     scores: Tensor
-    """Scores that the hypotheses are sorted by, float32 [batch, slots]; see `penalties.Scoring`."""
+    """Scores that the hypotheses are sorted by, float32 [batch, slots]; see `length_and_coverage_penalty.Scoring`."""
     finished: Tensor
     """True where the hypothesis ended by itself, false where it was cut at the length limit, bool [batch, slots]."""
     lengths: Tensor

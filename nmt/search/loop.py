@@ -12,8 +12,8 @@ from nmt.backend.gather_scatter import gather
 from nmt.search.distribution import IMPOSSIBLE, Distribution, State, Step
 from nmt.search.greedy_and_beam import NO_PIECE, Select, select_most_probable
 from nmt.search.hypotheses import Beam, SearchResult, repeat_rows, take_slots
+from nmt.search.length_and_coverage_penalty import Scoring
 from nmt.search.next_pieces import NextPieces
-from nmt.search.penalties import Scoring
 from nmt.search.restrictions import Restriction
 from nmt.text.pieces import BOS, EOS, PAD
 

@@ -1,6 +1,6 @@
 """Restrictions on the next piece: suppressed pieces, minimum length, no repeated n-gram, forced prefix.
 
-`constraints` has one more: phrases that must appear.
+`required_phrases` has one more: phrases that must appear.
 """
 
 from __future__ import annotations

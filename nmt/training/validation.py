@@ -15,8 +15,8 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.text.pairs import Pair
-from nmt.translation.constraints import suppressed_pieces
 from nmt.translation.loading import translator_of_models
+from nmt.translation.required_text import suppressed_pieces
 from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
 

@@ -19,7 +19,6 @@ from nmt.run.directory import Run
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import SegmentedSentence
-from nmt.translation.constraints import piece_constraint, suppressed_pieces
 from nmt.translation.inference.protocol import (
     EmbeddingInference,
     Hypothesis,
@@ -30,6 +29,7 @@ from nmt.translation.inference.protocol import (
 from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.minimum_bayes_risk import most_agreed
 from nmt.translation.request import Constraint, TranslationRequest
+from nmt.translation.required_text import piece_constraint, suppressed_pieces
 from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, make_translation
 from nmt.translation.short_list import ShortList
 from nmt.translation.unknown_words import copy_unknown_words

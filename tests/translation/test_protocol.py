@@ -136,7 +136,7 @@ def test_threads_learn_a_short_list_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 LIGHT = """
-nmt.text.tokenizer nmt.text.pairs nmt.text.hold_out nmt.alignment.word_alignment nmt.alignment.pieces_to_words
+nmt.text.tokenizer nmt.text.pairs nmt.text.held_out_pairs nmt.alignment.word_alignment nmt.alignment.pieces_to_words
 nmt.alignment.symmetrizing nmt.config nmt.config.reading nmt.batches.arrays nmt.batches.plan nmt.batches.encoded_corpus
 nmt.batches.windows nmt.run.directory nmt.translation.short_list nmt.translation.request nmt.translation.translator
 nmt.translation.result nmt.translation.constraints nmt.translation.unknown_words nmt.translation.nbest

@@ -17,7 +17,7 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.run.text_changes import TEXT_FINGERPRINTS, text_fingerprints
 from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
-from nmt.text.hold_out import WithoutHeldOut
+from nmt.text.held_out_pairs import WithoutHeldOut
 from nmt.text.pairs import PairReader
 from nmt.training.preparation.encoding import PairEncoder
 from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs

@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt.config import RunConfig
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
-from nmt.text.hold_out import WithoutHeldOut, hold_out
+from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
 
 VALIDATION = "corpus/validation.jsonl"

@@ -16,10 +16,10 @@ from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
 from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.run.directory import Run
-from nmt.translation import length_penalty as tuning
+from nmt.translation import length_penalty_tuning as tuning
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import Hypothesis
-from nmt.translation.length_penalty import NbestLists, Penalty, PenaltyScore
+from nmt.translation.length_penalty_tuning import NbestLists, Penalty, PenaltyScore
 from nmt.translation.result import Translation
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7]]

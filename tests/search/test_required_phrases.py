@@ -12,7 +12,7 @@ from keras import ops
 from tiny_model import SEEDS, WIDE, Tiny, assert_best, best_allowed, search_under
 
 from nmt import search
-from nmt.search.constraints import rank_in_bank
+from nmt.search.required_phrases import rank_in_bank
 from nmt.text.pieces import EOS, PAD
 
 

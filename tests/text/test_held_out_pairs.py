@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from nmt.cli import main
 from nmt.text.errors import CorpusError
-from nmt.text.hold_out import WithoutHeldOut, hold_out, similarity_keys
+from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
+from nmt.text.near_duplicates import similarity_keys
 from nmt.text.pairs import Pair
 
 

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 from nmt.text.errors import CorpusError
+from nmt.text.near_duplicates import similarity_keys
 from nmt.text.pairs import Pair
 
-SHORT = 5
-"""Words from which on near-duplicates may differ in one word. In a shorter sentence one word is much."""
 _HOW = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
 """The options that decide the number of held-out pairs."""
-
-_WORD = re.compile(r"\w(?:\S*\w)?")
-"""A word between spaces, without the punctuation around it."""
 
 
 def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
@@ -95,23 +89,3 @@ class WithoutHeldOut:
                 f"all {removed} training pairs are near-duplicates of held-out pairs; hold out fewer {_HOW}"
             )
         self.kept, self.removed = kept, removed
-
-
-def similarity_keys(text: str) -> list[int]:
-    """Keys of a sentence: sentences with a common key are near-duplicates.
-
-    Near-duplicates have equal words in any order; case and punctuation do not count. If the longer sentence has `SHORT`
-    words or more, one word may be missing, added or replaced. Words are separated by spaces. So sentences in a script
-    without spaces, and sentences without letters and digits, are near-duplicates only if they are equal.
-    """
-    words = [_word_key(word) for word in _WORD.findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
-    whole = sum(words)
-    if len(words) < SHORT:
-        return [whole]
-    return [whole, *(whole - word for word in words)]
-
-
-@lru_cache(maxsize=1 << 17)
-def _word_key(word: str) -> int:
-    """64 bits of a hash: sums over a few dozen words are practically never equal by chance."""
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")

@@ -18,7 +18,7 @@ from keras import ops
 from nmt.config import SearchConfig
 from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.search import length_penalty
-from nmt.search.penalties import Normalization
+from nmt.search.length_and_coverage_penalty import Normalization
 from nmt.text.pieces import EOS, SPECIAL_PIECES
 
 if TYPE_CHECKING:
