@@ -11,7 +11,6 @@ from typing import Any
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
 
-
 _LONGEST_STEP = 18
 """Digits of the largest step that is read."""
 

@@ -1,9 +1,9 @@
 """Search over a step function: greedy search, beam search and sampling, with restrictions. It knows no model.
 
 `loop` extends the hypotheses of a beam (`hypotheses`) by one piece per step. The step function gives a distribution
-over the next piece (`distribution`, `next_pieces`). `restrictions` and `required_phrases` forbid pieces. `greedy_and_beam`
-and `sampling` select the continuations. `length_and_coverage_penalty` scores
-the hypotheses."""
+over the next piece (`distribution`, `next_pieces`). `restrictions` and `required_phrases` forbid pieces.
+`greedy_and_beam` and `sampling` select the continuations. `length_and_coverage_penalty` scores the hypotheses.
+"""
 
 from nmt.search.distribution import IMPOSSIBLE, Distribution, PieceSubset, State, Step
 from nmt.search.greedy_and_beam import Select, select_most_probable

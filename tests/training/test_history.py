@@ -41,7 +41,6 @@ def test_a_kill_between_history_and_checkpoint_leaves_no_second_row_of_the_step(
 
 def test_rows_behind_the_checkpoint_and_second_rows_of_a_step_go(corpus, tmp_path, counting, steps):
     result = train(config(corpus, tmp_path, passes=1))
-    path = result.directory / "history.csv"
     (row,) = history(result)
     rows = [row | {"train_loss": "7"}, row, row | {"step": str(steps + 3)}]
     Run.open(result.directory).write_history(rows)
