@@ -23,7 +23,7 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
             On JAX the values of other variables become constants of the program.
 
     Raises:
-        BackendError: the backend is neither TensorFlow nor JAX.
+        BackendError: the backend is not TensorFlow or JAX.
     """
     if keras.backend.backend() == "tensorflow":
 
@@ -40,8 +40,8 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
 def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
     """On TensorFlow: a scope in which each of these variables is a tensor, read once at the beginning.
 
-    Without it TensorFlow reads a variable at each step of a loop, and each of its users repeats the computations that
-    depend on the variable alone, such as its cast to half precision.
+    Without a snapshot TensorFlow reads a variable at each step of a loop. Computations that depend on the variable
+    alone, such as its cast to half precision, are then repeated too.
     """
     import tensorflow as tf
 

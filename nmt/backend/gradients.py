@@ -1,4 +1,4 @@
-"""Functions whose gradient is written by hand."""
+"""Functions that bring a gradient function of their own."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def named_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def stable_names(paths: Iterable[str]) -> list[str]:
-    """Names of variables that are the same in every process.
+    """Names of variables that do not change from process to process.
 
     Keras counts the objects that were given no name: the second `Adam` in a process is `adam_1`, and each model's
     generators of random seeds continue the count. Here the count starts anew with each list of paths.

@@ -3,7 +3,7 @@
 saved_models/NAME/
     config.json          the configuration, with the precision in use
     shared.model         the vocabulary; source.model and target.model if there are two
-    best.npz             the best weights so far, which translate
+    best.npz             the best weights of all validations, which translate
     checkpoints/*.npz    all that training needs to continue, named by its step
     history.csv          one row per validation
     shortlist.npz        translations of each piece, after the first search with a short list
@@ -80,7 +80,7 @@ class Run:
 
     @property
     def best(self) -> Path:
-        """The file of the best weights so far."""
+        """The file of the best weights of all validations."""
         return self.directory / "best.npz"
 
     @property
@@ -113,7 +113,7 @@ class Run:
         return move_history_aside(self.directory / HISTORY)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The best weights so far, by the names that `network.weights` gives.
+        """The best weights of all validations, by the names that `network.weights` gives.
 
         Raises:
             RunError: there are no weights yet, or they are damaged.

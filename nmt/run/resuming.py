@@ -11,7 +11,7 @@ from nmt.run.errors import RunError
 MAY_CHANGE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
     f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")
 }
-"""Settings that may differ from those of the run. A resumed run keeps its precision all the same."""
+"""Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
 
 
 def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -> None:

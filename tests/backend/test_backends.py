@@ -1,6 +1,6 @@
-"""The JAX backend gives what TensorFlow gives: the same weights, logits, losses, training steps and translations.
+"""JAX and TensorFlow give equal logits, losses, training steps and translations from equal weights.
 
-Run as a program, with KERAS_BACKEND set, this file computes them on that backend:
+As a program, this file computes the results of the backend in KERAS_BACKEND:
 python tests/backend/test_backends.py KIND WEIGHTS.npz RESULT.npz
 """
 
@@ -22,7 +22,7 @@ LINKS = [[0, 1, 0, 2, 2, 0], [3, 0], []]
 
 
 def tiny(kind: str = "rnn") -> Any:
-    """A small model without dropout: Bahdanau's; Luong's LSTM with a local window and coverage; or a Transformer."""
+    """A small model without dropout: a decoder by Bahdanau, one by Luong with window and coverage, or a Transformer."""
     from nmt.config import AttentionConfig, DropoutConfig, ModelConfig, TransformerConfig
     from nmt.network.model import Seq2Seq
 
@@ -40,18 +40,18 @@ def tiny(kind: str = "rnn") -> Any:
 
 
 KINDS = ("luong", "transformer")
-"""Those whose search and training step alone are compared."""
+"""Models of which only the search and the training step are compared."""
 
 
 def drawn(kind: str) -> dict[str, np.ndarray]:
-    """Weights of a kind, the same on every backend."""
-    random = np.random.default_rng(41)  # of each kind three translations of different lengths come of it
+    """Random weights for a kind of model, equal on every backend."""
+    random = np.random.default_rng(41)  # with this seed each kind gives three translations of different lengths
     variables = tiny(kind).trainable_variables
     return {v.path: random.normal(0, 0.7, tuple(v.shape)).astype(np.float32) for v in variables}
 
 
 def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Translations, their attention and two training steps of a kind, from these weights."""
+    """Translations, their attention and two training steps of a kind of model."""
     import keras
 
     from nmt.batches.arrays import Sequences, make_batch
@@ -80,12 +80,12 @@ def compute_kind(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def compute(kind: str, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Everything that is compared, from the same weights."""
+    """All compared results, from these weights."""
     return compute_all(weights) if kind == "rnn" else compute_kind(kind, weights)
 
 
 def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Of the recurrent model logits, attention, losses, translations, steps with links and averages too."""
+    """For the recurrent model also logits, losses, steps with links, and averages of weights."""
     import keras
 
     from nmt.backend.compiling import compile_function
@@ -123,8 +123,10 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
-    """Log-probabilities by one compiled program before and after the weights have changed, as training changes them
-    between two validations."""
+    """Log-probabilities by one compiled program before and after a change of the weights.
+
+    Training changes the weights in this way between two validations.
+    """
     from nmt.network.weights import assign_arrays
     from nmt.translation.inference.model_inference import ModelInference
 
@@ -139,7 +141,7 @@ def later_scores(model: Any, weights: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: Any) -> np.ndarray:
-    """All weights after a step with each of two scales of the loss, which was compiled with the first."""
+    """All weights after one step with each of two loss scales; the program was compiled with the first scale."""
     import keras
 
     from nmt.network.weights import assign_arrays
@@ -158,7 +160,7 @@ def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: 
 
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
 @pytest.mark.parametrize("kind", ["rnn", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
-def test_jax_gives_what_tensorflow_gives(tmp_path: Path, kind: str) -> None:
+def test_jax_and_tensorflow_give_equal_results(tmp_path: Path, kind: str) -> None:
     weights = drawn(kind)
     np.savez(tmp_path / "weights.npz", **weights)
     command = [sys.executable, __file__, kind, str(tmp_path / "weights.npz"), str(tmp_path / "jax.npz")]
@@ -173,7 +175,7 @@ def test_jax_gives_what_tensorflow_gives(tmp_path: Path, kind: str) -> None:
         assert {*found.files} == {*expected, "backend"}
         for name, value in expected.items():
             np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
-    if kind == "rnn":  # whatever the loss is scaled by is taken out of its gradient
+    if kind == "rnn":  # the gradient is divided by the scale of the loss
         np.testing.assert_allclose(*expected["scaled"], atol=1e-6)
     assert expected["steps"][-1] < expected["steps"][0]
     assert len({len(row[row >= 0]) for row in expected["ids"]}) == 3
