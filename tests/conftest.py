@@ -96,3 +96,15 @@ def make_model(scramble: Callable[..., None]) -> Callable[..., Any]:
 def model(make_model: Callable[..., Any]) -> Any:
     """The tiny model; tests leave its weights alone."""
     return make_model()
+
+
+@pytest.fixture(scope="session")
+def copier_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the copy task that is trained enough to be confident of its pieces; tests leave it alone."""
+    import copy_task
+
+    import nmt
+
+    directory = tmp_path_factory.mktemp("copier")
+    copy_task.write_corpus(directory, train=1200, validation=10)
+    return nmt.train(copy_task.config(directory, training={"passes": 8, "batch_tokens": 200})).directory
