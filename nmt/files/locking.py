@@ -33,3 +33,20 @@ def locked(path: Path, error: Exception) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def owner_ended(path: Path) -> bool:
+    """Whether the process that `locked` this path has ended. False if the system cannot tell."""
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDONLY)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)

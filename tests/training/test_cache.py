@@ -91,19 +91,36 @@ Cache(Path(sys.argv[1])).fetch({"text": "0123", "settings": {"size": 8}}, make, 
 """
 
 
-def test_an_entry_of_a_killed_process_is_not_used_and_deleted_after_a_day(cache, tmp_path):
+def test_an_entry_of_a_killed_process_is_not_used_and_the_next_preparation_deletes_it(cache, tmp_path):
     command = [sys.executable, "-c", KILLED, str(cache.directory), str(tmp_path / "killed")]
     assert subprocess.run(command, cwd=Path(__file__).parents[2]).returncode == -signal.SIGKILL
     (left,) = entries(cache)
     assert not (tmp_path / "killed").exists()
     assert not cache.fetch(KEY, Maker("whole"), tmp_path / "run")
     assert (tmp_path / "run" / "corpus" / "ids").read_text() == "whole"
+    assert not left.exists()
+    assert len(entries(cache)) == 1
+
+
+def test_an_unfinished_entry_of_a_running_process_stays(cache, tmp_path):
+    def make(directory: Path) -> None:
+        cache.fetch(KEY | {"more": 1}, Maker(), tmp_path / "meanwhile")
+        Maker()(directory)
+
+    assert not cache.fetch(KEY, make, tmp_path / "run")
+    assert names(tmp_path / "run") == ["corpus/ids", "shared.model"]
+
+
+def test_without_locks_an_unfinished_entry_is_deleted_after_a_day(cache, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    left = cache.directory / "0123-4567.part"
+    left.mkdir(parents=True)
+    cache.fetch(KEY, Maker(), tmp_path / "run")
     assert left.exists()
     long_ago = time.time() - ABANDONED - 60
     os.utime(left, (long_ago, long_ago))
     cache.fetch(KEY | {"more": 1}, Maker(), tmp_path / "other")
     assert not left.exists()
-    assert len(entries(cache)) == 2
 
 
 def damage_file(entry: Path) -> None:
@@ -127,6 +144,40 @@ def test_a_damaged_entry_is_made_again(damage, cache, tmp_path):
     assert (tmp_path / "b" / "corpus" / "ids").read_text() == "content"
     assert cache.fetch(KEY, make, tmp_path / "c")
     assert len(entries(cache)) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["../../planted", "corpus/../../planted", "{absolute}", "linked/planted", "linked file"]
+)
+def test_a_name_that_leads_out_of_the_entry_is_refused(name, cache, tmp_path):
+    """The manifest may come from anywhere: nothing outside of entry and run is read or written."""
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "planted").write_text("content")
+    make = Maker()
+    cache.fetch(KEY, make, tmp_path / "a")
+    (entry,) = entries(cache)
+    (entry / "linked").symlink_to(secret)
+    (entry / "linked file").symlink_to(secret / "planted")
+    for place in (cache.directory.parent, cache.directory):
+        (place / "planted").write_text("content")
+    name = name.format(absolute=secret / "planted")
+    manifest = json.loads((entry / "manifest.json").read_text())
+    manifest["files"][name] = manifest["files"]["corpus/ids"]
+    (entry / "manifest.json").write_text(json.dumps(manifest))
+    target = tmp_path / "deep" / "er" / "b"
+    assert not cache.fetch(KEY, make, target)
+    assert names(tmp_path / "deep") == ["er/b/corpus/ids", "er/b/shared.model"]
+    assert make.calls == 2
+
+
+@pytest.mark.parametrize("text", ["[]", '{"files": 1}', "[" * 100_000, '{"files": {"corpus": "0"}}'])
+def test_a_manifest_of_another_form_is_made_again(text, cache, tmp_path):
+    make = Maker()
+    cache.fetch(KEY, make, tmp_path / "a")
+    (entries(cache)[0] / "manifest.json").write_text(text)
+    assert not cache.fetch(KEY, make, tmp_path / "b")
+    assert make.calls == 2
 
 
 def test_two_processes_that_make_the_same_entry_at_once_both_get_it(cache, tmp_path):

@@ -3,7 +3,7 @@
 saved_models/.cache/
     KEY/                 the files of one preparation, named as in a run directory
         manifest.json    the key, and the SHA-256 of each file
-    KEY-TOKEN.part/      an unfinished entry, of a running process or a killed one
+    KEY-TOKEN.part/      an unfinished entry: its process locks it, and the next preparation deletes it if no one does
 
 A run copies the files, so the cache or any part of it can be deleted at any time.
 """
@@ -17,26 +17,30 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
+from nmt.files.locking import locked, owner_ended
 
 LIMIT = 5 * 2**30
 """Largest size of all entries together in bytes; the newest entry stays whatever its size."""
 
 ABANDONED = 24 * 3600
-"""Age in seconds at which a `.part` counts as left by a killed process."""
+"""Age in seconds at which a `.part` counts as left by a killed process on a file system without locks."""
 
 MANIFEST = "manifest.json"
+
+PART = ".part"
+"""Suffix of an unfinished entry."""
 
 
 class Cache:
     """Entries that are found by a key: everything that their files depend on.
 
-    The cache needs no locks. One rename gives a complete entry its name, and each copy is compared with the manifest.
+    Reading needs no locks. One rename gives a complete entry its name, and each copy is compared with the manifest.
     Two processes that make the same entry at once both do the work.
 
     Args:
@@ -66,8 +70,8 @@ class Cache:
             with contextlib.suppress(FileNotFoundError):  # another process has deleted it since
                 os.utime(entry)
             return True
-        part = self._part(entry.name)
-        try:
+        self._delete_abandoned()
+        with self._new_part(entry.name) as part:
             make(part)
             files = {str(path.relative_to(part)): digest_file(path) for path in _files(part)}
             manifest = {"key": key, "files": files}
@@ -77,14 +81,25 @@ class Cache:
             self._discard(entry)
             with contextlib.suppress(OSError):  # another process has just made the same entry
                 os.rename(part, entry)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):  # another process is deleting entries too
             self._shrink()
         return False
 
     def _part(self, name: str) -> Path:
-        return self.directory / f"{name}-{secrets.token_hex(4)}.part"
+        return self.directory / f"{name}-{secrets.token_hex(4)}{PART}"
+
+    @contextlib.contextmanager
+    def _new_part(self, name: str) -> Iterator[Path]:
+        """An empty directory that this process locks. Whatever is left of it at the end is deleted."""
+        part = self._part(name)
+        unlocked = part.with_suffix(f".new{PART}")  # so that a directory named `part` is locked at all times
+        unlocked.mkdir(parents=True)
+        try:
+            with locked(unlocked, FileExistsError(f"{unlocked} is in use")):
+                os.rename(unlocked, part)
+                yield part
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
     def _discard(self, entry: Path) -> None:
         """Deletes an entry. It loses its name first, so that no process finds it incomplete."""
@@ -93,33 +108,50 @@ class Cache:
             os.rename(entry, part)
             shutil.rmtree(part, ignore_errors=True)
 
+    def _delete_abandoned(self) -> None:
+        """Deletes unfinished entries of killed processes."""
+        for part in self.directory.glob(f"*{PART}"):
+            with contextlib.suppress(FileNotFoundError):  # its process has just finished it
+                old = part.stat().st_mtime < time.time() - ABANDONED
+                if old or (not part.stem.endswith(".new") and owner_ended(part)):
+                    shutil.rmtree(part, ignore_errors=True)
+
     def _shrink(self) -> None:
-        """Deletes unfinished entries of killed processes, and the entries used longest ago beyond the limit."""
-        used = {path: path.stat().st_mtime for path in self.directory.iterdir()}
-        entries = sorted((path for path in used if path.suffix != ".part"), key=used.__getitem__, reverse=True)
+        """Deletes the entries used longest ago beyond the limit."""
+        used = {path: path.stat().st_mtime for path in self.directory.iterdir() if path.suffix != PART}
         total = 0
-        for number, entry in enumerate(entries):
+        for number, entry in enumerate(sorted(used, key=used.__getitem__, reverse=True)):
             total += sum(path.stat().st_size for path in _files(entry))
             if number and total > self._limit:
                 self._discard(entry)
-        for path, when in used.items():
-            if path.suffix == ".part" and when < time.time() - ABANDONED:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def _copy(entry: Path, destination: Path) -> bool:
-    """Copies the files that the manifest names; False if one of them is missing or has another digest."""
+    """Copies the files that the manifest names.
+
+    Returns:
+        False if a file is missing, has another digest, or lies outside of the entry.
+    """
     try:
         files = json.loads((entry / MANIFEST).read_text(encoding="utf-8"))["files"]
+        if not all(_is_inside(entry, name) for name in files):
+            return False
         for name, expected in files.items():
             target = destination / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(entry / name, target)
             if digest_file(target) != expected:
                 return False
-    except (FileNotFoundError, ValueError, KeyError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
     return True
+
+
+def _is_inside(entry: Path, name: str) -> bool:
+    """Whether a name in a manifest is a relative path to a file of the entry, and no link leads out of it."""
+    path = Path(name)
+    relative = not path.is_absolute() and ".." not in path.parts
+    return relative and (entry / path).is_file() and (entry / path).resolve().is_relative_to(entry.resolve())
 
 
 def _files(directory: Path) -> list[Path]:
