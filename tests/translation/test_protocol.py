@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import hand_written
+import numpy as np
 import pytest
 from commands import environment
 from hand_written import LINES, Copier, make_run
@@ -110,6 +111,21 @@ def test_erasure_and_embeddings_of_a_model_without_them_are_refused(translator: 
         next(erase(translator, translator.translate(LINES)))
     with pytest.raises(NmtError, match="does not show its embeddings"):
         translator.embeddings("source")
+
+
+def test_erasure_does_not_compute_the_fingerprint() -> None:
+    """The fingerprint reads all weights."""
+
+    class Eraser(Copier):
+        @property
+        def fingerprint(self) -> str:  # type: ignore[override]
+            raise AssertionError("the fingerprint was computed")
+
+        def erase(self, sources: Any, targets: Any, erased: Any, *_: Any) -> list[np.ndarray]:
+            return [np.zeros((len(sets), len(target) + 1)) for sets, target in zip(erased, targets, strict=True)]
+
+    translator = Translator(make_run(), Eraser())
+    assert len(list(erase(translator, translator.translate(LINES)))) == len(LINES)
 
 
 def test_threads_learn_a_short_list_once(monkeypatch: pytest.MonkeyPatch) -> None:

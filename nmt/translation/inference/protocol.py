@@ -90,8 +90,8 @@ class Inference(Protocol):
 
 
 @runtime_checkable
-class ErasingInference(Inference, Protocol):
-    """Inference that can also score a pair without some of its source pieces."""
+class ErasingInference(Protocol):
+    """The part of an inference that scores a pair without some of its source pieces; not every inference has it."""
 
     def erase(
         self,
@@ -115,8 +115,8 @@ class ErasingInference(Inference, Protocol):
 
 
 @runtime_checkable
-class EmbeddingInference(Inference, Protocol):
-    """Inference that can also show its embeddings."""
+class EmbeddingInference(Protocol):
+    """The part of an inference that shows its embeddings; not every inference has it."""
 
     def embeddings(self, side: Literal["source", "target"]) -> np.ndarray:
         """The embeddings of a side's pieces, float32 [pieces, width]."""
