@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
+import reprlib
 from typing import Any
 
 from nmt.errors import NmtError
 
 _POWER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+
+
+LARGEST = 2**63 - 1
+"""The largest whole number that any field takes."""
+
+TOO_LONG = math.inf
+"""In place of a whole number with more digits than Python converts. Each field refuses it, with its own name."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 200
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 
 
 class ConfigError(NmtError):
@@ -20,6 +33,21 @@ def as_number(value: Any) -> Any:
     YAML reads a number with an exponent as text if it has no point.
     """
     return float(value) if isinstance(value, str) and _POWER.fullmatch(value) else value
+
+
+def as_whole_number(text: str) -> int | float:
+    """Digits as a number; `TOO_LONG` for thousands of digits."""
+    try:
+        return int(text)
+    except ValueError:
+        return TOO_LONG
+
+
+def shown(value: Any) -> str:
+    """A value from a file or a command line as a message shows it, shortened if it is very long."""
+    if type(value) is int and abs(value) > LARGEST:
+        return f"a number of about {value.bit_length() * 3 // 10 + 1} digits"
+    return _SHORT.repr(value)
 
 
 def require(condition: bool, message: str) -> None:
@@ -40,3 +68,10 @@ def require_positive(owner: object, *names: str) -> None:
     for name in names:
         value = getattr(owner, name)
         require(value > 0, f"{name} is {value}: expected more than 0")
+
+
+def require_at_most(owner: object, **limits: float) -> None:
+    """Requires that the fields of these names are at most their limits, which no sensible setting exceeds."""
+    for name, limit in limits.items():
+        value = getattr(owner, name)
+        require(value <= limit, f"{name} is {shown(value)}: expected {limit:,} at most")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from nmt.config.checks import ConfigError, as_number, require
+from nmt.config.checks import LARGEST, ConfigError, as_number, require, shown
 from nmt.config.run import RunConfig
 
 
@@ -62,14 +62,15 @@ def _checked(path: str, value: Any, kind: Any) -> Any:
     """A value from a file, refused where it is not of its field's type."""
     if get_origin(kind) is tuple:
         texts = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
-        require(texts, f"{path} is {value!r}: expected a list of texts, such as [a, b]")
+        require(texts, f"{path} is {shown(value)}: expected a list of texts, such as [a, b]")
         return tuple(value)
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-        require(value in choices, f"{path} is {value!r}: expected one of {', '.join(choices)}")
+        require(value in choices, f"{path} is {shown(value)}: expected one of {', '.join(choices)}")
         return value
     if kind is float:
         value = as_number(value)
         value = float(value) if type(value) is int and abs(value) < 2**1000 else value
-    require(type(value) is kind, f"{path} is {value!r}: expected {_EXPECTED[kind]}")
+    require(type(value) is kind, f"{path} is {shown(value)}: expected {_EXPECTED[kind]}")
+    require(kind is not int or abs(value) <= LARGEST, f"{path} is {shown(value)}: expected fewer digits")
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nmt.config.checks import require, require_positive
+from nmt.config.checks import require, require_at_most, require_positive
 from nmt.config.fields import group, setting
 
 
@@ -38,6 +38,7 @@ class PairsConfig:
         for name in ("source", "target", "tsv", "tfds", "alignment"):
             require("\0" not in getattr(self, name), f"{name} is not a file name: it contains a NUL character")
         require_positive(self, "source_column", "target_column")
+        require_at_most(self, source_column=10**6, target_column=10**6)
         same = bool(self.tsv) and self.source_column == self.target_column
         require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
 
@@ -67,3 +68,4 @@ class CorpusConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "held_out", "max_pieces")
+        require_at_most(self, held_out=10**9, max_pieces=10**6)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal, get_args, get_origin
 
-from nmt.config.checks import ConfigError
+from nmt.config.checks import LARGEST, ConfigError, shown
 from nmt.config.fields import Setting, groups_of, settings_of
 from nmt.config.parser import Parser
 
@@ -136,11 +136,11 @@ def _choice(flag: str, text: str, choices: Collection[str]) -> str:
 def _number(flag: str, text: str, kind: type) -> Any:
     try:
         value = kind(text)
-        if kind is int or math.isfinite(value):
+        if abs(value) <= LARGEST if kind is int else math.isfinite(value):
             return value
     except ValueError:
         pass
-    raise ConfigError(f"{flag} is {text!r}: expected {'a whole number' if kind is int else 'a number'}")
+    raise ConfigError(f"{flag} is {shown(text)}: expected {'a whole number' if kind is int else 'a number'}")
 
 
 def _truth(flag: str, text: str) -> bool:

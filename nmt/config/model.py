@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from nmt.config.checks import require, require_positive, require_rate
+from nmt.config.checks import require, require_at_most, require_positive, require_rate
 from nmt.config.fields import group, setting
+
+WIDEST = 2**14
+"""Largest width of a layer."""
+
+DEEPEST = 100
+"""Largest number of layers of an encoder or decoder."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class AttentionConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "units", "reach", "positions")
+        require_at_most(self, units=WIDEST, reach=10**6, positions=2**16)
         require(
             not self.coverage or self.score not in ("none", "location"),
             f"coverage is on, but score {self.score} reads no keys that could carry it: choose another score, or leave "
@@ -91,6 +98,8 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "encoder_layers", "decoder_layers", "heads", "feed_forward", "longest")
+        require_at_most(self, encoder_layers=DEEPEST, decoder_layers=DEEPEST, heads=1024)
+        require_at_most(self, feed_forward=4 * WIDEST, longest=2**16)
         require(
             0 <= self.alignment_layer <= self.decoder_layers,
             f"alignment_layer is {self.alignment_layer}: expected 0, or a layer from 1 to {self.decoder_layers}",
@@ -174,6 +183,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         require_positive(self, "units", "embedding", "encoder_layers")
         require(self.memory >= 0 and self.readout >= 0, "memory and readout: expected 0 or more")
+        require_at_most(self, units=WIDEST, memory=WIDEST, embedding=WIDEST, readout=WIDEST, encoder_layers=DEEPEST)
         if self.architecture == "rnn":
             name, width = ("memory", self.memory) if self.memory else ("units", self.units)
             halves = "half for each direction of the encoder"

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from nmt.config.checks import require, require_positive
+from nmt.config.checks import require, require_at_most, require_positive
 from nmt.config.fields import setting
 
 
@@ -74,9 +74,8 @@ class SearchConfig:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             require(not isinstance(value, float) or math.isfinite(value), f"{field.name} is {value}: expected a number")
-        require(self.max_length_ratio <= 100, f"max_length_ratio is {self.max_length_ratio}: expected 100 at most")
-        require(self.beam_size <= 1000, f"beam_size is {self.beam_size}: expected 1000 at most")
-        require(self.short_list <= 100, f"short_list is {self.short_list}: expected 100 at most")
+        require_at_most(self, max_length_ratio=100, beam_size=1000, short_list=100, no_repeat_ngram=1000, top_k=10**6)
+        require_at_most(self, max_source=10**6, batch_tokens=10**9)
         require(
             not self.short_list or self.method == "beam",
             "short_list is for beam search, but method is sample: leave one of the two out",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nmt.config.checks import require, require_positive, require_rate
+from nmt.config.checks import require, require_at_most, require_positive, require_rate
 from nmt.config.fields import group, setting
 
 Precision = Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"]
@@ -33,6 +33,7 @@ class ScheduleConfig:
     def __post_init__(self) -> None:
         require_positive(self, "learning_rate", "plateau")
         require(self.warmup_steps >= 0, "warmup_steps: expected 0 or more")
+        require_at_most(self, learning_rate=1000, plateau=10**6, warmup_steps=10**9)
         require(0 <= self.final_share <= 1, "final_share: expected a number from 0 to 1")
 
 
@@ -46,6 +47,7 @@ class CheckpointConfig:
     def __post_init__(self) -> None:
         require(self.every >= 0, "every: expected 0 or more steps")
         require_positive(self, "keep")
+        require_at_most(self, every=10**9, keep=10**6)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class GuidedConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "weight", "decay")
+        require_at_most(self, weight=10**6)
         require(self.decay <= 1, f"decay is {self.decay}: expected 1 or less")
 
 
@@ -120,3 +123,5 @@ class TrainingConfig:
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
         for name in ("shapes", "clip_norm", "validate_every", "patience"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
+        require_at_most(self, passes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4)
+        require_at_most(self, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nmt.config.checks import ConfigError
+from nmt.config.checks import TOO_LONG, ConfigError, shown
 from nmt.config.conversion import config_to_dict
 from nmt.config.hints import did_you_mean
 from nmt.config.run import RunConfig
@@ -74,6 +74,12 @@ def _loader() -> Any:
     class Loader(yaml.SafeLoader):
         """Refuses a name that occurs twice in one place; YAML would take its last value."""
 
+        def construct_yaml_int(self, node: Any) -> Any:
+            try:
+                return super().construct_yaml_int(node)
+            except ValueError:
+                return TOO_LONG
+
         def compose_mapping_node(self, anchor: Any) -> Any:
             node, seen = super().compose_mapping_node(anchor), set()
             names = (name for name, _ in node.value if isinstance(name, yaml.ScalarNode))
@@ -85,6 +91,7 @@ def _loader() -> Any:
                 seen.add((name.tag, name.value))
             return node
 
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
     return Loader
 
 
@@ -102,7 +109,7 @@ def _problems(values: dict[Any, Any], kind: type, prefix: str) -> Iterator[str]:
         elif name in groups and isinstance(value, dict):
             yield from _problems(value, groups[name], f"{prefix}{name}.")  # type: ignore[arg-type]
         elif name in groups and value is not None:
-            yield f"{prefix}{name} is {value!r}: expected its fields, indented below it"
+            yield f"{prefix}{name} is {shown(value)}: expected its fields, indented below it"
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
+from nmt.config.checks import as_whole_number
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
 from nmt.files.atomic_writing import write_atomically
 from nmt.network.weights import named_arrays
@@ -53,15 +54,7 @@ class Run:
             RunError: the directory is missing, incomplete or damaged.
         """
         directory = Path(directory)
-        path = directory / "config.json"
-        try:
-            config = config_from_dict(RunConfig, upgrade_fields(json.loads(path.read_text(encoding="utf-8"))))
-        except FileNotFoundError:
-            raise RunError(
-                f"{directory}: not a run directory, it has no config.json; train one with nmt train"
-            ) from None
-        except (ConfigError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
-            raise RunError(f"{path}: cannot be read ({error})") from None
+        config = _read_config(directory)
         return cls(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
 
     @classmethod
@@ -127,3 +120,24 @@ class Run:
             return named_arrays(load_arrays(self.best))
         except RunError as error:
             raise RunError(f"{error}: use its newest checkpoint instead, --checkpoints 1, or train again") from None
+
+
+def _read_config(directory: Path) -> RunConfig:
+    """The configuration in config.json.
+
+    Raises:
+        RunError: there is no config.json, or it is damaged, or it has a value that is refused.
+    """
+    path = directory / "config.json"
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"), parse_int=as_whole_number)
+        config: RunConfig = config_from_dict(RunConfig, upgrade_fields(fields))
+        return config
+    except FileNotFoundError:
+        raise RunError(f"{directory}: not a run directory, it has no config.json; train one with nmt train") from None
+    except RecursionError:
+        raise RunError(f"{path}: cannot be read (nested too deeply)") from None
+    except (ConfigError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
+        raise RunError(f"{path}: cannot be read ({error})") from None
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None

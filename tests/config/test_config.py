@@ -30,7 +30,7 @@ from nmt.config import (
     config_from_dict,
     config_to_dict,
 )
-from nmt.config.fields import settings_of
+from nmt.config.fields import Setting, settings_of
 from nmt.errors import NmtError
 
 REFUSED: list[tuple[type, dict[str, Any], str]] = [
@@ -99,6 +99,9 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (SearchConfig, {"min_length_ratio": 3.0}, "min_length_ratio is 3.0, above max_length_ratio, 2.0: lower it"),
     (SearchConfig, {"max_length_ratio": math.inf}, "max_length_ratio is inf: expected a number"),
     (SearchConfig, {"max_length_ratio": 101.0}, "max_length_ratio is 101.0: expected 100 at most"),
+    (ModelConfig, {"units": 10**9}, "units is 1000000000: expected 16,384 at most"),
+    (ModelConfig, {"encoder_layers": 101}, "encoder_layers is 101: expected 100 at most"),
+    (TrainingConfig, {"clip_norm": math.nan}, "clip_norm is nan: expected 0 or more"),
     (TrainingConfig, {"seed": -1}, "seed is -1: expected a number from 0 to 2147483647"),
     (TrainingConfig, {"seed": 2**31}, "seed is 2147483648: expected a number from 0"),
     (SearchConfig, {"seed": -1}, "seed is -1: expected a number from 0"),
@@ -246,6 +249,21 @@ def test_a_refused_value_is_named_with_its_group(values: dict[str, Any], message
     with pytest.raises(ConfigError) as caught:
         config_from_dict(RunConfig, values)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("setting", [s for s in settings_of(RunConfig) if s.type in (int, float)], ids=lambda s: s.name)
+def test_every_number_has_bounds(setting: Setting) -> None:
+    """A number of any size costs a message that begins with its field, and never memory or time."""
+    for value in (math.inf, -math.inf, math.nan, 10**12, -(10**12), 10**400, -(10**5000)):
+        fields: Any = value
+        for name in reversed(setting.name.split(".")):
+            fields = {name: fields}
+        if value == 10**12 and setting.type is float and setting.name.startswith("search."):
+            continue  # a penalty of any weight can be searched with
+        with pytest.raises(ConfigError) as caught:
+            config_from_dict(RunConfig, fields)
+        assert setting.name.rpartition(".")[2] in str(caught.value)
+        assert len(str(caught.value)) < 250
 
 
 def test_every_setting_has_a_default_and_a_help_text() -> None:

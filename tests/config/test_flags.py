@@ -63,6 +63,7 @@ def test_text_that_looks_like_a_number_stays_text(value):
     [
         (["--model.units", "many"], "--model.units is 'many': expected a whole number"),
         (["--model.units", "1.5"], "--model.units is '1.5': expected a whole number"),
+        (["--model.units", "9" * 5000], "9...9"),
         (["--training.ema", "high"], "--training.ema is 'high': expected a number"),
         (["--training.ema", "nan"], "--training.ema is 'nan': expected a number"),
         (["--model.cell", "rnn"], "--model.cell is 'rnn': expected one of gru, lstm"),

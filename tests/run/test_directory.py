@@ -74,6 +74,32 @@ def test_a_damaged_configuration_is_named(text, run):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"model": {"units": 1000000000}}', "model.units is 1000000000: expected 16,384 at most"),
+        ('{"model": {"units": ' + "9" * 5000 + "}}", "model.units is inf: expected a whole number"),
+        ('{"model": {"encoder_layers": 1000000000}}', "model.encoder_layers is 1000000000: expected 100 at most"),
+        ('{"format": ' + "9" * 5000 + ', "model": {}}', "format inf is unknown"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"name": ' + "[" * 700 + "]" * 700 + "}", "name is [[[[[[[...]]]]]]]: expected text"),
+    ],
+)
+def test_sizes_of_a_configuration_that_nothing_can_hold_are_refused(text, message, run):
+    (run.directory / "config.json").write_text(text)
+    with pytest.raises(RunError) as error:
+        Run.open(run.directory)
+    assert str(error.value).startswith(f"{run.directory / 'config.json'}: cannot be read ({message}")
+    assert len(str(error.value)) < 400
+
+
+def test_a_configuration_that_is_no_file_is_named(run):
+    (run.directory / "config.json").unlink()
+    (run.directory / "config.json").mkdir()
+    with pytest.raises(RunError, match=r"config\.json: Is a directory"):
+        Run.open(run.directory)
+
+
 def test_a_missing_vocabulary_is_named(run):
     (run.directory / "shared.model").unlink()
     with pytest.raises(ValueError, match=r"shared\.model: No such file"):
