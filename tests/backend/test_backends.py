@@ -158,8 +158,9 @@ def steps_with_scaled_losses(model: Any, weights: dict[str, np.ndarray], batch: 
     return np.stack(found)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
-@pytest.mark.parametrize("kind", ["rnn", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
+@pytest.mark.parametrize("kind", ["rnn", *KINDS])
 def test_jax_and_tensorflow_give_equal_results(tmp_path: Path, kind: str) -> None:
     weights = drawn(kind)
     np.savez(tmp_path / "weights.npz", **weights)

@@ -49,6 +49,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
 def test_a_step_replaces_weights_and_moments_in_place() -> None:
     """Arrays that were read before a step, for a checkpoint or a validation, keep their values."""

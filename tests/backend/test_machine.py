@@ -16,7 +16,7 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Environment that hides GPUs."""
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("begun", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_batches_run_at_once_if_operations_share_the_processors(begun: bool) -> None:
     """In a process of its own: TensorFlow fixes its threads at its first computation."""
     program = f"""
@@ -36,6 +36,7 @@ print(batches_at_once())
     assert after <= AT_ONCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configured", [False, True])
 def test_tensorflow_uses_an_allocator_of_its_own(configured: bool) -> None:
     """TensorFlow's allocator obeys the limit of the user; the C library's does not. In a process of its own."""
@@ -56,6 +57,7 @@ except tf.errors.ResourceExhaustedError:
     assert ran.stdout.strip() == ("does not fit" if configured else "fits")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configured", [False, True])
 def test_onednn_keeps_the_program_of_each_shape(configured: bool) -> None:
     """With more shapes than oneDNN keeps by default, in the order in which it drops them. Its log has each miss."""

@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,19 +33,19 @@ def python(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 # Start
 
 
-def test_help_answers_at_once():
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        result = python("-m", "nmt", "--help")
-        seconds.append(time.perf_counter() - start)
-        assert result.returncode == 0
-        assert all(command in result.stdout for command in ("train", "translate", "align", "evaluate", "explain"))
-    assert min(seconds) < 0.4
+def test_help_names_the_commands():
+    result = python("-m", "nmt", "--help")
+    assert result.returncode == 0
+    assert all(command in result.stdout for command in ("train", "translate", "align", "evaluate", "explain"))
 
 
 @pytest.mark.parametrize(
-    "statement", ["import nmt; nmt.RunConfig", "from nmt.cli import main; main(['translate', '--help'])"]
+    "statement",
+    [
+        "import nmt; nmt.RunConfig",
+        "from nmt.cli import main; main(['--help'])",
+        "from nmt.cli import main; main(['translate', '--help'])",
+    ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(statement):
     code = f"import sys\ntry:\n  {statement}\nexcept SystemExit: pass\nprint('loaded', *sys.modules)"

@@ -42,6 +42,7 @@ def shown(*command: str, directory: Path) -> str:
     return " ".join(result.stdout.split())
 
 
+@pytest.mark.slow
 def test_help_needs_no_source_files(without_sources):
     texts = {setting.name: " ".join(setting.help.split()) for setting in settings_of(RunConfig)}
     short = shown("train", "--help", directory=without_sources)

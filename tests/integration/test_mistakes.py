@@ -72,6 +72,7 @@ def test_a_mistake_is_one_line(command, message, place, capfd):
     assert not (place / "new").exists()
 
 
+@pytest.mark.slow
 def test_the_error_about_a_large_vocabulary_names_the_largest_size(place, capfd):
     pairs = ["--corpus.train.source", "train.source", "--corpus.train.target", "train.target", "--corpus.held_out", "5"]
     command = ["train", "--name", "new", "--directory", ".", *pairs]

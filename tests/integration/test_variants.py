@@ -24,6 +24,7 @@ def pairs(tmp_path, monkeypatch):
     return [(sentence, copy_task.translation(sentence)) for sentence in sentences]
 
 
+@pytest.mark.slow
 def test_tsv_with_separate_vocabularies_and_held_out_validation(pairs, tmp_path, capfd):
     copy_task.write_lines(tmp_path / "pairs.tsv", [f"{target}\tnote\t{source}" for source, target in pairs])
     corpus = "--corpus.train.tsv pairs.tsv --corpus.train.source_column 3 --corpus.train.target_column 1"
@@ -39,6 +40,7 @@ def test_tsv_with_separate_vocabularies_and_held_out_validation(pairs, tmp_path,
         assert len((tmp_path / path).read_text().splitlines()) == 7
 
 
+@pytest.mark.slow
 def test_characters_with_untied_embeddings_and_two_encoder_layers(pairs, tmp_path, capfd):
     for side, name in enumerate(("a", "b")):
         copy_task.write_lines(tmp_path / name, [pair[side] for pair in pairs])

@@ -111,7 +111,7 @@ def test_a_padded_kernel_gives_the_products_of_the_kernel(shape: tuple[int, int]
     np.testing.assert_array_equal(deferred.transposed_product(tf.constant(back, tf.float32)), back @ kernel.T)
 
 
-@pytest.mark.parametrize("changes", KINDS)
+@pytest.mark.parametrize("changes", [*KINDS[:2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[2:])])
 def test_the_gradients_of_a_model_equal_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +142,14 @@ def test_the_gradients_of_a_model_equal_those_of_a_plain_scan(
         np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("changes", [{}, {"decoder": "luong"}, {"attention": AttentionConfig(units=5, coverage=True)}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"decoder": "luong"}, marks=pytest.mark.slow),
+        {"attention": AttentionConfig(units=5, coverage=True)},
+    ],
+)
 def test_recomputed_attention_has_the_same_gradients(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def test_panels_show_the_measurements(tmp_path):
     assert formula.get_ydata().tolist() == pytest.approx([4, 16])  # d squared, through the last
 
 
+@pytest.mark.slow
 def test_the_script_writes_its_results(tmp_path):
     arguments = ["--length", "16", "8", "--width", "8", "16", "--heads", "2", "--repeats", "2", "--reach", "1"]
     result = script(*arguments, "--mechanisms", "self-attention", "--output", str(tmp_path))

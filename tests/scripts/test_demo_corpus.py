@@ -47,6 +47,7 @@ def corpus() -> dict[str, list[tuple[str, str, str]]]:
 # ---------------------------------------------------------------- files and splits
 
 
+@pytest.mark.slow
 def test_regenerates_byte_for_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_demo_corpus.main(["--output", str(tmp_path)])
     assert str(tmp_path) in capsys.readouterr().out
@@ -116,6 +117,7 @@ def test_every_form_of_the_test_sets_is_known(corpus, side: int) -> None:
         assert min(count[word] for pair in corpus[name] for word in pair[side].split()) >= 3
 
 
+@pytest.mark.slow
 def test_combinations_are_unseen(corpus) -> None:
     """Replay the derivations: reserved lemma pairs occur in every sentence of their set and nowhere else."""
     home = {pair[0]: name for name, pairs in corpus.items() for pair in pairs}

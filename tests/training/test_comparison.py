@@ -107,6 +107,7 @@ def test_buckets_contain_every_sentence_once_and_none_is_small() -> None:
     assert [label for label, _ in length_buckets([7] * 20 + [12] * 20)] == ["6-10", "11-15"]
 
 
+@pytest.mark.slow
 def test_automatic_precision_is_the_same_for_all_runs(corpus: Path, tmp_path: Path) -> None:
     """The precision of the machine on which the comparison began also holds where it continues."""
     exact = {"training": {"precision": "float32"}}
@@ -162,6 +163,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *failing_runs: str) -> None:
     monkeypatch.setattr(CommandRunner, "run", fail_some)
 
 
+@pytest.mark.slow
 def test_the_command_trains_measures_reports_and_continues(
     corpus: Path,
     tmp_path: Path,

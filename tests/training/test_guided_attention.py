@@ -9,6 +9,7 @@ from typing import Any
 
 import copy_task
 import numpy as np
+import pytest
 from short_runs import CountingStep, config, guided, history, let_validations_find
 
 from nmt.run.arrays import load_arrays
@@ -40,6 +41,7 @@ def test_the_weight_of_the_links_decays_from_epoch_to_epoch(corpus, tmp_path, mo
     assert [row["guided_loss"] for row in history(result)] == ["2.0", "2.0", "2.0"]
 
 
+@pytest.mark.slow
 def test_a_guided_run_resumes_with_the_same_results_to_the_bit(corpus, tmp_path, monkeypatch, capsys):
     """The interruption is within an epoch. The history has both losses, and the attention's loss falls."""
     links = str(corpus / "train.align")
@@ -68,6 +70,7 @@ def test_a_guided_run_resumes_with_the_same_results_to_the_bit(corpus, tmp_path,
     assert recorded[0] == recorded[1]
 
 
+@pytest.mark.slow
 def test_guided_attention_lowers_the_alignment_error(tmp_path):
     """The same short training with and without links; the gold links of the validation pairs only measure."""
     copy_task.write_corpus(tmp_path, train=600, validation=30)

@@ -133,7 +133,7 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
-@pytest.mark.parametrize("tie", ["none", "target", "all"])
+@pytest.mark.parametrize("tie", [*(pytest.param(tie, marks=pytest.mark.slow) for tie in ("none", "target")), "all"])
 def test_a_tied_embedding_has_the_gradients_of_all_its_uses(make_model: Callable, tie: str) -> None:
     """The gradient of its lookups and the gradient of the output layer are computed apart and added."""
     model = make_model(tie=tie)
@@ -239,6 +239,7 @@ def test_a_guided_step_subtracts_the_gradient_of_both_losses(make_model: Callabl
         np.testing.assert_allclose(found, expected_value, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_guided_step_without_links_is_a_plain_step(make_model: Callable) -> None:
     plain, guided = make_model(), make_model()
     step = TrainStep(guided, built(keras.optimizers.SGD(0.5), guided), SMOOTHING)

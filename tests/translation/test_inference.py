@@ -191,7 +191,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("half", "kind"), [*(("bfloat16", kind) for kind in VARIANTS), ("float16", "lstm"), ("float16", "transformer")]
+    ("half", "kind"),
+    [
+        ("bfloat16", "bahdanau"),
+        ("bfloat16", "transformer"),
+        *(pytest.param("bfloat16", kind, marks=pytest.mark.slow) for kind in ("lstm", "luong", "bottleneck")),
+        *(pytest.param("float16", kind, marks=pytest.mark.slow) for kind in ("lstm", "transformer")),
+    ],
 )
 def test_weights_stored_in_half_precision_translate_like_weights_rounded_at_each_step(
     make_model: Callable, half: str, kind: str
@@ -327,7 +333,7 @@ def test_nbest_hypotheses_differ_and_their_scores_fall(engine: ModelInference) -
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("averaging", ["probability", "log_probability"])
+@pytest.mark.parametrize("averaging", ["probability", pytest.param("log_probability", marks=pytest.mark.slow)])
 def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str) -> None:
     """The log-probabilities of the search equal averages of the models, computed piece by piece in NumPy."""
     models = [make_model(seed=seed) for seed in (1, 2, 3)]

@@ -155,7 +155,7 @@ LIGHT = """
 nmt.text.tokenizer nmt.text.pairs nmt.text.held_out_pairs nmt.alignment.word_alignment nmt.alignment.pieces_to_words
 nmt.alignment.symmetrizing nmt.config nmt.config.reading nmt.batches.arrays nmt.batches.plan nmt.batches.encoded_corpus
 nmt.batches.windows nmt.run.directory nmt.translation.short_list nmt.translation.request nmt.translation.translator
-nmt.translation.result nmt.translation.constraints nmt.translation.unknown_words nmt.translation.nbest
+nmt.translation.result nmt.translation.required_text nmt.translation.unknown_words nmt.translation.nbest
 nmt.translation.loading nmt.translation.two_directions nmt.translation.minimum_bayes_risk
 nmt.translation.inference.protocol nmt.translation.inference.search_batch nmt.drawing nmt.drawing.page
 nmt.explaining.erasure nmt.explaining.unusual_pairs

@@ -151,7 +151,7 @@ def test_search_with_lists_equals_search_with_a_model_of_only_these_pieces(
             np.testing.assert_allclose(one.weights, two.weights, atol=1e-5)
 
 
-@pytest.mark.parametrize("averaging", ["probability", "log_probability"])
+@pytest.mark.parametrize("averaging", ["probability", pytest.param("log_probability", marks=pytest.mark.slow)])
 def test_an_ensemble_averages_over_the_list(make_model: Callable[..., Any], averaging: Any) -> None:
     engine = ModelInference(make_model(3), make_model(4), averaging=averaging)
     oracle = Narrowed(make_model(3), make_model(4), averaging=averaging)
