@@ -24,6 +24,9 @@ _UNDECIDED: Links = frozenset({(-1, -1)})
 class WordAlignment:
     """The attention of each target word to each source word, and the links that follow from it.
 
+    The words are those that the model read. The words behind the cut of a long sentence are absent, so memory follows
+    the length that the model reads.
+
     Raises:
         AlignmentError: shapes do not fit the words, or a weight is negative or not finite.
     """
@@ -46,7 +49,7 @@ class WordAlignment:
             object.__setattr__(self, "links", hard_links(self.weights, self.end_of_sentence))
         for s, t in self.links:
             require(
-                0 <= s < len(self.source) and 0 <= t < len(self.target),
+                self.has(s, t),
                 f"link {s}-{t} is out of range: {len(self.source)} source and {len(self.target)} target words",
             )
 
@@ -61,6 +64,10 @@ class WordAlignment:
 
     def __hash__(self) -> int:
         return hash((self.source, self.target, self.links))
+
+    def has(self, source: int, target: int) -> bool:
+        """Whether both words of a link are in the alignment."""
+        return 0 <= source < len(self.source) and 0 <= target < len(self.target)
 
     def pharaoh(self) -> str:
         """The hard links in Pharaoh format, such as `0-0 1-2`."""

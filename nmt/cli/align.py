@@ -213,13 +213,17 @@ def _write(
 
 
 def _gold_links(gold: Sequence[Gold] | None, pair: Translation, number: int, path: str) -> Gold | None:
-    """The gold links of line `number`, refused if they name words beyond the end of the pair."""
-    from nmt.alignment.links import require_in_range
+    """The gold links between the words that the model read of line `number`.
+
+    Gold links that name words beyond the end of the pair are refused.
+    """
+    from nmt.alignment.links import Gold, require_in_range
 
     if gold is None or number > len(gold):
         return None
-    require_in_range(gold[number - 1], pair.alignment.source, pair.alignment.target, f"{path}, sentence {number}")
-    return gold[number - 1]
+    links = gold[number - 1]
+    require_in_range(links, pair.source.split(), pair.text.split(), f"{path}, sentence {number}")
+    return Gold(*(frozenset(link for link in kind if pair.alignment.has(*link)) for kind in links))
 
 
 def _picture(pair: Translation, number: int, gold_links: Gold | None, progress: LineProgress) -> Picture | None:

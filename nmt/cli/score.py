@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> None:
         for pair in watched(pairs, progress):
             output.write(_score_line(progress.count, pair, arguments.format) + "\n")
             log_probability, pieces = log_probability + pair.log_probability, pieces + len(pair.pieces)
-            words += len(pair.text.split()) if pair.pieces else 0
+            words += len(pair.alignment.target) if pair.pieces else 0
             blank += not (pair.source.strip() and pair.text.strip())
     if pieces:
         say(

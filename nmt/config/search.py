@@ -59,7 +59,9 @@ class SearchConfig:
     copy_unknown: bool = setting(
         False, "Replace each unknown piece by the source word aligned to it, or by that word's dictionary entry."
     )
-    max_source: int = setting(400, "Longest source sentence in pieces; longer sentences are cut, with a warning.")
+    max_source: int = setting(
+        400, "Longest source sentence in pieces and in words; longer sentences are cut, with a warning."
+    )
     batch_tokens: int = setting(
         4000, "Largest batch: sentences times beam size times pieces of its longest source sentence."
     )

@@ -10,6 +10,7 @@ both rankings and measures their agreement.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,7 +52,7 @@ class Erasure:
     falls: NDArray[np.float32]
     """[target words, source words], in nats: log-probability with the whole source minus log-probability without the
     source word. A value below 0 means that the target word is more probable without the source word. The column is
-    zero for a source word that the model does not read: it has no piece, or stands behind the longest source."""
+    zero for a source word without pieces, which the model does not read."""
     method: ErasureMethod = "word"
 
     def __post_init__(self) -> None:
@@ -122,9 +123,7 @@ def erase(
     limit, longest = max_source or translator.config.search.max_source, translator.longest_target
     for window in windows(pairs, PAIRS_TOGETHER):
         sources = [cut_words(translator.run.source.segment(pair.source), limit) for pair in window]
-        targets = [
-            cut_words(translator.run.target.segment(pair.text), max(longest, len(pair.pieces))) for pair in window
-        ]
+        targets = [_target(translator.run.target.segment(pair.text), pair, longest) for pair in window]
         erased = [
             [(), *_pieces_of_words(s).values()] if s.ids and t.ids else []
             for s, t in zip(sources, targets, strict=True)
@@ -132,6 +131,14 @@ def erase(
         scored = inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
         for pair, source, target, rows in zip(window, sources, targets, scored, strict=True):
             yield pair, _erasure(source, target, rows, method)
+
+
+def _target(segmented: SegmentedSentence, pair: Translation, longest: int) -> SegmentedSentence:
+    """The target with the words of the pair's alignment, and at most as many pieces as a translation can have."""
+    words = pair.alignment.target
+    pieces = min(max(longest, len(pair.pieces)), bisect_left(segmented.word_of_piece, len(words)))
+    ids, word_of_piece = segmented.ids[:pieces], segmented.word_of_piece[:pieces]
+    return segmented._replace(words=list(words), ids=ids, word_of_piece=word_of_piece)
 
 
 def _pieces_of_words(source: SegmentedSentence) -> dict[int, list[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -27,16 +28,31 @@ class SegmentedSentence(NamedTuple):
 
     text: str
     words: list[str]
-    """`text.split()`."""
+    """`text.split()`, or the beginning of it."""
     ids: list[int]
     """The piece ids."""
     word_of_piece: list[int]
     """For each piece the index of its word in `words`, in ascending order."""
+    cut: bool = False
+    """Whether `cut_words` removed the end; `text` is still whole."""
 
 
 def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
-    """The sentence with at most `limit` pieces; its text and words stay whole."""
-    return sentence._replace(ids=sentence.ids[:limit], word_of_piece=sentence.word_of_piece[:limit])
+    """The beginning of a sentence: at most `limit` pieces and at most `limit` words. Its text stays whole.
+
+    Words behind the last piece are removed too. One piece can cover many words, so both numbers are limited: the memory
+    of an alignment grows with the words of both sides.
+    """
+    if len(sentence.ids) <= limit and len(sentence.words) <= limit:
+        return sentence
+    pieces = min(limit, bisect_left(sentence.word_of_piece, limit))
+    words = sentence.word_of_piece[pieces - 1] + 1 if 0 < pieces < len(sentence.ids) else limit
+    return sentence._replace(
+        words=sentence.words[:words],
+        ids=sentence.ids[:pieces],
+        word_of_piece=sentence.word_of_piece[:pieces],
+        cut=True,
+    )
 
 
 class Tokenizer:

@@ -10,7 +10,7 @@ from nmt.alignment.hard_links import Linking
 from nmt.alignment.pieces_to_words import word_alignment
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.text.pieces import EOS
-from nmt.text.tokenizer import SegmentedSentence, Tokenizer, cut_words
+from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 from nmt.translation.inference.protocol import Hypothesis
 
 EMPTY_HYPOTHESIS = Hypothesis([], 0.0, 0.0, np.zeros((0, 1), np.float32), True, np.zeros(0, np.float32))
@@ -31,8 +31,9 @@ class Translation:
     score: float
     """The search's ranking; for a given translation its log-probability."""
     alignment: WordAlignment
+    """Attention and links between the words that the model read: if `truncated`, the first words of both sides."""
     truncated: bool = False
-    """Whether the source was cut at `search.max_source` pieces, or a given target at the length of the longest
+    """Whether the source was cut at `search.max_source` pieces or words, or a given target at the length of the longest
     translation of such a source."""
     pieces: tuple[str, ...] = ()
     """The target's pieces as SentencePiece writes them, and `</s>` if the sentence ended by itself."""
@@ -45,15 +46,13 @@ def make_translation(
     target: SegmentedSentence,
     hypothesis: Hypothesis,
     vocabulary: Tokenizer,
-    max_source: int,
     linking: Linking,
 ) -> Translation:
     """The translation in a hypothesis; attention between pieces becomes attention between words.
 
     Args:
-        source, target: the sentences; the hypothesis may cover only their first pieces.
+        source, target: the sentences, cut at the pieces that the hypothesis covers (see `cut_words`).
         vocabulary: the target's.
-        max_source: source pieces that were read at most.
         linking: how hard links follow from attention.
     """
     values = hypothesis.piece_log_probabilities
@@ -63,8 +62,8 @@ def make_translation(
         text=target.text,
         log_probability=hypothesis.log_probability,
         score=hypothesis.score,
-        alignment=_alignment(source, target, hypothesis, max_source, linking),
-        truncated=len(source.ids) > max_source or 0 < len(hypothesis.ids) < len(target.ids),
+        alignment=_alignment(source, target, hypothesis, linking),
+        truncated=source.cut or target.cut,
         pieces=tuple(vocabulary.pieces([*hypothesis.ids, *ended])),
         piece_log_probabilities=tuple(values.tolist()),
     )
@@ -74,12 +73,10 @@ def _alignment(
     source: SegmentedSentence,
     target: SegmentedSentence,
     hypothesis: Hypothesis,
-    max_source: int,
     linking: Linking,
 ) -> WordAlignment:
     if hypothesis is EMPTY_HYPOTHESIS or not target.words:
         shape = len(target.words), len(source.words)
         weights, rest = np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)
         return WordAlignment(tuple(source.words), tuple(target.words), weights, rest)
-    read, written = cut_words(source, max_source), cut_words(target, len(hypothesis.ids))
-    return word_alignment(hypothesis.weights, read, written, linking)
+    return word_alignment(hypothesis.weights, source, target, linking)

@@ -18,7 +18,7 @@ from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
-from nmt.text.tokenizer import SegmentedSentence
+from nmt.text.tokenizer import SegmentedSentence, cut_words
 from nmt.translation.inference.protocol import (
     EmbeddingInference,
     Hypothesis,
@@ -127,7 +127,7 @@ class Translator:
             NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell.
         """
         for chunk in windows(requests, self.chunk_size):
-            sources = [self.run.source.segment(request.text) for request in chunk]
+            sources = [cut_words(self.run.source.segment(one.text), one.search.max_source) for one in chunk]
             found = self._find(chunk, sources, report)
             for request, source, hypotheses in zip(chunk, sources, found, strict=True):
                 yield chosen(request, [self._translation(request, source, one, linking) for one in hypotheses])
@@ -184,7 +184,7 @@ class Translator:
         """Yields given pairs with their log-probability and their alignment under teacher forcing, in order.
 
         A pair with a blank side has no links and log-probability 0. A source beyond `search.max_source` is cut, and so
-        is a target beyond the longest translation: the rest has no links and no log-probability.
+        is a target beyond the longest translation: the rest has no attention, no links and no log-probability.
 
         Raises:
             CorpusError: one side has more sentences than the other.
@@ -193,12 +193,15 @@ class Translator:
         for chunk in windows(zip_longest(sources, targets), self.chunk_size):
             if any(None in pair for pair in chunk):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            pairs = [(self.run.source.segment(source), self.run.target.segment(target)) for source, target in chunk]
-            full = [(source.ids[:limit], target.ids[:longest]) for source, target in pairs if source.ids and target.ids]
+            pairs = [
+                (cut_words(self.run.source.segment(source), limit), cut_words(self.run.target.segment(target), longest))
+                for source, target in chunk
+            ]
+            full = [(source.ids, target.ids) for source, target in pairs if source.ids and target.ids]
             scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in pairs:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
-                yield make_translation(source, target, hypothesis, self.run.target, limit, linking)
+                yield make_translation(source, target, hypothesis, self.run.target, linking)
 
     def _find(
         self, requests: Sequence[TranslationRequest], sources: Sequence[SegmentedSentence], report: Report | None
@@ -214,7 +217,7 @@ class Translator:
                 groups.setdefault(SharedSearch(request.search, request.candidates, constrained), []).append(row)
         for (search, candidates, constrained), rows in groups.items():
             hypotheses = self.inference.find(
-                [sources[row].ids[: search.max_source] for row in rows],
+                [sources[row].ids for row in rows],
                 search,
                 candidates,
                 [constraints[row] for row in rows] if constrained else None,
@@ -239,8 +242,7 @@ class Translator:
         self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
     ) -> Translation:
         target = self.run.target.join(hypothesis.ids)
-        limit = request.search.max_source
-        translation = make_translation(source, target, hypothesis, self.run.target, limit, linking)
+        translation = make_translation(source, target, hypothesis, self.run.target, linking)
         if request.search.copy_unknown and UNK in hypothesis.ids:
             return copy_unknown_words(translation, target, request.lexicon)
         return translation

@@ -29,6 +29,7 @@ def symmetrized(
     for chunk in windows(pairs, Translator.chunk_size):
         exchanged = reverse.align([pair.text for pair in chunk], [pair.source for pair in chunk], linking)
         for pair, back in zip(chunk, exchanged, strict=True):
-            backward = frozenset((s, t) for t, s in back.alignment.links)
+            # the two models may read different numbers of words
+            backward = frozenset((s, t) for t, s in back.alignment.links if pair.alignment.has(s, t))
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import fake_translator
 import pytest
@@ -105,6 +106,20 @@ def test_gold_links_beyond_a_sentence_leave_no_directory(model, write, tmp_path,
     assert main([*command, "--gold", write("none", "", "")]) == 2
     assert "none: has no links, so nothing can be measured with it" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_gold_links_behind_the_cut_of_a_long_sentence_count_as_missed(model, write, tmp_path, capsys, monkeypatch):
+    def align(self, sources, targets, linking):
+        for source, target in zip(sources, targets, strict=True):
+            pair = fake_translator.make_pair(source, target, truncated=True)
+            alignment = fake_translator.make_pair("a b", "x y", truncated=False).alignment
+            yield replace(pair, alignment=alignment)
+
+    monkeypatch.setattr(fake_translator.Translator, "align", align)
+    files = ["--source", write("in", "a b c"), "--target", write("out", "x y z"), "--gold", write("gold", "0-0 2-2")]
+    assert main(["align", "--model", model, *files, "--output", str(tmp_path / "o"), "--format", "html"]) == 0
+    assert "recall 0.500" in capsys.readouterr().out
+    assert '"gold":{"sure":[[0,0]],"possible":[[0,0]]}' in (tmp_path / "o" / "alignments.html").read_text()
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])

@@ -39,8 +39,15 @@ def test_erasure_cuts_a_source_where_the_search_cut_it(translator):
     (pair,) = translator.translate([sentence], search)
     ((_, cut),), ((_, whole),) = (erase(translator, [pair], max_source=most) for most in (4, None))
     read = translator.run.source.segment(sentence).word_of_piece[3] + 1  # words
-    assert pair.truncated and not cut.falls[:, read:].any() and whole.falls[:, read:].any()
+    assert pair.truncated and cut.falls.shape[1] == read and whole.falls[:, read:].any()
     assert cut.log_probabilities.sum() > whole.log_probabilities.sum()
+
+
+def test_erasure_of_a_cut_pair_has_the_words_of_its_alignment(translator):
+    (pair,) = translator.align(["ba \u200b " * 500], ["abo " * 2000])
+    ((_, erasure),) = erase(translator, [pair])
+    assert pair.truncated
+    assert (erasure.source, erasure.target) == (pair.alignment.source, pair.alignment.target)
 
 
 @pytest.mark.parametrize("method", ["word", "attention"])
@@ -75,14 +82,14 @@ def test_falls_are_differences_of_log_probabilities(translator):
 
 
 def test_erasing_unread_words_changes_nothing(translator, monkeypatch):
-    """A word without pieces, a word behind the longest source, and words beside a blank side."""
+    """A word without pieces, and words beside a blank side. A word behind the longest source is absent."""
     monkeypatch.setattr(
-        translator, "config", replace(translator.config, search=replace(translator.config.search, max_source=2))
+        translator, "config", replace(translator.config, search=replace(translator.config.search, max_source=3))
     )
     pairs = list(translator.align(["ba \u200b ki ma", "", "ba"], ["abo iko", "abo", " "]))
     (long, blank_source, blank_target) = (erasure for _, erasure in erase(translator, pairs))
-    assert long.source == ("ba", "\u200b", "ki", "ma")
+    assert long.source == ("ba", "\u200b", "ki")
     assert long.falls[:, [0, 2]].any(axis=0).all()
-    assert not long.falls[:, [1, 3]].any()
+    assert not long.falls[:, 1].any()
     assert (blank_source.falls.shape, blank_target.falls.shape) == ((1, 0), (0, 1))
     assert not blank_source.log_probabilities.any()
