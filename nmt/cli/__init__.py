@@ -13,9 +13,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from io import TextIOWrapper
+from io import BufferedWriter, TextIOWrapper
 
+from nmt.cli.out_of_memory import OUT_OF_MEMORY, is_out_of_memory
 from nmt.errors import NmtError
+from nmt.files.named_files import MessageFile
 from nmt.progress import remove_status_lines
 
 USER_ERROR = 2
@@ -35,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():  # half-written files go, as after Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_closed_streams()
+    _drop_failed_messages()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors are raised in Python anyway
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # no advice on compiling
     warnings.formatwarning = lambda message, *_, **__: f"nmt: {message}\n"  # without path and line of code
@@ -50,16 +53,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (OSError, NmtError) as error:
-        print(f"nmt: error: {_one_line(error)}", file=sys.stderr)
+    except Exception as error:
+        if (line := _one_line(error)) is None:
+            raise
+        print(f"nmt: error: {line}", file=sys.stderr)
         return USER_ERROR
 
 
 def _open_closed_streams() -> None:
-    """Replaces standard streams that the parent process closed by the null device."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    """Replaces standard streams that the parent process closed by the null device.
+
+    The null device also keeps their descriptors from files that are opened later. Standard output is opened for
+    reading only: a command that writes to it fails, and other commands work.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  open until the process ends
+            access = os.O_WRONLY if descriptor == 2 else os.O_RDONLY
+            setattr(sys, name, open(os.open(os.devnull, access), mode))  # noqa: SIM115  open until the process ends
+
+
+def _drop_failed_messages() -> None:
+    """Makes standard error drop lines that cannot be written, as on a full disk: messages never end the work."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (OSError, ValueError):
+        return  # a stream without a descriptor, such as a test's
+    raw = MessageFile(descriptor, "w", closefd=False)
+    sys.stderr = TextIOWrapper(
+        BufferedWriter(raw), encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True
+    )
 
 
 def _run(argv: list[str]) -> int:
@@ -85,7 +107,10 @@ def _flush_output() -> None:
     """Flushes standard output, also after an error; the error of a failed flush names standard output."""
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
+        _discard_output()  # or the interpreter would fail again at its end
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
@@ -94,8 +119,11 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and (error.filename is not None or error.errno in FULL):
+def _one_line(error: Exception) -> str | None:
+    """The message for a user who can mend the error; None for a bug of the program."""
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in (*FULL, errno.EBADF)):
         advice = ": make room there, then repeat the command" if error.errno in FULL else ""
         return f"{error.filename2 or error.filename or 'standard output'}: {error.strerror}{advice}"
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) if isinstance(error, OSError | NmtError) else None

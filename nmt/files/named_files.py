@@ -30,6 +30,16 @@ class NamedFile(io.FileIO):
             raise OSError(error.errno, error.strerror, self._shown) from None
 
 
+class MessageFile(io.FileIO):
+    """An unbuffered file for messages. Messages that cannot be written are dropped."""
+
+    def write(self, content: Buffer) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return memoryview(content).nbytes
+
+
 def open_bytes(path: Path, mode: str, shown: Path | None = None) -> BinaryIO:
     """A buffered `NamedFile`."""
     return io.BufferedWriter(NamedFile(path, mode, shown))

@@ -243,6 +243,64 @@ def test_interrupt(model, write, capsys, tmp_path):
     assert not output.exists()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        ImportError("libtensorflow.so: failed to map segment from shared object"),
+        type("ResourceExhaustedError", (Exception,), {})("OOM when allocating tensor"),
+        RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes."),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_too_little_memory_is_one_line_with_advice(error, model, write, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(fake_translator.Translator, "answer", fail)
+    assert main(["translate", "--model", model, "--input", write("in", "a")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("nmt: error: not enough memory: give smaller batches (batch_tokens), shorter lines")
+
+
+# Standard streams
+
+FAKE_NMT = """
+import sys, fake_translator
+from nmt.cli import main
+fake_translator.install(setattr)
+sys.exit(main())
+"""
+
+
+def shell(redirection: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `nmt ARGUMENTS REDIRECTION` with a fake translator."""
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}"}
+    command = ["sh", "-c", f'exec "$0" "$@" {redirection}', sys.executable, "-c", FAKE_NMT, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_messages_that_cannot_be_written_do_not_stop_the_work(redirection, model, write, tmp_path):
+    command = ["translate", "--model", model, "--input", write("in", "a", " ".join("a" * 99)), "--output"]
+    result = shell(redirection, *command, str(tmp_path / "out"))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert (tmp_path / "out").read_text().startswith("A\n")
+    assert shell(redirection, "translate", "--model", "nowhere", "--input", "in").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("redirection", "problem"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
+)
+def test_translations_that_cannot_be_written_are_an_error(redirection, problem, model, write, tmp_path):
+    command = ["translate", "--model", model, "--input", write("in", "a")]
+    result = shell(redirection, *command)
+    assert result.returncode == 2
+    assert f"nmt: error: standard output: {problem}" in result.stderr.splitlines()[-1]
+    assert shell(redirection, *command, "--output", str(tmp_path / "out")).returncode == 0
+
+
 # Files
 
 
