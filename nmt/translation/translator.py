@@ -193,13 +193,11 @@ class Translator:
         for chunk in windows(zip_longest(sources, targets), self.chunk_size):
             if any(None in pair for pair in chunk):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            pairs = [
-                (cut_words(self.run.source.segment(source), limit), cut_words(self.run.target.segment(target), longest))
-                for source, target in chunk
-            ]
-            full = [(source.ids, target.ids) for source, target in pairs if source.ids and target.ids]
+            read = [cut_words(self.run.source.segment(source), limit) for source, _ in chunk]
+            written = [cut_words(self.run.target.segment(target), longest) for _, target in chunk]
+            full = [(s.ids, t.ids) for s, t in zip(read, written, strict=True) if s.ids and t.ids]
             scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
-            for source, target in pairs:
+            for source, target in zip(read, written, strict=True):
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
                 yield make_translation(source, target, hypothesis, self.run.target, linking)
 
