@@ -10,6 +10,6 @@ prepare_environment "[test,jax,browser,search]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt
-# One process per core. The tests of a file stay together, because they share trained models. The files keep their order:
-# the commands take longest and come first, so that no process runs one of them alone at the end.
+# One process per core. The tests of a file stay together, because they share trained models, and files keep the order
+# of tests/conftest.py.
 .venv/bin/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder "$@"
