@@ -14,6 +14,9 @@ from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
 from nmt.progress import report
 
+_RENAMING = "renaming "
+"""Begins the identity file from the moment when the first of several files may have its final name."""
+
 
 def can_be_resumed(paths: Sequence[str]) -> bool:
     """Whether all of these are plain, uncompressed files, or can become such files. `ResumableOutputs` needs them."""
@@ -29,6 +32,9 @@ class ResumableOutputs:
     Until then each grows as a hidden file `.NAME.part` in its directory. Beside the first of them, `.NAME.identity`
     identifies the command that writes them. After an error or an interruption the hidden files stay if they hold a
     complete block of lines, and are removed otherwise.
+
+    A process can be killed after some of several files have their names. The identity file records that renaming has
+    begun, so `resume` then finds the lines of these files under their final names.
 
     Args:
         paths: the final paths.
@@ -51,9 +57,10 @@ class ResumableOutputs:
         """Input lines whose results an interruption left: complete blocks."""
         if self.done:
             if not resume:
+                left = " and ".join(str(part) for part in self._parts if part.exists())
                 raise NmtError(
                     f"{paths[0]}: an interrupted command left {self.done} lines: continue with --resume, or delete "
-                    f"{self._parts[0]} to start again"
+                    f"{left} to start again"
                 )
             return
         self._refuse_single_parts()
@@ -62,7 +69,19 @@ class ResumableOutputs:
 
     def _lines_done(self) -> int:
         """Input lines in complete blocks of all files."""
-        return min(map(_count_lines, self._parts)) // (self._block * self._per_line) * self._block
+        return min(map(_count_lines, self._lines_left())) // (self._block * self._per_line) * self._block
+
+    def _lines_left(self) -> list[Path]:
+        """The files with the lines that an interruption left, one for each output.
+
+        These are the hidden files. After an interruption between two renames, some are under their final names.
+        """
+        missing = [not part.exists() for part in self._parts]
+        if not any(missing) or all(missing) or not self._saved_identity().startswith(_RENAMING):
+            return self._parts
+        left = [place if gone else part for gone, part, place in zip(missing, self._parts, self._places, strict=True)]
+        complete = len(set(map(_count_lines, left))) == 1  # or somebody changed a final file
+        return left if complete else self._parts
 
     def _refuse_single_parts(self) -> None:
         """Keeps the lines of an interrupted command that wrote other files together with one of these."""
@@ -86,7 +105,8 @@ class ResumableOutputs:
         with self._locked():
             self._require_identity(identity)
             try:
-                self._save_identity(identity)
+                self._hide_again()
+                self._save_identity(self._numbered(identity))
                 with ExitStack() as files:
                     parts = zip(self._parts, self._places, strict=True)
                     lines = self.done * self._per_line
@@ -94,33 +114,46 @@ class ResumableOutputs:
             except BaseException as error:
                 self._keep_or_remove(error)
                 raise
+            if len(self._parts) > 1:
+                self._save_identity(_RENAMING + self._numbered(identity))
             move_into_place(self._parts, self._places)
             self._remove()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Keeps other processes from writing these files."""
-        part, place = self._parts[0], self._places[0]
+        place = self._places[0]
+        file = self._lines_left()[0] if self.done else self._parts[0]  # a rename keeps the lock of the file
         try:
-            part.touch()
+            file.touch()
         except OSError as error:
             raise not_writable(place, error) from None
-        with locked(part, NmtError(f"{place}: another process is writing this file: wait, or choose another output")):
+        with locked(file, NmtError(f"{place}: another process is writing this file: wait, or choose another output")):
             yield
 
     def _require_identity(self, identity: str) -> None:
         """Refuses to continue behind the lines of another command."""
-        saved = self._identity_file
+        saved = self._saved_identity().removeprefix(_RENAMING)
         known = (self._numbered(identity), identity)  # version 0.1 saved it without the number of files
-        if self.done and (not saved.exists() or saved.read_text(encoding="utf-8") not in known):
+        if self.done and saved not in known:
             raise NmtError(
                 f"{self._parts[0]}: an interrupted command left this file, but its model, input, search, precision or "
                 "outputs were different: repeat that command, or delete this file to start again"
             )
 
-    def _save_identity(self, identity: str) -> None:
+    def _hide_again(self) -> None:
+        """Gives files that an interruption left under their final names their hidden names again."""
+        for left, part in zip(self._lines_left(), self._parts, strict=True):
+            if self.done and left != part:
+                left.replace(part)
+
+    def _saved_identity(self) -> str:
+        """The content of the identity file; empty without a file."""
+        return self._identity_file.read_text(encoding="utf-8") if self._identity_file.exists() else ""
+
+    def _save_identity(self, content: str) -> None:
         try:
-            write_atomically(self._identity_file, self._numbered(identity).encode())
+            write_atomically(self._identity_file, content.encode())
         except OSError as error:
             raise not_writable(self._places[0], error) from None
 

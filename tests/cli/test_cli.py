@@ -313,6 +313,17 @@ def test_whole_file_appears_at_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == [place]
 
 
+def test_a_whole_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    def no_space(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(OSError, match="No space left") as caught, open_output(str(tmp_path / "out")) as file:
+        file.write("x\n")
+    assert caught.value.filename == str(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_full_standard_output_is_reported(model, write, capsys, monkeypatch):
     def write_nothing(text: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

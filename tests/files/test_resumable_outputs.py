@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
+from nmt.errors import NmtError
 from nmt.files.resumable_outputs import ResumableOutputs
 
 
@@ -58,6 +59,52 @@ def test_a_symbolic_link_stays_a_link(tmp_path: Path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "out").read_text() == (tmp_path / "second").read_text() == "line\nlast\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out", "second"]
+
+
+KILLED_WHILE_RENAMING = """
+import os, sys
+from nmt.files.resumable_outputs import ResumableOutputs
+rename, names = os.replace, []
+def rename_or_die(source, target):
+    names.append(str(target).endswith(("out", "second", "third")))
+    if sum(names) > int(sys.argv[1]):
+        os._exit(9)
+    rename(source, target)
+os.replace = rename_or_die
+with ResumableOutputs(sys.argv[2:], resume=False, block=1).open("same") as files:
+    for file in files:
+        file.write("line\\n" * 3)
+"""
+
+
+@pytest.mark.parametrize("renamed", [0, 1, 2])
+def test_a_kill_between_two_renames_can_be_resumed(renamed: int, tmp_path: Path):
+    paths = [str(tmp_path / name) for name in ("out", "second", "third")]
+    assert run(["-c", KILLED_WHILE_RENAMING, str(renamed), *paths], tmp_path).returncode == 9
+    assert sum(Path(path).exists() for path in paths) == renamed
+    with pytest.raises(NmtError, match="left 3 lines: continue with --resume, or delete"):
+        ResumableOutputs(paths, resume=False, block=1)
+    with pytest.raises(NmtError, match="were different"), ResumableOutputs(paths, True, 1).open("another"):
+        pass
+    assert sum(Path(path).exists() for path in paths) == renamed
+    finish(paths)
+    assert [Path(path).read_text() for path in paths] == ["line\nline\nline\nlast\n"] * 3
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_advice_after_a_kill_between_two_renames_starts_again(tmp_path: Path):
+    paths = [str(tmp_path / name) for name in ("out", "second", "third")]
+    run(["-c", KILLED_WHILE_RENAMING, "1", *paths], tmp_path)
+    with pytest.raises(NmtError) as caught:
+        ResumableOutputs(paths, resume=False, block=1)
+    for word in str(caught.value).split():
+        if word.endswith(".part"):
+            Path(word).unlink()
+    with ResumableOutputs(paths, resume=False, block=1).open("another") as files:
+        for file in files:
+            file.write("new\n")
+    assert [Path(path).read_text() for path in paths] == ["new\n"] * 3
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_complete_files_are_on_the_disk_before_they_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
