@@ -48,6 +48,21 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 
+def load_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each array of an .npz file, from the headers alone; empty for a file that `load_arrays` refuses."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy"): _read_shape(archive, name) for name in archive.namelist()}
+    except Exception:  # see load_arrays
+        return {}
+
+
+def _read_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    with archive.open(name) as stream:
+        shape, _, _ = _HEADERS[np.lib.format.read_magic(stream)](stream)
+        return shape
+
+
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     """One array of an archive.
 

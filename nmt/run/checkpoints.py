@@ -10,6 +10,7 @@ import numpy as np
 from nmt.network.weights import named_arrays
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.errors import RunError
+from nmt.run.weight_checks import require_numbers
 
 
 def list_checkpoints(directory: Path) -> list[Path]:
@@ -41,4 +42,5 @@ def average_checkpoints(directory: Path, count: int, names: Iterable[str]) -> di
     for path, arrays in zip(newest, loaded, strict=True):
         if missing := [name for name in names if name not in arrays]:
             raise RunError(f"{path}: has no array {missing[0]}, so it belongs to another model than config.json")
+        require_numbers({name: arrays[name] for name in names}, path)
     return {name: np.mean([arrays[name] for arrays in loaded], axis=0) for name in names}

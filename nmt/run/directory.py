@@ -26,11 +26,12 @@ from nmt.config.checks import as_whole_number
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
 from nmt.files.atomic_writing import write_atomically
 from nmt.network.weights import named_arrays
-from nmt.run.arrays import load_arrays
+from nmt.run.arrays import load_arrays, load_shapes
 from nmt.run.checkpoints import average_checkpoints, list_checkpoints, save_checkpoint
 from nmt.run.errors import RunError
 from nmt.run.history import move_history_aside, read_history, write_history
-from nmt.run.vocabularies import load_vocabularies, save_vocabularies
+from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_files
+from nmt.run.weight_checks import require_configured_sizes, require_numbers
 from nmt.text.tokenizer import Tokenizer
 
 CHECKPOINTS = "checkpoints"
@@ -51,11 +52,14 @@ class Run:
         """Opens a run, to translate or to resume training.
 
         Raises:
-            RunError: the directory is missing, incomplete or damaged.
+            RunError: the directory is missing, incomplete or damaged, or its weights have other sizes than config.json
+                and the vocabularies give.
         """
         directory = Path(directory)
         config = _read_config(directory)
-        return cls(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
+        run = cls(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
+        run.require_configured_sizes()
+        return run
 
     @classmethod
     def create(cls, directory: Path, config: RunConfig, source: Tokenizer, target: Tokenizer) -> Run:
@@ -64,6 +68,19 @@ class Run:
         run = cls(directory, config, source, target)
         run.save_config()
         return run
+
+    def require_configured_sizes(self) -> None:
+        """Compares the best weights and the newest checkpoint with the configuration and the vocabularies.
+
+        Only the headers of the files are read, so a wrong size is found before a model of that size is built.
+
+        Raises:
+            RunError: a size differs.
+        """
+        files = vocabulary_files(self.directory, self.config.vocabulary.shared)
+        vocabularies = {"source": (files[0], self.source.size), "target": (files[1], self.target.size)}
+        for path in (self.best, *self.checkpoints()[-1:]):
+            require_configured_sizes(load_shapes(path), path, self.config.model, vocabularies)
 
     def save_config(self) -> None:
         """Writes config.json."""
@@ -109,7 +126,7 @@ class Run:
         """The best weights of all validations, by the names that `network.weights` gives.
 
         Raises:
-            RunError: there are no weights yet, or they are damaged.
+            RunError: there are no weights yet, or they are damaged, NaN or infinite.
         """
         if not self.best.exists():
             raise RunError(
@@ -117,7 +134,9 @@ class Run:
                 "nmt train, or translate with its newest checkpoint, --checkpoints 1"
             )
         try:
-            return named_arrays(load_arrays(self.best))
+            arrays = named_arrays(load_arrays(self.best))
+            require_numbers(arrays, self.best)
+            return arrays
         except RunError as error:
             raise RunError(f"{error}: use its newest checkpoint instead, --checkpoints 1, or train again") from None
 

@@ -20,7 +20,13 @@ def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokeniz
     Raises:
         VocabularyError: a file is missing or damaged.
     """
+    source, target = vocabulary_files(directory, shared)
+    vocabulary = Tokenizer.load(source)
+    return vocabulary, vocabulary if shared else Tokenizer.load(target)
+
+
+def vocabulary_files(directory: Path, shared: bool) -> tuple[Path, Path]:
+    """The files of the source and the target vocabulary, one file twice if they are shared."""
     if shared:
-        vocabulary = Tokenizer.load(directory / "shared.model")
-        return vocabulary, vocabulary
-    return Tokenizer.load(directory / "source.model"), Tokenizer.load(directory / "target.model")
+        return directory / "shared.model", directory / "shared.model"
+    return directory / "source.model", directory / "target.model"

@@ -14,6 +14,7 @@ from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.weight_checks import require_numbers
 from nmt.training.divergence import require_finite
 from nmt.training.state import TrainingState
 
@@ -65,6 +66,7 @@ def newest_checkpoint(run: Run) -> Checkpoint | None:
     try:
         arrays = load_arrays(paths[-1])
         state = _read_state(paths[-1], arrays.pop(STATE, None))
+        require_numbers(arrays, paths[-1])
     except RunError as error:
         then = "resumes from the checkpoint before it"
         if len(paths) == 1:
