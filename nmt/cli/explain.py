@@ -36,7 +36,8 @@ RECORDS, TABLE = "explanation.jsonl", "sentences.tsv"
 
 DESCRIPTION = (
     "Finds unusual pairs and says why they are unusual. sentences.tsv has all pairs, the most unusual first, with "
-    "line, score, measures and a reason in words. explanation.jsonl has attention and measures of each pair, in "
+    "line, score, measures and a reason in words; an apostrophe stands before text that a spreadsheet would take for a "
+    "formula (= + - @). explanation.jsonl has attention and measures of each pair, in "
     "the order of the input. The worst pairs are printed, drawn one by one and shown in explanation.html. Means over "
     "all pairs are printed too. With --target, the given pairs are explained; without, the model's own translations. "
     "With --erase, the report has the log-probability that each target word loses when a source word is erased, and "

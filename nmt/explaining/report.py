@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ _TITLES = {
     "repeated": "repeated target words (share)",
     "length_ratio": "target words per source word",
 }
+
+
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
 
 
 @dataclass
@@ -106,7 +110,7 @@ def write_records(explained: Iterable[tuple[Translation, Erasure | None]], recor
 def write_table(
     corpus: CorpusMeasures, outliers: Outliers, records: BinaryIO, table: TextIO, worst: int
 ) -> list[UnusualPair]:
-    """Writes a line with tabs for each pair, the most unusual pair first.
+    """Writes a line with tabs for each pair, the most unusual pair first. Spreadsheets run no text as a formula.
 
     Args:
         corpus: the measures of all pairs.
@@ -130,8 +134,8 @@ def write_table(
         why = reason(measures, z_scores, outliers.medians, record["source"], record["target"])
         measure = MEASURES[np.nanargmax(z_scores)].name if not math.isnan(score) else ""
         values = [*_with_length_ratio(numbers[index]), *corpus.correlations[index : index + 1]]
-        cells = [_number(score), measure, *map(_number, values), why, " ".join(record["source"])]
-        table.write("\t".join([str(record["line"]), *cells, " ".join(record["target"])]) + "\n")
+        texts = map(_no_formula, (why, " ".join(record["source"]), " ".join(record["target"])))
+        table.write("\t".join([str(record["line"]), _number(score), measure, *map(_number, values), *texts]) + "\n")
         if rank < worst:
             worst_pairs.append(UnusualPair(record, score, why))
     return worst_pairs
@@ -165,6 +169,11 @@ def mean_lines(corpus: CorpusMeasures) -> Iterator[str]:
 def _with_length_ratio(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """[..., measures] with the length ratio in place of its logarithm."""
     return np.concatenate([numbers[..., :-1], np.exp(numbers[..., -1:])], axis=-1)
+
+
+def _no_formula(text: str) -> str:
+    """The text with an apostrophe before = + - or @, where a spreadsheet would run a formula. Numbers stay bare."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(text) else text
 
 
 def _number(value: float) -> str:

@@ -22,6 +22,18 @@ def explained(directory: Path) -> tuple[list[dict[str, str]], list[dict]]:
     return rows, [json.loads(line) for line in (directory / "explanation.jsonl").read_text().splitlines()]
 
 
+def test_a_spreadsheet_runs_no_sentence_as_a_formula(model, write, tmp_path):
+    """Numbers stay numbers, and the records have the words as they are."""
+    texts = ["=1+1", "- he said", "+x", "@SUM(A1)", "-5", "+1,000.5", "a = b"]
+    command = ["explain", "--model", model, "--source", write("in", *texts), "--target", write("out", *texts)]
+    assert main([*command, "--output", str(tmp_path / "o"), "--worst", "0"]) == 0
+    rows, records = explained(tmp_path / "o")
+    shown = {row["line"]: (row["source"], row["target"]) for row in rows}
+    expected = ["'=1+1", "'- he said", "'+x", "'@SUM(A1)", "-5", "+1,000.5", "a = b"]
+    assert shown == {str(line): (text, text) for line, text in enumerate(expected, start=1)}
+    assert [" ".join(record["source"]) for record in records] == texts
+
+
 PAIRS = [("a b c d", "s t u v"), ("a b c", "s t u"), ("a b c d", "s t"), ("a b c d", "s s t t"), ("a b", "t u")]
 
 
