@@ -22,7 +22,7 @@ def fold_case(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words, case fold_case, without punctuation."""
+    """The words, case-folded, without punctuation."""
     return _WORD.findall(text.casefold())
 
 

@@ -14,7 +14,7 @@ RawPair = tuple[bytes, bytes]
 
 
 class SpellingModel:
-    """The spelling of one side of a corpus: a trigram model of its letters and spaces, case fold_case.
+    """The spelling of one side of a corpus: a trigram model of its letters and spaces, case-folded.
 
     p(c | a b) = (n(a b c) + m p(c)) / (n(a b) + m), a Dirichlet prior (after MacKay and Peto 1995, "A Hierarchical
     Dirichlet Language Model"), with m = `PRIOR` fixed and p(c) by add-one.
