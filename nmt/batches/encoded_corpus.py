@@ -17,6 +17,12 @@ from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.named_files import open_bytes
 
+DTYPES = ("uint16", "int32")
+"""Types of the ids in the files."""
+
+CHUNK = 2**20
+"""Ids, or pairs with links, that are checked together."""
+
 
 class EncodedCorpus:
     """A directory of sentence pairs as ids, with links for guided attention.
@@ -41,7 +47,12 @@ class EncodedCorpus:
             raise NmtError(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
 
     def _open(self, field: str) -> Sequences:
-        offsets = np.fromfile(self.directory / f"{field}.lengths", np.int32).cumsum(dtype=np.int64)
+        lengths = np.fromfile(self.directory / f"{field}.lengths", np.int32)
+        if lengths.min(initial=0) < 0:
+            raise ValueError(f"{field}.lengths: a length is negative")
+        if self.about["dtype"] not in DTYPES:
+            raise ValueError(f"ids of type {self.about['dtype']}, expected one of {', '.join(DTYPES)}")
+        offsets = lengths.cumsum(dtype=np.int64)
         ids = self.directory / f"{field}.ids"
         flat = np.memmap(ids, self.about["dtype"], "r") if ids.stat().st_size else np.zeros(0, np.int32)
         sequences = Sequences(flat, np.concatenate([[0], offsets]))
@@ -51,6 +62,36 @@ class EncodedCorpus:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def require_ids(self, source_size: int, target_size: int) -> None:
+        """Refuses ids that the vocabularies lack, and links between pieces that the pairs lack. Reads each file once.
+
+        Args:
+            source_size, target_size: sizes of the vocabularies.
+
+        Raises:
+            NmtError: names the file.
+        """
+        for field, sequences, size in (("source", self.source, source_size), ("target", self.target, target_size)):
+            for start in range(0, len(sequences.ids), CHUNK):
+                ids = sequences.ids[start : start + CHUNK]
+                if ids.min() < 0 or ids.max() >= size:
+                    raise NmtError(
+                        f"{self.directory / field}.ids: has ids from {ids.min()} to {ids.max()}, and the vocabulary "
+                        f"has {size} pieces: the files belong to different runs, or are damaged"
+                    )
+        chunks = (np.arange(start, min(start + CHUNK, len(self))) for start in range(0, len(self), CHUNK))
+        if self.links is not None and not all(self._links_fit(self.links, chunk) for chunk in chunks):
+            raise NmtError(f"{self.directory / 'links.ids'}: has links of pieces that their pairs lack: it is damaged")
+
+    def _links_fit(self, links: Sequences, indices: np.ndarray) -> bool:
+        """Whether the links of these pairs are pairs of positions within their sentences."""
+        positions, lengths = links.gather(indices)
+        if (lengths % 2).any():
+            return False
+        pairs, positions = np.repeat(indices, lengths // 2), positions.reshape(-1, 2)
+        ends = [side.offsets[pairs + 1] - side.offsets[pairs] for side in (self.target, self.source)]
+        return bool(((positions >= 0) & (positions < np.stack(ends, axis=1))).all())
 
     def plan(self, batch_tokens: int, window: int, seed: int, shapes: int = 0) -> BatchPlan:
         """The batch plan of these pairs. With `shapes` above 0 the batches have at most so many shapes."""

@@ -75,6 +75,7 @@ class ShortList:
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
                     "made from: search without a short list"
                 ) from None
+            corpus.require_ids(run.source.size, run.target.size)
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
             # Several commands may learn it at once: each writes a temporary file and renames it.

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.batches import encoded_corpus
 from nmt.batches.arrays import BLANK, GuidedBatch, Sequences, link_rows, make_batch, pad, source_rows
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.few_shapes_plan import FewShapesPlan, best_widths
 from nmt.batches.plan import BatchPlan, cut_by_tokens, sort_by_length
+from nmt.errors import NmtError
 from nmt.text.pieces import BOS, EOS, PAD
 
 IDS = st.lists(st.lists(st.integers(4, 60_000), max_size=8), max_size=12)
@@ -278,6 +280,46 @@ def test_an_incomplete_corpus_is_refused(tmp_path: Path) -> None:
     EncodedCorpus.write(tmp_path, [([[7, 8]], [[5]])], 10)
     assert EncodedCorpus(tmp_path).source.lengths.tolist() == [2]
     assert json.loads((tmp_path / "about.json").read_text()) == {"dtype": "uint16"}
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 2**20])
+@pytest.mark.parametrize("vocabulary", [10, 100_000])
+def test_ids_beyond_a_vocabulary_are_refused(chunk: int, vocabulary: int, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(encoded_corpus, "CHUNK", chunk)
+    corpus = EncodedCorpus.write(tmp_path, [([[4, 5], [9], [6]], [[5], [], [8]])], vocabulary)
+    corpus.require_ids(10, 9)
+    with pytest.raises(NmtError, match=r"source\.ids: has ids from \d to 9, and the vocabulary has 9 pieces"):
+        corpus.require_ids(9, 9)
+    with pytest.raises(NmtError, match=r"target\.ids: has ids from \d to 8, and the vocabulary has 8 pieces"):
+        corpus.require_ids(10, 8)
+
+
+def test_negative_ids_are_refused(tmp_path: Path) -> None:
+    corpus = EncodedCorpus.write(tmp_path, [([[4, -5]], [[5]])], 100_000)
+    with pytest.raises(NmtError, match=r"source\.ids: has ids from -5 to 4"):
+        corpus.require_ids(10, 10)
+
+
+@pytest.mark.parametrize("links", [[2, 0], [0, 1], [0, 0, 0], [-1, 0]])
+@pytest.mark.parametrize("chunk", [1, 2**20])
+def test_links_beyond_their_pair_are_refused(links: list[int], chunk: int, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(encoded_corpus, "CHUNK", chunk)
+    sides = [[4], [4, 4, 4]], [[5, 5], [5, 5, 5]]
+    EncodedCorpus.write(tmp_path, [(*sides, [[1, 0], [2, 2]])], 100_000, links=True).require_ids(10, 10)
+    corpus = EncodedCorpus.write(tmp_path, [(*sides, [links, [2, 2]])], 100_000, links=True)
+    with pytest.raises(NmtError, match=r"links\.ids: has links of pieces that their pairs lack"):
+        corpus.require_ids(10, 10)
+
+
+def test_negative_lengths_and_other_types_are_refused(tmp_path: Path) -> None:
+    EncodedCorpus.write(tmp_path, [([[4, 5], [6]], [[5], [6]])], 10)
+    np.array([4, -1], np.int32).tofile(tmp_path / "source.lengths")
+    with pytest.raises(NmtError, match="damaged or not all there"):
+        EncodedCorpus(tmp_path)
+    EncodedCorpus.write(tmp_path, [([[4, 5], [6]], [[5], [6]])], 10)
+    (tmp_path / "about.json").write_text('{"dtype": "float16"}')
+    with pytest.raises(NmtError, match="damaged or not all there"):
+        EncodedCorpus(tmp_path)
 
 
 def test_sides_with_different_numbers_of_sentences_are_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import copy_task
+import numpy as np
 import pytest
 from prepared_runs import change_train, guided, lines, prepared, texts
 
@@ -122,6 +123,17 @@ def test_a_damaged_copy_of_the_pairs_is_refused(name, damage, corpus):
     if damage == "gone":
         path.unlink()
     with pytest.raises(RunError, match="corpus: the run's copy of its sentence pairs is damaged or incomplete: give"):
+        prepared(config)
+
+
+def test_ids_that_the_vocabulary_lacks_are_refused_when_training_is_resumed(corpus):
+    config = copy_task.config(corpus)
+    size = prepared(config).run.source.size
+    path = corpus / "runs" / "run" / "corpus" / "source.ids"
+    ids = np.fromfile(path, np.uint16)
+    ids[-1] = size
+    ids.tofile(path)
+    with pytest.raises(NmtError, match=rf"source\.ids: has ids from \d+ to {size}, and the vocabulary has {size} "):
         prepared(config)
 
 

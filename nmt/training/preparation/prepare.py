@@ -102,13 +102,14 @@ def _load(run: Run) -> Prepared:
     """Opens the pairs of a run.
 
     Raises:
-        RunError: they are damaged or incomplete.
+        NmtError: they are damaged or incomplete, or have ids that the vocabularies lack.
     """
     try:
-        validation = load_validation_pairs(run.directory)
-        return Prepared(run, EncodedCorpus(run.directory / "corpus"), validation)
+        validation, corpus = load_validation_pairs(run.directory), EncodedCorpus(run.directory / "corpus")
     except (FileNotFoundError, ValueError, TypeError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or incomplete: give a new "
             "run another --name (with --training.initial it begins with this run's weights)"
         ) from error
+    corpus.require_ids(run.source.size, run.target.size)
+    return Prepared(run, corpus, validation)
