@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def _quiet() -> Iterator[None]:
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
         yield
         return
-    with tempfile.TemporaryFile() as written:
+    with _temporary_file() as written:
         try:
             with _redirected(written.fileno()):
                 yield
@@ -87,6 +87,14 @@ def _quiet() -> Iterator[None]:
         print(
             "nmt: TensorFlow does not find the GPU of this machine; TF_CPP_MIN_LOG_LEVEL=0 shows why", file=sys.stderr
         )
+
+
+def _temporary_file() -> BinaryIO:
+    """A file that vanishes when it is closed; the null device if no directory for such files can be written."""
+    try:
+        return cast(BinaryIO, tempfile.TemporaryFile())
+    except OSError:
+        return open(os.devnull, "r+b")
 
 
 @contextmanager

@@ -48,6 +48,15 @@ def test_messages_before_an_error_are_shown(capfd):
     assert capfd.readouterr().err == "cannot open libtensorflow.so\n"
 
 
+def test_a_machine_without_a_directory_for_temporary_files_can_start(monkeypatch, capfd):
+    monkeypatch.setattr("tempfile.tempdir", "/nonexistent")
+    with quiet_start():
+        os.write(2, b"looking for devices\n")
+    with pytest.raises(ImportError, match="a library"), quiet_start():
+        raise ImportError("a library")
+    assert capfd.readouterr().err == ""
+
+
 def test_an_interruption_shows_nothing(capfd):
     with pytest.raises(KeyboardInterrupt), quiet_start():
         os.write(2, b"oneDNN custom operations are on\n")
