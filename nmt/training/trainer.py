@@ -18,6 +18,7 @@ from nmt.backend.precision import decide_precision
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.pipeline import pass_batches
 from nmt.config import RunConfig, TrainingConfig
+from nmt.network.building import build_model
 from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine
@@ -125,9 +126,7 @@ class Trainer:
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
-        model = Seq2Seq(run.config.model, run.source.size, run.target.size, self.config.seed, precision)
-        model.build()
-        return model
+        return build_model(run.config.model, run.source.size, run.target.size, self.config.seed, precision)
 
     def _begin_with_another_run(self) -> None:
         """Takes the weights of the run that `training.initial` names."""

@@ -75,11 +75,10 @@ def translator_of_models(run: Run, *models: Seq2Seq, averaging: Averaging = "pro
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
     """The model of a run with its weights; stored weights need no more digits than the matrix products read."""
-    from nmt.network.model import Seq2Seq
+    from nmt.network.building import build_model
     from nmt.network.weights import assign_arrays
 
-    model = Seq2Seq(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
-    model.build()
+    model = build_model(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
     if checkpoints:
         arrays = run.averaged_checkpoints(checkpoints, (weight.path for weight in model.trainable_variables))
         assign_arrays(model.trainable_variables, arrays, str(run.directory))
