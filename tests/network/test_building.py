@@ -26,9 +26,7 @@ def test_a_lack_of_memory_is_one_line_with_the_memory_needed(error, monkeypatch)
         raise error
 
     monkeypatch.setattr(Seq2Seq, "build", build)
-    with pytest.raises(
-        NmtError, match=r"^out of memory: .* has \d,\d+,\d+,\d+ parameters, \d\d\.\d GiB"
-    ) as found:
+    with pytest.raises(NmtError, match=r"^out of memory: .* has \d,\d+,\d+,\d+ parameters, \d\d\.\d GiB") as found:
         build_model(config, 8000, 8000)
     assert "\n" not in str(found.value)
 
