@@ -68,7 +68,11 @@ def run(arguments: Namespace) -> None:
     if not arguments.report_only:
         refuse_file(arguments.output)
         with output_directory(directory):
-            failed = run_variants(settle_precision(plan, directory), directory, arguments.jobs)
+            try:
+                failed = run_variants(settle_precision(plan, directory), directory, arguments.jobs)
+            except KeyboardInterrupt:
+                say("repeat the command to continue the comparison")
+                raise
     with quiet_start():
         import_keras()  # loaded quietly here; the report draws attention with it
     say(f"the report is {write_report(plan, directory, arguments.sentence)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def run(arguments: Namespace) -> None:
     try:
         import optuna  # noqa: F401
     except ImportError:
-        raise NmtError("nmt sweep needs optuna: pip install -e .[search]") from None
+        raise NmtError(f"nmt sweep needs optuna: {sys.executable} -m pip install optuna") from None
     from nmt.training.sweep.study import Budget, sweep
 
     budget = Budget(arguments.trials, arguments.hours)

@@ -55,6 +55,8 @@ def read_yaml(path: str | Path) -> Any:
     path = Path(path)
     try:
         return yaml.load(path.read_text(encoding="utf-8"), _loader())  # a SafeLoader
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: is a directory: name a file, such as {path / 'config.json'}") from None
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -112,6 +112,11 @@ def test_file_that_is_not_utf8(tmp_path):
         load_config(tmp_path / "c.yaml")
 
 
+def test_a_run_directory_in_place_of_its_configuration(tmp_path):
+    with pytest.raises(ConfigError, match=f"{tmp_path}: is a directory: name a file, such as {tmp_path}/config.json"):
+        load_config(tmp_path)
+
+
 @pytest.fixture
 def trained(monkeypatch) -> list[RunConfig]:
     """The configurations that training was called with; a fake replaces the real training."""

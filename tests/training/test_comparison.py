@@ -108,8 +108,11 @@ def test_buckets_contain_every_sentence_once_and_none_is_small() -> None:
 
 
 @pytest.mark.slow
-def test_automatic_precision_is_the_same_for_all_runs(corpus: Path, tmp_path: Path) -> None:
-    """The precision of the machine on which the comparison began also holds where it continues."""
+def test_automatic_precision_is_the_same_for_all_runs(
+    corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The precision of the machine on which the comparison began also holds where it continues. TensorFlow's start-up
+    messages are not shown."""
     exact = {"training": {"precision": "float32"}}
     variants = {"additive": {}, "exact": exact, "open": {}}
     changes = {"common": {"training": {"precision": "auto"}}, "variants": variants}
@@ -119,12 +122,24 @@ def test_automatic_precision_is_the_same_for_all_runs(corpus: Path, tmp_path: Pa
         return [run.config.training.precision for run in settle_precision(plan, tmp_path).runs]
 
     first = settled()
+    assert capfd.readouterr().err == ""
     assert first == [first[0], "float32", first[0]]
     assert first[0] in ("float32", "mixed_bfloat16", "mixed_float16")
     (tmp_path / "precision").write_text("mixed_float16")
     assert settled() == ["mixed_float16", "float32", "mixed_float16"]
     plan = read_plan(write_variants(corpus, variants={"exact": exact}), tmp_path)
     assert settle_precision(plan, tmp_path) is plan
+
+
+def test_an_interrupted_comparison_says_how_to_continue(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nmt.training.comparison.run_variants", interrupted)
+    assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path / "new")]) == 130
+    assert "nmt: repeat the command to continue the comparison\n" in capsys.readouterr().err
 
 
 def test_ranges_and_differences() -> None:

@@ -137,4 +137,4 @@ def test_a_sweep_needs_a_budget_and_optuna(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == "nmt: error: give a budget: --trials, --hours, or both\n"
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert main([*command, "--trials", "1"]) == 2
-    assert capsys.readouterr().err == "nmt: error: nmt sweep needs optuna: pip install -e .[search]\n"
+    assert capsys.readouterr().err == f"nmt: error: nmt sweep needs optuna: {sys.executable} -m pip install optuna\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -36,22 +37,22 @@ def run_variants(plan: ComparisonPlan, output: Path, jobs: int = 1) -> list[str]
         ComparisonError: every run so far failed. Runs under way continue to their end; no further run starts.
     """
     todo = [run for run in plan.runs if saved_outcome(run, plan, output) is None]
-    ticker = StatusLine()
+    status = StatusLine()
     done_before, failed = len(plan.runs) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
-    ticker.print(f"{len(plan.runs)} trainings{before}; how they go is in {output}/logs")
+    status.print(f"{len(plan.runs)} trainings{before}; their logs are in {output}/logs")
     with _at_once(todo, plan, output, jobs) as running:
         for done, future in enumerate(as_completed(running), start=1):
-            left = f"about {duration(ticker.seconds / done * (len(todo) - done))} left"
+            left = f"about {duration(status.seconds / done * (len(todo) - done))} left"
             try:
                 outcome = future.result()
             except ComparisonError as error:
                 failed.append(str(error))
                 if len(failed) == done_before + done:
                     raise
-                ticker.print(f"{done}/{len(todo)} {error}; the others go on, {left}")
+                status.print(f"{done}/{len(todo)} {error}; the others go on, {left}")
             else:
-                ticker.print(f"{done}/{len(todo)} {_described(outcome)}; {left}")
+                status.print(f"{done}/{len(todo)} {_described(outcome)}; {left}")
     return failed
 
 
@@ -111,10 +112,15 @@ def settle_precision(plan: ComparisonPlan, output: Path) -> ComparisonPlan:
     kept = output / "precision"
     if not kept.exists():
         # In a process of its own, so that this long-lived process never loads TensorFlow or takes GPU memory.
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        with ProcessPoolExecutor(1, get_context("spawn"), silence_standard_error) as pool:
             write_atomically(kept, pool.submit(machine_precision).result().encode())
     precision = cast(Precision, kept.read_text(encoding="utf-8"))
     return replace(plan, runs=tuple(_with_precision(run, precision) if _is_auto(run) else run for run in plan.runs))
+
+
+def silence_standard_error() -> None:
+    """Drops TensorFlow's start-up messages; errors of this process reach its parent as exceptions."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def machine_precision() -> Precision:
