@@ -10,6 +10,6 @@ prepare_environment "[test,jax,browser,search]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt
-# One process per core. The tests of a file stay together, because they share trained models, and files keep the order
-# of tests/conftest.py.
+# One process per core. The tests of a file stay together, because they share trained models. Folders keep their order:
+# with the trainer's tests first, TensorFlow would take nmt's allocator for all later tests, which needs far more memory.
 .venv/bin/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder "$@"

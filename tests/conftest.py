@@ -33,15 +33,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--minutes", type=float, metavar="N", help="skip the tests that would begin after N minutes")
 
 
-LONGEST = ("training", "translation", "integration", "network", "backend")
-"""Folders of tests, the longest first."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest folders first, so that no process runs one of them alone at the end."""
-    items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.parent.name) in LONGEST else len(LONGEST))
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Keeps a run of many slow tests within its time."""
     minutes = item.config.getoption("--minutes")
