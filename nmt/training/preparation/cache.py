@@ -93,6 +93,7 @@ class Cache:
         """An empty directory that this process locks. Whatever is left of it at the end is deleted."""
         part = self._part(name)
         unlocked = part.with_suffix(f".new{PART}")  # so that a directory named `part` is locked at all times
+        made = [path for path in (self.directory, self.directory.parent) if not path.exists()]
         unlocked.mkdir(parents=True)
         try:
             with locked(unlocked, FileExistsError(f"{unlocked} is in use")):
@@ -100,6 +101,9 @@ class Cache:
                 yield part
         finally:
             shutil.rmtree(part, ignore_errors=True)
+            for path in made:  # a failed preparation leaves no empty directories
+                with contextlib.suppress(OSError):
+                    path.rmdir()
 
     def _discard(self, entry: Path) -> None:
         """Deletes an entry. It loses its name first, so that no process finds it incomplete."""
