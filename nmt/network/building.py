@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 
@@ -38,12 +39,18 @@ def build_model(
 
 def count_parameters(config: ModelConfig, source_size: int, target_size: int) -> int:
     """The number of trained weights of a model, from their shapes alone."""
-    state = random.getstate()  # Keras draws the seeds of initializers from Python's generator
-    try:
+
+    def count() -> int:
         with keras.StatelessScope(initialize_variables=False):
             model = Seq2Seq(config, source_size, target_size)
             model.build()
         return sum(math.prod(variable.shape) for variable in model.trainable_variables)
+
+    state = random.getstate()  # Keras draws the seeds of initializers from Python's generator
+    try:
+        # Keras has a list of variables without values for each thread. The next scope of a thread initializes its list.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(count).result()
     finally:
         random.setstate(state)
 

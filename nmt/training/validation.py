@@ -20,6 +20,9 @@ from nmt.translation.required_text import suppressed_pieces
 from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
 
+MOST_IMAGE_WORDS = 150
+"""The most words of a side of the alignment image: a larger image takes hundreds of megabytes and is not readable."""
+
 
 class Validation:
     """The validation pairs, and a float32 model of its own that holds the averaged weights.
@@ -50,6 +53,8 @@ class Validation:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         pair = self.pairs[0]
+        if max(len(pair.source.split()), len(pair.target.split())) > MOST_IMAGE_WORDS:
+            return None
         alignment = next(self.translator.align([pair.source], [pair.target])).alignment
         if not drawable(alignment):
             return None

@@ -44,7 +44,7 @@ MISTAKES = [
     ("evaluate --model cut --source two --reference two --output new", "cut/best.npz: damaged"),
     ("evaluate --model model --source none --reference none --output new", "none: is empty: expected one sentence"),
     ("tune --model model --source none --reference none", "none: is empty: expected one sentence"),
-    ("translate --model model --input two --output new --beam-size 1001", "--beam-size is 1001: expected 1000 at most"),
+    ("translate --model model --input two --output new --beam-size 1001", "--beam-size is 1001: expected 1,000"),
     ("align --model model --source two --links shares --threshold 2 --output new", "--threshold is 2.0: expected more"),
     ("train --name new", "no sentence pairs are given"),
     ("train --name new --corpus.train.source two", "corpus.train.source and target go together"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import keras
 import pytest
 
 from nmt.config import ModelConfig
@@ -44,3 +45,19 @@ def test_parameters_are_counted_without_building_them(architecture):
     counted = count_parameters(config, 20, 20)
     assert random.getstate() == before
     assert counted == sum(math.prod(weight.shape) for weight in build_model(config, 20, 20).trainable_variables)
+
+
+def test_counted_weights_are_never_initialized(monkeypatch):
+    """Keras initializes the variables of earlier scopes when the next scope of the same thread ends."""
+    shapes: list[tuple[int, ...]] = []
+    initialize = keras.Variable._initialize
+
+    def record(variable: keras.Variable, value: object) -> None:
+        shapes.append(tuple(variable.shape))
+        initialize(variable, value)
+
+    monkeypatch.setattr(keras.Variable, "_initialize", record)
+    count_parameters(ModelConfig(units=24, embedding=24), 20, 20)
+    with keras.StatelessScope():
+        keras.Variable(keras.initializers.Zeros(), shape=(3,))
+    assert shapes == [(3,)]

@@ -128,7 +128,7 @@ def test_a_preparation_that_fails_late_leaves_nothing_on_disk(corpus, monkeypatc
         with pytest.raises(KeyboardInterrupt):
             prepared(copy_task.config(corpus))
     assert not (corpus / "runs" / "run").exists()
-    assert list((corpus / "runs" / ".cache").iterdir()) == []
+    assert list((corpus / "runs").glob("**/.cache/*")) == []
     assert len(prepared(copy_task.config(corpus)).train) == 60
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from nmt.batches.arrays import Batch
 from nmt.config import SearchConfig
-from nmt.drawing import MOST_WORDS
 from nmt.run.arrays import load_arrays
 from nmt.text.pairs import Pair
 from nmt.training import validation
@@ -88,6 +87,5 @@ def test_validation_is_greedy_whatever_the_search_settings(trainer):
 
 def test_a_pair_too_long_to_draw_has_no_image(trainer):
     made = trainer()
-    long = " ".join(["ba"] * (MOST_WORDS + 1))
-    made.validation.pairs = [Pair(long, long)]
+    made.validation.pairs = [Pair("ba", " ".join(["ba"] * (validation.MOST_IMAGE_WORDS + 1)))]
     assert made.validation.alignment_image() is None
