@@ -63,6 +63,11 @@ class CorpusConfig:
     on_invalid: Literal["stop", "drop"] = setting(
         "stop", "Treatment of a line that is invalid UTF-8: stop and name the line, or drop the pair and count it."
     )
+    on_malformed: Literal["stop", "drop"] = setting(
+        "drop",
+        "Treatment of a row that is no pair, such as a TSV line with too few columns: stop and name the line, or drop "
+        "the row and count it. Text with more such rows than pairs is refused.",
+    )
     on_empty: Literal["stop", "drop"] = setting("drop", "Treatment of a pair with an empty side.")
     on_long: Literal["drop", "truncate"] = setting("drop", "Treatment of a training pair longer than max_pieces.")
 

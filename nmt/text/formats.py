@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from nmt.config import PairsConfig
 from nmt.text.datasets import dataset_rows
@@ -12,12 +13,20 @@ from nmt.text.errors import CorpusError
 from nmt.text.lines import raw_lines, shown_name
 
 
+@dataclass(frozen=True, slots=True)
+class MalformedRow:
+    """A row that is not a pair."""
+
+    problem: str
+    """What is wrong and what was expected, in words that follow the place."""
+
+
 class RowStream(NamedTuple):
     """A stream of rows with one or two columns of bytes."""
 
     name: str
     """The file or dataset."""
-    rows: Iterator[tuple[bytes, ...]]
+    rows: Iterator[tuple[bytes, ...] | MalformedRow]
     width: int = 1
     """Columns of each row."""
     unit: str = "line"
@@ -52,8 +61,23 @@ def raw_pairs(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
         yield cells[0], cells[1]
 
 
-def side_by_side(streams: list[RowStream]) -> Iterator[tuple[bytes, ...]]:
+def refuse_malformed(message: str) -> NoReturn:
+    """Stops at a malformed row.
+
+    Raises:
+        CorpusError: the message, which names the place.
+    """
+    raise CorpusError(message)
+
+
+def side_by_side(
+    streams: list[RowStream], malformed: Callable[[str], None] = refuse_malformed
+) -> Iterator[tuple[bytes, ...]]:
     """The rows of all streams joined to one row.
+
+    Args:
+        streams: read in step.
+        malformed: takes the message about each malformed row, which is left out with its neighbours.
 
     Raises:
         CorpusError: the streams have different numbers of rows; the message has all numbers.
@@ -66,21 +90,30 @@ def side_by_side(streams: list[RowStream]) -> Iterator[tuple[bytes, ...]]:
                 counts = [count + (row is not None) for count, row in zip(counts, later, strict=True)]
             found = ", ".join(f"{s.name} has {count} {s.unit}s" for s, count in zip(streams, counts, strict=True))
             raise CorpusError(f"{found}: the same number in each was expected, one for each pair")
-        yield tuple(cell for row in rows for cell in row)
+        problems = [
+            f"{stream.place(number + 1)}: {row.problem}"
+            for stream, row in zip(streams, rows, strict=True)
+            if isinstance(row, MalformedRow)
+        ]
+        if problems:
+            malformed(problems[0])
+        else:
+            yield tuple(cell for row in rows for cell in row)  # type: ignore[union-attr]
 
 
 def _lines(path: str) -> RowStream:
     return RowStream(path, zip(raw_lines(path)))
 
 
-def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, bytes]]:
+def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, bytes] | MalformedRow]:
     """Two columns of a TSV file, counted from 1. Quotes are ordinary characters; a blank line is an empty pair."""
     needed = max(source, target)
-    for number, line in enumerate(raw_lines(path), 1):
+    for line in raw_lines(path):
         cells = line.split(b"\t") if line.strip() else [b""] * needed
         if len(cells) < needed:
-            raise CorpusError(
-                f"{path}, line {number}: {len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} "
-                "separated by tabs; check which column is the source and which the target"
+            yield MalformedRow(
+                f"{len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} separated by tabs; check "
+                "which column is the source and which the target"
             )
-        yield cells[source - 1], cells[target - 1]
+        else:
+            yield cells[source - 1], cells[target - 1]

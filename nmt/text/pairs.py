@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from nmt.alignment.links import require_in_range
@@ -19,6 +20,8 @@ _FILE_FIELDS = ("source", "target", "tsv", "alignment")
 """Fields of `PairsConfig` that name a file."""
 _EXAMPLES_SHOWN = 3
 """Invalid pairs that a report names."""
+_MALFORMED_CHECKED = 1000
+"""Malformed rows between two checks that they are fewer than the others: a wrong column is found before the end."""
 
 
 class Pair(NamedTuple):
@@ -34,7 +37,7 @@ class Pair(NamedTuple):
 
 @dataclass
 class CorpusReport:
-    """Counts of one reading of the pairs: `read` = `kept` + `empty` + `invalid`."""
+    """Counts of one reading of the pairs: `read` = `kept` + `empty` + `invalid` + `malformed`."""
 
     read: int = 0
     kept: int = 0
@@ -44,14 +47,23 @@ class CorpusReport:
     """Pairs dropped because of invalid UTF-8."""
     examples: list[str] = field(default_factory=list)
     """File and line of the first invalid pairs."""
+    malformed: int = 0
+    """Rows dropped because they are no pairs."""
+    malformed_examples: list[str] = field(default_factory=list)
+    """File, line and problem of the first malformed rows."""
 
     def summary(self) -> str:
         """One line for the user."""
         dropped = [f"{self.empty} with an empty side"] * bool(self.empty)
         if self.invalid:
-            more = ", ..." * (self.invalid > len(self.examples))
-            dropped.append(f"{self.invalid} not valid UTF-8 ({'; '.join(self.examples)}{more})")
+            dropped.append(f"{self.invalid} not valid UTF-8 ({_listed(self.examples, self.invalid)})")
+        if self.malformed:
+            dropped.append(f"{self.malformed} malformed ({_listed(self.malformed_examples, self.malformed)})")
         return f"{self.read} pairs read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(dropped)
+
+
+def _listed(examples: list[str], count: int) -> str:
+    return "; ".join(examples) + ", ..." * (count > len(examples))
 
 
 class PairReader:
@@ -94,12 +106,13 @@ class PairReader:
         report = CorpusReport()
         streams = open_pairs(self._pairs, self._links)
         columns = [stream for stream in streams for _ in range(stream.width)]
-        for cells in side_by_side(streams):
+        for cells in side_by_side(streams, partial(self._drop_malformed, report)):
             report.read += 1
             pair = self._read_pair(cells, columns, report)
             if pair is not None:
                 report.kept += 1
                 yield pair
+        _require_more_pairs(report)
         self.report = report
 
     def fingerprint(self) -> dict[str, Any]:
@@ -146,6 +159,21 @@ class PairReader:
             _check_links(pair, pair.links, columns[-1].place(report.read))
         return pair
 
+    def _drop_malformed(self, report: CorpusReport, message: str) -> None:
+        """Counts a row that is no pair, or refuses it.
+
+        Raises:
+            CorpusError: malformed rows stop the reading, or there are too many of them.
+        """
+        if self._corpus.on_malformed == "stop":
+            raise CorpusError(f"{message} (corpus.on_malformed drop leaves such rows out)")
+        report.read += 1
+        report.malformed += 1
+        if len(report.malformed_examples) < _EXAMPLES_SHOWN:
+            report.malformed_examples.append(message)
+        if report.malformed % _MALFORMED_CHECKED == 0:
+            _require_more_pairs(report)
+
     def _drop_invalid(self, cells: tuple[bytes, ...], columns: list[RowStream], report: CorpusReport) -> None:
         """Counts a row with invalid UTF-8, or refuses it.
 
@@ -166,6 +194,12 @@ class PairReader:
         report.invalid += 1
         if len(report.examples) < _EXAMPLES_SHOWN:
             report.examples.append(place)
+
+
+def _require_more_pairs(report: CorpusReport) -> None:
+    """Refuses text that is not in the format that its name or the settings promise."""
+    if report.malformed > report.read / 2:
+        raise CorpusError(f"{report.malformed_examples[0]} ({report.malformed} of {report.read} rows are malformed)")
 
 
 def _check_links(pair: Pair, links: str, place: str) -> None:

@@ -157,11 +157,34 @@ class TestTsv:
         content = b'"open\t"shut"\n""\t\'\n'
         assert self.read(tmp_path, content) == [Pair('"open', '"shut"'), Pair('""', "'")]
 
-    def test_too_few_columns_are_refused(self, tmp_path):
-        with pytest.raises(CorpusError, match=r"pairs.tsv, line 2: 2 columns, expected at least 3 separated by tabs"):
-            self.read(tmp_path, b"a\tb\tc\nd\te\n", target_column=3)
-        with pytest.raises(CorpusError, match=r"line 1: 1 column, expected at least 2"):
-            self.read(tmp_path, b"a b\n")
+    def test_a_line_with_too_few_columns_is_dropped_with_its_links_and_counted(self, tmp_path):
+        (tmp_path / "pairs.tsv").write_bytes(b"a\tA\nno tab\nc\tC\n\tD\n")
+        pairs = PairsConfig(tsv=str(tmp_path / "pairs.tsv"), **files(tmp_path, alignment=b"0-0\n7-7\n\n\n"))
+        reader = PairReader(pairs)
+        assert list(reader) == [Pair("a", "A", "0-0"), Pair("c", "C", "")]
+        report = reader.report
+        assert (report.read, report.kept, report.empty, report.malformed) == (4, 2, 1, 1)
+        place = f"{tmp_path}/pairs.tsv, line 2"
+        assert f"4 pairs read, 2 kept; dropped: 1 with an empty side, 1 malformed ({place}: 1 " in report.summary()
+
+    def test_malformed_lines_are_counted_not_listed(self, tmp_path):
+        (tmp_path / "pairs.tsv").write_bytes(b"no tab\n" * 50 + b"a\tA\n" * 50)
+        reader = PairReader(PairsConfig(tsv=str(tmp_path / "pairs.tsv")))
+        assert len(list(reader)) == 50
+        assert reader.report.malformed == 50 and len(reader.report.malformed_examples) == 3
+
+    def test_a_line_with_too_few_columns_can_stop(self, tmp_path):
+        (tmp_path / "pairs.tsv").write_bytes(b"a\tA\nb\tB\nno tab\n")
+        reader = PairReader(PairsConfig(tsv=str(tmp_path / "pairs.tsv")), CorpusConfig(on_malformed="stop"))
+        with pytest.raises(CorpusError, match=r"tsv, line 3: 1 column, expected at least 2 .*on_malformed drop leaves"):
+            list(reader)
+
+    def test_a_wrong_column_is_refused(self, tmp_path):
+        """A file whose rows are mostly malformed is read with wrong settings, and this shows before its end."""
+        with pytest.raises(CorpusError, match=r"tsv, line 1: 2 columns, expected at least 3 .*2 of 3 rows are"):
+            self.read(tmp_path, b"a\tb\nd\te\nd\te\tf\n", target_column=3)
+        with pytest.raises(CorpusError, match=r"1000 of 1000 rows are malformed"):
+            self.read(tmp_path, b"a b\n" * 2500)
 
     def test_blank_line_is_an_empty_pair(self, tmp_path):
         (tmp_path / "pairs.tsv").write_bytes(b"a\tA\n\n\tC\nd\tD\n")
