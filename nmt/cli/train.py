@@ -33,6 +33,8 @@ COMMON = [
     "corpus.train.tfds",
     "corpus.validation.source",
     "corpus.validation.target",
+    "corpus.source_language",
+    "corpus.target_language",
     "corpus.held_out",
     "corpus.max_pieces",
     "vocabulary.run",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from nmt.config.checks import require, require_at_most, require_positive
 from nmt.config.fields import group, setting
+
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class CorpusConfig:
     validation: PairsConfig = group(
         PairsConfig, "Pairs to validate on. Without them, `held_out` pairs of the training set are held out."
     )
+    source_language: str = setting(
+        "", "Language of the source as a BCP 47 tag, such as en, pt-BR or zh-Hant; empty: by the script of the text."
+    )
+    target_language: str = setting("", "Language of the target, likewise.")
     held_out: int = setting(
         1000,
         "Training pairs held out for validation where no validation set is given. Pairs that nearly repeat a held-out "
@@ -72,5 +79,9 @@ class CorpusConfig:
     on_long: Literal["drop", "truncate"] = setting("drop", "Treatment of a training pair longer than max_pieces.")
 
     def __post_init__(self) -> None:
+        for name in ("source_language", "target_language"):
+            tag = getattr(self, name)
+            tagged = not tag or _LANGUAGE_TAG.fullmatch(tag)
+            require(bool(tagged), f"{name} is '{tag}': expected a BCP 47 tag such as en, pt-BR or zh-Hant")
         require_positive(self, "held_out", "max_pieces")
         require_at_most(self, held_out=10**9, max_pieces=10**6)

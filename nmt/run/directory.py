@@ -32,6 +32,7 @@ from nmt.run.errors import RunError
 from nmt.run.history import move_history_aside, read_history, write_history
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_files
 from nmt.run.weight_checks import require_configured_sizes, require_numbers
+from nmt.text.languages import Languages, languages_of
 from nmt.text.tokenizer import Tokenizer
 
 CHECKPOINTS = "checkpoints"
@@ -87,6 +88,11 @@ class Run:
         text = json.dumps({"format": CONFIG_FORMAT, **config_to_dict(self.config)}, indent=2, ensure_ascii=False)
         # A file's name may be invalid UTF-8. Python reads such a byte as a surrogate, and JSON can escape that.
         write_atomically(self.directory / "config.json", text.encode(errors="backslashreplace"))
+
+    @property
+    def languages(self) -> Languages:
+        """The languages of source and target; `und` for a run that records none."""
+        return languages_of(self.config.corpus)
 
     @property
     def best(self) -> Path:

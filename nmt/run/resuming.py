@@ -8,9 +8,11 @@ from typing import Any
 from nmt.config import RunConfig, config_to_dict
 from nmt.run.errors import RunError
 
-MAY_CHANGE = {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"} | {
-    f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")
-}
+MAY_CHANGE = (
+    {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"}
+    | {f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")}
+    | {"corpus.source_language", "corpus.target_language"}
+)
 """Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
 
 

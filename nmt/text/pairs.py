@@ -101,7 +101,7 @@ class PairReader:
 
     def __iter__(self) -> Iterator[Pair]:
         if self._started:
-            self._require_files()
+            self.require_files()
         self._started = True
         report = CorpusReport()
         streams = open_pairs(self._pairs, self._links)
@@ -124,7 +124,7 @@ class PairReader:
         Raises:
             CorpusError: a file cannot be read, or is a stream.
         """
-        self._require_files()
+        self.require_files()
         settings = config_to_dict(self._pairs)
         settings |= {name: digest_text(settings[name]) for name in _FILE_FIELDS if settings[name]}
         if self._links:
@@ -133,7 +133,12 @@ class PairReader:
             settings |= {"tfds_directory": "", "tfds_files": dataset_digests(self._pairs)}
         return settings
 
-    def _require_files(self) -> None:
+    def require_files(self) -> None:
+        """Refuses standard input, pipes and devices, which can be read only once.
+
+        Raises:
+            CorpusError: names the stream.
+        """
         if self._streams:
             name = shown_name(self._streams[0])
             raise CorpusError(f"{name} can be read only once, the pairs are needed again: use files")

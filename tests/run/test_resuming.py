@@ -16,6 +16,8 @@ from nmt.run.resuming import require_resumable
 MAY_CHANGE = {
     "name",
     "directory",
+    "corpus.source_language",
+    "corpus.target_language",
     "training.passes",
     "training.log_every",
     "training.validate_every",

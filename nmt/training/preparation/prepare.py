@@ -17,6 +17,7 @@ from nmt.text.pairs import Pair
 from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
+from nmt.training.preparation.languages import keep_languages, with_languages
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
 Say = Callable[[str], None]
@@ -63,6 +64,7 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         open_initial_run(config)
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
+    config = with_languages(config, say)
     cache, key = Cache(Path(config.directory) / ".cache"), cache_key(config)
     if cache.fetch(key, lambda part: write_corpus_files(part, config, key, say), directory):
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
@@ -84,6 +86,7 @@ def _require_teachable(config: RunConfig) -> None:
 def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Opens an existing run with those settings of `config` that may change, and saves them."""
     run = Run.open(directory)
+    config = keep_languages(run.config, config)
     require_resumable(run.config, config, directory)
     if text_changed(directory, config):
         say(

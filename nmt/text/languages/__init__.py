@@ -1,0 +1,10 @@
+"""The languages of a run: their tags, their scripts, and the properties that follow from the script.
+
+A language is a BCP 47 tag, such as `ja` or `pt-BR`. A run records the tags of its source and its target. `und` is an
+unknown language, and `und-Cyrl` an unknown language in Cyrillic letters.
+"""
+
+from nmt.text.languages.language import Language, Languages, languages_of
+from nmt.text.languages.scripts import guess_language, main_script, script_counts
+
+__all__ = ["Language", "Languages", "guess_language", "languages_of", "main_script", "script_counts"]

@@ -1,0 +1,77 @@
+"""A run records its languages: named by the user, or decided by the script of its text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import copy_task
+import pytest
+from prepared_runs import prepared
+
+from nmt.run.directory import Run
+
+JAPANESE = ["猫が好きです。", "犬も好きです。", "本を読みます。", "水を飲みます。"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    copy_task.write_corpus(tmp_path, train=60, validation=5)
+    return tmp_path
+
+
+def tags(run) -> tuple[str, str]:
+    return str(run.languages.source), str(run.languages.target)
+
+
+def test_the_script_decides_and_the_run_says_so(corpus):
+    copy_task.write_lines(corpus / "train.target", JAPANESE * 15)
+    said: list[str] = []
+    run = prepared(copy_task.config(corpus, vocabulary={"type": "char", "size": 100}), said).run
+    assert tags(run) == tags(Run.open(run.directory)) == ("und-Latn", "ja")
+    assert said[0] == (
+        "languages: und-Latn to ja, by the script of the text; another language is named with "
+        "--corpus.source_language and --corpus.target_language"
+    )
+
+
+def test_named_languages_win(corpus):
+    said: list[str] = []
+    named = {"source_language": "EN", "target_language": "fr-ca"}
+    run = prepared(copy_task.config(corpus, corpus=named), said).run
+    assert tags(run) == ("en", "fr-CA")
+    assert said[0] == "languages: en to fr-CA"
+
+
+def test_a_named_language_in_another_script_is_questioned(corpus):
+    said: list[str] = []
+    prepared(copy_task.config(corpus, corpus={"source_language": "ja", "target_language": "en"}), said)
+    assert [line for line in said if "script" in line] == [
+        "corpus.source_language is ja, but most of the source text is in the script Latn: "
+        "are source and target exchanged?"
+    ]
+
+
+def test_a_resumed_run_keeps_its_languages_until_others_are_named(corpus):
+    config = copy_task.config(corpus, corpus={"source_language": "en"})
+    assert tags(prepared(config).run) == ("en", "und-Latn")
+    unnamed = replace(config, corpus=replace(config.corpus, source_language=""))
+    assert tags(prepared(unnamed).run) == ("en", "und-Latn")
+    named = replace(config, corpus=replace(config.corpus, source_language="", target_language="de"))
+    assert tags(prepared(named).run) == tags(Run.open(prepared(named).run.directory)) == ("en", "de")
+
+
+def test_a_run_from_before_languages_opens_with_unknown_ones_and_resumes(corpus):
+    config = copy_task.config(corpus)
+    run = prepared(config).run
+    path = run.directory / "config.json"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "_language" not in line), encoding="utf-8")
+    assert tags(Run.open(run.directory)) == ("und", "und")
+    assert tags(prepared(config).run) == ("und", "und")
+
+
+def test_standard_input_is_refused_before_it_is_read(corpus, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)  # reading it fails
+    streamed = copy_task.config(corpus, corpus={"train": {"source": "-"}})
+    with pytest.raises(ValueError, match="standard input can be read only once"):
+        prepared(streamed)
