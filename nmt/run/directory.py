@@ -7,6 +7,7 @@ saved_models/NAME/
     checkpoints/*.npz    all that training needs to continue, named by its step
     history.csv          one row per validation
     shortlist.npz        translations of each piece, after the first search with a short list
+    profile.json         what the training text looks like, to compare other text with it
     corpus/              the training pairs as ids, and their links if attention is guided
     tensorboard/         scalars and alignment images
 """

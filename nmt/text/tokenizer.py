@@ -10,10 +10,12 @@ import hashlib
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import sentencepiece
 
 from nmt.config import VocabularyConfig
@@ -124,6 +126,21 @@ class Tokenizer:
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """The piece ids of each sentence, without BOS and EOS. Unknown text becomes UNK."""
         return self._processor.encode([_single_spaced(sentence) for sentence in sentences], return_type=int)
+
+    def encode_with_surfaces(self, sentences: Sequence[str]) -> list[list[tuple[int, str]]]:
+        """As `encode`, with the text that each piece stands for: normalised, with ▁ for a space.
+
+        The surface of an unknown piece is the unknown text.
+        """
+        texts = [_single_spaced(sentence) for sentence in sentences]
+        surfaces = self._processor.encode(texts, return_type=str)
+        return [list(zip(*both, strict=True)) for both in zip(self.encode(texts), surfaces, strict=True)]
+
+    @cached_property
+    def unreadable(self) -> np.ndarray:
+        """For each id, whether the piece is unknown or a single byte, of a character that the vocabulary lacks."""
+        kinds = (self._processor.is_unknown, self._processor.is_byte)
+        return np.array([any(kind(i) for kind in kinds) for i in range(self.size)])
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, with single spaces between words; PAD, BOS and EOS have no text."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nmt.text.cleaning.features import count_characters, scripts_of, trigrams_of, words_of
+from nmt.text.spread_sample import SpreadSample
 
 RawPair = tuple[bytes, bytes]
 """Source and target as bytes, without line ends."""
@@ -128,17 +129,9 @@ class CorpusStatistics:
 
 def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
     """The statistics of a sample of pairs spread evenly over a corpus: at most `count`, and at least half as many."""
-    kept: list[RawPair] = []
-    step = 1
-    for place, pair in enumerate(pairs):
-        if place % step == 0:
-            if len(kept) == count > 1:
-                kept, step = kept[::2], 2 * step
-                if place % step:
-                    continue
-            if len(kept) < count:
-                kept.append(pair)
-    return CorpusStatistics.of(map(decode_pair, kept))
+    sample: SpreadSample[RawPair] = SpreadSample(count)
+    deque(sample.over(pairs), maxlen=0)
+    return CorpusStatistics.of(map(decode_pair, sample.kept))
 
 
 def decode_pair(pair: RawPair) -> tuple[str, str]:

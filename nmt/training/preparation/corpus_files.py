@@ -1,4 +1,4 @@
-"""The files of a prepared corpus: vocabularies, encoded training pairs, validation pairs, and a report.
+"""The files of a prepared corpus: vocabularies, encoded training pairs, their profile, validation pairs, and a report.
 
 The cache keeps these files, so a second run on the same text and settings copies them.
 """
@@ -19,12 +19,14 @@ from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut
 from nmt.text.pairs import PairReader
+from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
+from nmt.training.preparation.profiling import Profiler, exchanged_beside_training
 from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
 from nmt.version import __version__
 
-CACHE_FORMAT = 3
+CACHE_FORMAT = 4
 """Version of the files: a new number makes the cache prepare every corpus again."""
 
 REPORT = "corpus/report.txt"
@@ -81,13 +83,19 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
         report(f"attention is guided by the links of {guide}")
-    PairEncoder(config.corpus, source, target, bool(guide)).write(directory / "corpus", pairs, report)
+    vocabularies = Vocabularies(source, target)
+    profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
+    encoder = PairEncoder(config.corpus, source, target, bool(guide))
+    encoder.write(directory / "corpus", profiler.over(pairs), report)
+    profile = profiler.save(directory)
     report(reader.report.summary())
     if isinstance(pairs, WithoutHeldOut):
         report(
             f"{len(validation)} pairs are held out for validation; "
             f"{pairs.removed - len(validation)} near-duplicates of them are left out of training"
         )
+    for line in exchanged_beside_training(validation, profile, vocabularies):
+        report(line)
     write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
     if cache_key(config) != key:
         raise CorpusError("the pairs changed while they were read: start again")

@@ -18,6 +18,7 @@ from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import keep_languages, with_languages
+from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
 Say = Callable[[str], None]
@@ -60,8 +61,7 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
-    if config.training.initial:
-        open_initial_run(config)
+    initial = open_initial_run(config) if config.training.initial else None
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
     config = with_languages(config, say)
@@ -70,7 +70,11 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
         for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
             say(line)
-    return _load(Run.create(directory, config, *load_vocabularies(directory, config.vocabulary.shared)))
+    prepared = _load(Run.create(directory, config, *load_vocabularies(directory, config.vocabulary.shared)))
+    if initial:
+        for line in exchanged_beside_initial(prepared.validation, initial):
+            say(line)
+    return prepared
 
 
 def _require_teachable(config: RunConfig) -> None:

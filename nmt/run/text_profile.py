@@ -1,0 +1,37 @@
+"""The profile of a run's training text, in the run directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nmt.files.atomic_writing import write_atomically
+from nmt.run.errors import RunError
+from nmt.text.profile import TextProfile
+
+PROFILE = "profile.json"
+"""The file in a run directory."""
+
+
+def save_profile(directory: Path, profile: TextProfile) -> None:
+    """Writes the profile of a run's training text."""
+    write_atomically(directory / PROFILE, json.dumps(profile.to_json(), ensure_ascii=False).encode())
+
+
+def load_profile(directory: Path) -> TextProfile | None:
+    """Reads the profile that `save_profile` wrote; None for a run without one, such as a run of version 0.1.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    path = directory / PROFILE
+    try:
+        return TextProfile.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(
+            f"{path}: damaged ({error}): delete it; input is then translated as it is, without warnings about it"
+        ) from None
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None

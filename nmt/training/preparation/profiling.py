@@ -1,0 +1,70 @@
+"""The profile of a run's training text, and pairs whose sides are the wrong way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nmt.run.directory import Run
+from nmt.run.text_profile import load_profile, save_profile
+from nmt.text.pairs import Pair
+from nmt.text.profile import TextProfile
+from nmt.text.spread_sample import SpreadSample
+from nmt.text.swapped_sides import SAMPLE, Leaning, Vocabularies, measure_profile
+
+
+class Profiler:
+    """Measures the profile of training pairs while another reader takes them.
+
+    Args:
+        vocabularies: the run's.
+        languages: of source and target.
+    """
+
+    def __init__(self, vocabularies: Vocabularies, languages: tuple[str, str]) -> None:
+        self._vocabularies, self._languages = vocabularies, languages
+        self._sample: SpreadSample[Pair] = SpreadSample(SAMPLE)
+
+    def over(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """The same pairs, some of which are kept for the profile."""
+        return self._sample.over(pairs)
+
+    def save(self, directory: Path) -> TextProfile:
+        """Saves the profile of the pairs that `over` handed on, and returns it."""
+        pairs = [(pair.source, pair.target) for pair in self._sample.kept]
+        profile = measure_profile(pairs, self._vocabularies, self._languages)
+        save_profile(directory, profile)
+        return profile
+
+
+def exchanged_beside_training(
+    validation: Sequence[Pair], profile: TextProfile, vocabularies: Vocabularies
+) -> Iterator[str]:
+    """Yields a warning if validation and training pairs clearly have their sides the other way round."""
+    if sides := _exchanged_sides(validation, profile, vocabularies):
+        yield (
+            f"warning: {sides} of the validation pairs looks like the other side of the training pairs: are the files "
+            "of corpus.train or of corpus.validation swapped? Then stop here, and exchange source and target there"
+        )
+
+
+def exchanged_beside_initial(pairs: Sequence[Pair], initial: Run) -> Iterator[str]:
+    """Yields a warning if pairs clearly have their sides the other way round than another run's training text."""
+    profile = load_profile(initial.directory)
+    vocabularies = Vocabularies(initial.source, initial.target)
+    if profile and (sides := _exchanged_sides(pairs, profile, vocabularies)):
+        yield (
+            f"warning: {sides} of the pairs looks like the other side of {initial.directory}, whose weights training "
+            "begins with: are source and target swapped? Then stop here, and exchange them"
+        )
+
+
+def _exchanged_sides(pairs: Sequence[Pair], profile: TextProfile, vocabularies: Vocabularies) -> str:
+    """The sides that look like the other side, in words; empty: none does."""
+    found = []
+    for place, side in enumerate(("source", "target")):
+        leaning = Leaning()
+        leaning.add([str(pair[place]) for pair in pairs], profile, vocabularies)
+        if leaning.looks_exchanged(side, profile):
+            found.append(side)
+    return "each side" if len(found) == 2 else "".join(f"the {side} side" for side in found)
