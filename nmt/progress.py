@@ -29,6 +29,11 @@ _drawn: set[tqdm] = set()
 """The renewed lines that are on a terminal now."""
 
 
+def counted(number: int, unit: str) -> str:
+    """A number with its unit, such as "1 line" and "2 lines"; the plural of the unit ends in s."""
+    return f"{number} {unit if number == 1 else unit + 's'}"
+
+
 def report(message: str, stream: TextIO | None = None) -> None:
     """Prints a line that stays, above the renewed lines.
 

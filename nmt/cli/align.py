@@ -9,24 +9,22 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import count_lines, outdated_drawings, require_files_of_their_own, require_same_length
+from nmt.cli.files import outdated_drawings, require_files_of_their_own, require_same_length
 from nmt.cli.flags import (
     add_model_flags,
     add_output_directory_flag,
     add_search_flags,
-    add_source_flag,
-    add_target_flag,
     refuse_file,
     refuse_search_flags,
 )
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
 from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut
+from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory, real_path
-from nmt.progress import LineProgress
-from nmt.text.lines import read_lines
+from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
     from nmt.alignment.hard_links import Linking
@@ -50,8 +48,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    add_source_flag(parser)
-    add_target_flag(parser, required=False)
+    add_pair_flags(parser)
     add_output_directory_flag(parser)
     _add_drawing_flags(parser)
     parser.add_argument("--reverse", metavar="DIR", help="run of the opposite direction; both runs make the links")
@@ -116,27 +113,28 @@ def _add_linking_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Writes the links and numbers of all pairs, and drawings of the first ones."""
     _refuse_contradictions(arguments)
-    linking = _linking(arguments)
-    read = [path for path in (arguments.source, arguments.target, arguments.gold) if path]
+    linking, text = _linking(arguments), GivenText(arguments, pairs=False)
+    read = [*text.paths, *([arguments.gold] if arguments.gold else [])]
     require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in NUMBERS])
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target) if path})
-    gold = read_gold_flags(arguments, total)
+    total = text.count()
+    gold = read_gold_flags(arguments, text.name, total)
     translator, search = load(arguments)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
     progress = lines_of(total)
-    pairs = progress.over(_pairs(arguments, translator, reverse, search, linking))
+    pairs = progress.over(_pairs(arguments, text, translator, reverse, search, linking))
     with output_directory(Path(arguments.output)) as directory:
-        links = _write(pairs, directory, arguments, gold, progress)
+        links = _write(pairs, directory, arguments, text.name, gold, progress)
     if gold is not None:
         print_alignment_score(links, gold)
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+    say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:
-    if arguments.gold and not arguments.target:
+    if arguments.gold and not are_pairs_given(arguments):
         raise NmtError("--gold is an alignment of sentence pairs: give their --target too")
-    refuse_search_flags(arguments)
+    if are_pairs_given(arguments):
+        refuse_search_flags(arguments)
     refuse_file(arguments.output)
     if not arguments.reverse:
         why = "makes one alignment of two: give --reverse, the run of the opposite direction"
@@ -145,8 +143,8 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         raise NmtError("--reverse and --model name the same run: expected a run of the opposite direction")
     if "html" not in arguments.format:
         refuse_idle(arguments, ["nbest"], "is for the page: add html to --format")
-    if arguments.nbest > 1 and (arguments.target or arguments.reverse):
-        raise NmtError("--nbest is for a search of one model: leave out --target and --reverse")
+    if arguments.nbest > 1 and (are_pairs_given(arguments) or arguments.reverse):
+        raise NmtError("--nbest is for a search of one model: leave out --target, --tsv and --reverse")
 
 
 def _linking(arguments: Namespace) -> Linking:
@@ -161,15 +159,21 @@ def _linking(arguments: Namespace) -> Linking:
 
 
 def _pairs(
-    arguments: Namespace, translator: Translator, reverse: Translator | None, search: SearchConfig, linking: Linking
+    arguments: Namespace,
+    text: GivenText,
+    translator: Translator,
+    reverse: Translator | None,
+    search: SearchConfig,
+    linking: Linking,
 ) -> Iterator[list[Translation]]:
     """The given pair of each line, or the model's translations of the line, best first."""
-    source = read_lines(arguments.source)
-    if not arguments.target and reverse is None:
-        yield from translator.translate_nbest(source, search, arguments.nbest, linking=linking)
+    if not text.pairs and reverse is None:
+        yield from translator.translate_nbest(text.sources(), search, arguments.nbest, linking=linking)
         return
-    pairs = translator.align(source, read_lines(arguments.target), linking) if arguments.target else None
-    pairs = pairs or translator.translate(source, search, linking=linking)
+    if text.pairs:
+        pairs = translator.align(*text.sides(), linking)
+    else:
+        pairs = translator.translate(text.sources(), search, linking=linking)
     if reverse is not None:
         from nmt.translation.two_directions import symmetrized
 
@@ -182,6 +186,7 @@ def _write(
     pairs: Iterator[list[Translation]],
     directory: Path,
     arguments: Namespace,
+    name: str,
     gold: Sequence[Gold] | None,
     progress: LineProgress,
 ) -> list[Links]:
@@ -207,7 +212,7 @@ def _write(
             if len(drawn) < arguments.limit and (picture := _picture(pair, number, gold_links, progress)):
                 drawn[number] = translations, picture
         if gold is not None:  # a pipe's length is unknown until here
-            require_same_length({arguments.source: number, arguments.gold: len(gold)})
+            require_same_length({name: number, arguments.gold: len(gold)})
     _draw(drawn, directory, arguments.format)
     return measured
 

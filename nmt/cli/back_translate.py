@@ -27,12 +27,19 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    parser.add_argument("--input", required=True, metavar="FILE", help="sentences of the target language, one per line")
+    parser.add_argument(
+        "--source",
+        dest="input",
+        required=True,
+        metavar="FILE",
+        help="sentences of the target language, one per line, which this model translates",
+    )
     add_made_pairs_flags(parser)
     parser.add_argument(
         "--tag", default="<bt>", metavar="WORD", help="first word of each source; '' for none (default: <bt>)"
     )
     add_search_flags(parser)
+    parser.aliases["--input"] = "--source"
 
 
 def run(arguments: Namespace) -> None:

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import tee
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag, settings_from_flags, with_dashes
+from nmt.cli.flags import add_model_flags, settings_from_flags, with_dashes
 from nmt.cli.loading import lines_of, load_models, say
+from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, finite, refuse_idle, share
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
-from nmt.files.paths import is_stream
-from nmt.progress import LineProgress
+from nmt.files.paths import can_be_read_again
+from nmt.progress import LineProgress, counted
 from nmt.text.cleaning import (
     RULE_NAMES,
-    CorpusStatistics,
     Fault,
     RawPair,
     Rules,
     judge,
+    judge_by_scores,
     learn_statistics,
-    model_fault,
     score_limit,
 )
 from nmt.text.formats import raw_pairs
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from nmt.translation.result import Translation
 
 _BY: Literal["unusual"] = "unusual"
 _WORST = 0.05
@@ -50,8 +47,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, required=False)
-    add_source_flag(parser)
-    add_target_flag(parser)
+    add_pair_flags(parser)
     parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the sources of the kept pairs")
     parser.add_argument("--output-target", required=True, metavar="FILE", help="file for the targets of the kept pairs")
     parser.add_argument(
@@ -87,97 +83,71 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Reads the pairs to learn the usual values, again for a model's scores, and again to write them."""
     rules = settings_from_flags(Rules, arguments)
-    _check(arguments)
+    text = GivenText(arguments)
+    _check(arguments, text)
     written = [path for path in (arguments.output_source, arguments.output_target, arguments.report) if path]
     with open_outputs(written) as files:
         outputs, report = files[:2], files[2] if arguments.report else None
         usual, total = None, None
-        if not _stream(arguments):
+        if text.is_file:
             reading = LineProgress(unit="pairs")
-            usual = learn_statistics(reading.over(_pairs(arguments)), rules.sample)
+            usual = learn_statistics(reading.over(raw_pairs(text.pairs)), rules.sample)
             total = reading.count
-        judged = judge(_pairs(arguments), rules, usual)
+        judged = judge(raw_pairs(text.pairs), rules, usual)
         if arguments.model:
-            judged = _with_model(judged, arguments.by or _BY, *_scores(arguments, rules, usual, total))
+            scores = _scores(arguments, judge(raw_pairs(text.pairs), rules, usual), total)
+            judged = judge_by_scores(judged, arguments.by or _BY, scores, _limit(arguments, scores))
         counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report)
     _summarize(counts, arguments)
 
 
-def _check(arguments: Namespace) -> None:
+def _check(arguments: Namespace, text: GivenText) -> None:
     """Refuses contradictions before anything is read or loaded."""
     report = [arguments.report] if arguments.report else []
     outputs = [arguments.output_source, arguments.output_target, *report]
-    require_files_of_their_own([arguments.source, arguments.target], outputs)
+    require_files_of_their_own(text.paths, outputs)
     if not arguments.model:
         refuse_idle(arguments, ["by", "worst", "threshold"], "is for the pairs that a model drops: give --model too")
         refuse_idle(arguments, ["checkpoints", "averaging", "precision"], "is for a model: give --model too")
-    if arguments.model and (path := _stream(arguments)):
-        raise NmtError(f"{path}: can be read only once, and --model needs the pairs again: use files")
+    streams = [path for path in text.paths if not can_be_read_again([path])]
+    if arguments.model and streams:
+        raise NmtError(f"{streams[0]}: can be read only once, and --model needs the pairs again: use files")
 
 
-def _stream(arguments: Namespace) -> str:
-    """The first input that is standard input or a pipe; "" if both are files."""
-    streams = (path for path in (arguments.source, arguments.target) if path == "-" or is_stream(Path(path)))
-    return next(streams, "")
-
-
-def _pairs(arguments: Namespace) -> Iterator[RawPair]:
-    return raw_pairs(arguments.source, arguments.target)
-
-
-def _scores(
-    arguments: Namespace, rules: Rules, usual: CorpusStatistics | None, total: int | None
-) -> tuple[list[float], float]:
-    """A model's score of each pair that the rules keep, NaN if a side is empty, and the highest score to keep.
+def _scores(arguments: Namespace, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None) -> list[float]:
+    """A model's score of each pair that the rules keep.
 
     Args:
         arguments: of the command line.
-        rules: judge the pairs first.
-        usual: usual values of the corpus; None: learned from its first pairs.
+        judged: the pairs, judged by the rules.
         total: number of pairs in the corpus.
     """
-    import numpy as np
-
-    from nmt.explaining.unusual_pairs import find_outliers
-
-    measures = _measures(arguments, judge(_pairs(arguments), rules, usual), total)
-    found = find_outliers(measures).scores if (arguments.by or _BY) == "unusual" else -measures[:, 0]
-    scores = np.where(np.isfinite(found), found, np.nan).tolist()
-    if arguments.threshold is not None:
-        return scores, arguments.threshold
-    return scores, score_limit(scores, _WORST if arguments.worst is None else arguments.worst)
-
-
-def _measures(
-    arguments: Namespace, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None
-) -> NDArray[np.float64]:
-    """[pairs, measures]: a model's measures of each pair that the rules keep."""
-    import numpy as np
-
-    from nmt.explaining.pair_measures import MEASURES, measure_pair
+    from nmt.explaining.pair_scores import score_pairs
 
     translator = load_models(arguments)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
-    progress, numbers, cut = lines_of(total), array("d"), 0
-    for pair in progress.over(translator.align((source for source, _ in sources), (target for _, target in targets))):
-        numbers.extend(measure_pair(pair.alignment, pair.log_probability, len(pair.pieces)).row())
-        cut += pair.truncated
+    progress, cut = lines_of(total), 0
+
+    def read() -> Iterator[Translation]:
+        nonlocal cut
+        pairs = translator.align((source for source, _ in sources), (target for _, target in targets))
+        for pair in progress.over(pairs):
+            cut += pair.truncated
+            yield pair
+
+    scores = score_pairs(read(), arguments.by or _BY)
     if cut:
-        say(f"{cut} pairs have a side that is longer than the model takes; it read only the beginning of these sides")
-    say(f"{progress.count} pairs read by the model in {progress.seconds:.1f} s ({progress.speed})")
-    return np.frombuffer(numbers).reshape(-1, len(MEASURES))
+        many = f"{counted(cut, 'pair')} with a side that is longer than the model takes"
+        say(f"{many}: it read only the beginning of these sides")
+    say(f"{counted(progress.count, 'pair')} read by the model in {progress.seconds:.1f} s ({progress.speed})")
+    return scores
 
 
-def _with_model(
-    judged: Iterator[tuple[RawPair, Fault | None]],
-    by: Literal["unusual", "unlikely"],
-    scores: list[float],
-    limit: float,
-) -> Iterator[tuple[RawPair, Fault | None]]:
-    """Passes the pairs on; a pair that the rules keep is dropped if its score is above the limit."""
-    rest = iter(scores)
-    for pair, fault in judged:
-        yield pair, fault or model_fault(by, next(rest), limit)
+def _limit(arguments: Namespace, scores: Sequence[float]) -> float:
+    """The highest score of a pair that is kept."""
+    if arguments.threshold is not None:
+        return float(arguments.threshold)
+    return score_limit(scores, _WORST if arguments.worst is None else arguments.worst)
 
 
 def _write(
@@ -216,7 +186,7 @@ def _number(value: str | float | None) -> str:
 
 def _summarize(counts: Counter[str], arguments: Namespace) -> None:
     total = counts.total()
-    say(f"{total} pairs read, {counts['']} kept, {total - counts['']} dropped")
+    say(f"{counted(total, 'pair')} read, {counts['']} kept, {total - counts['']} dropped")
     for rule in RULE_NAMES:
         if counts[rule]:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")

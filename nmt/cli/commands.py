@@ -77,9 +77,13 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
 
 
 def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
-    """Refuses an empty name of a file or directory, which an unset variable of the shell leaves."""
+    """Refuses an empty name of a file or directory, which an unset variable of the shell leaves.
+
+    The settings of a run have dotted names: an empty one of them takes back the name in a configuration file.
+    """
     for action in command._actions:
         value = getattr(arguments, action.dest, None)
-        if action.metavar in ("FILE", "DIR") and "" in (value if isinstance(value, list) else [value]):
+        values = value if isinstance(value, list) else [value]
+        if action.metavar in ("FILE", "DIR") and "." not in action.dest and "" in values:
             expected = {"FILE": "a file", "DIR": "a directory"}[str(action.metavar)]
             raise NmtError(f"{action.option_strings[0]} is empty: expected the name of {expected}")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nmt.cli.flags import add_model_flags, add_search_flags, add_source_flag, add_target_flag
+from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
-from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.translation.inference.protocol import Report
@@ -28,8 +28,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    add_source_flag(parser)
-    add_target_flag(parser)
+    add_pair_flags(parser)
     add_made_pairs_flags(parser)
     parser.add_argument(
         "--closest",
@@ -42,9 +41,10 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Writes given and translated pairs alternately (Kim and Rush 2016, sequence-level knowledge distillation)."""
+    text = GivenText(arguments)
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
-        sources, targets = (islice(read_lines(path), done, None) for path in (arguments.source, arguments.target))
+        sources, targets = (islice(side, done, None) for side in text.sides())
         nbest = search.beam_size if arguments.closest else 1
         lists = translator.translate_nbest(sources, search, nbest, first=done, report=report)
         for found, target in zip(lists, targets, strict=True):
@@ -53,7 +53,8 @@ def run(arguments: Namespace) -> None:
             yield best, [*given, (best.source, best.text)]
 
     per_line = 1 if arguments.only_translations else 2
-    write_made_pairs(arguments, [arguments.source, arguments.target], per_line, made, ("closest", "only_translations"))
+    flags = ("closest", "only_translations", *text.columns)
+    write_made_pairs(arguments, text.paths, per_line, made, flags)
 
 
 def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:

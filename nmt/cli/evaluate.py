@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
-from nmt.cli.flags import add_model_flags, add_reference_flag, add_search_flags, add_source_flag
+from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
 from nmt.cli.loading import lines_of, load, say, watched
+from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.config import config_to_dict
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
-from nmt.text.lines import read_lines
+from nmt.progress import counted
 
 DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
@@ -26,8 +27,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    add_source_flag(parser)
-    add_reference_flag(parser)
+    add_pair_flags(parser)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
     parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
@@ -38,15 +38,14 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Translates, then prints and writes the scores."""
-    read = [path for path in (arguments.source, arguments.reference, arguments.gold) if path]
+    text = GivenText(arguments)
+    read = [*text.paths, *([arguments.gold] if arguments.gold else [])]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
     if "-" in written:
         raise NmtError("standard output (-) has the scores: name files for --output and --json")
-    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
-    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
-    require_lines(arguments.source, sources)
-    gold = read_gold_flags(arguments, len(sources))
+    sources, references = text.test_set()
+    gold = read_gold_flags(arguments, text.name, len(sources))
     require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold)
     with ExitStack() as files:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
@@ -68,7 +67,7 @@ def run(arguments: Namespace) -> None:
     if empty:
         say(f"references without words: {empty}; every translation of their sources counts as wrong")
     files_written = f", written to {' and '.join(written)}" if written else ""
-    say(f"{progress.count} lines translated in {progress.seconds:.1f} s{files_written}")
+    say(f"{counted(progress.count, 'line')} translated in {progress.seconds:.1f} s{files_written}")
 
 
 def _print_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:

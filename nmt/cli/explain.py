@@ -8,22 +8,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nmt.cli.files import count_lines, outdated_drawings, require_files_of_their_own, require_same_length
+from nmt.cli.files import outdated_drawings, require_files_of_their_own
 from nmt.cli.flags import (
     add_model_flags,
     add_output_directory_flag,
     add_search_flags,
-    add_source_flag,
-    add_target_flag,
     refuse_file,
     refuse_search_flags,
 )
 from nmt.cli.loading import lines_of, load, say, say_if_cut, watched
+from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, count
 from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory
-from nmt.progress import LineProgress
-from nmt.text.lines import read_lines
+from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
     from nmt.alignment.word_alignment import WordAlignment
@@ -47,8 +45,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    add_source_flag(parser)
-    add_target_flag(parser, required=False)
+    add_pair_flags(parser)
     add_output_directory_flag(parser)
     parser.add_argument(
         "--erase",
@@ -59,26 +56,26 @@ def add_flags(parser: Parser) -> None:
         "attention (attention); this costs a forward pass per source word",
     )
     parser.add_argument(
-        "--worst",
+        "--limit",
         type=count,
         default=10,
         metavar="N",
         help="number of unusual pairs that are printed and drawn (default: 10)",
     )
     add_search_flags(parser)
+    parser.aliases["--worst"] = "--limit"
 
 
 def run(arguments: Namespace) -> None:
     """Measures every pair, then writes the report."""
-    refuse_search_flags(arguments)
+    if are_pairs_given(arguments):
+        refuse_search_flags(arguments)
     refuse_file(arguments.output)
-    read = [path for path in (arguments.source, arguments.target) if path]
-    require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])
-    total = require_same_length({path: count_lines(path) for path in read})
+    text = GivenText(arguments, pairs=False)
+    require_files_of_their_own(text.paths, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])
+    total = text.count()
     translator, search = load(arguments)
-    source = read_lines(arguments.source)
-    pairs = translator.align(source, read_lines(arguments.target)) if arguments.target else None
-    pairs = pairs or translator.translate(source, search)
+    pairs = translator.align(*text.sides()) if text.pairs else translator.translate(text.sources(), search)
     if arguments.erase:
         from nmt.explaining.erasure import PAIRS_TOGETHER, erase
 
@@ -88,8 +85,8 @@ def run(arguments: Namespace) -> None:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
     with output_directory(Path(arguments.output)) as directory:
-        write_report(explained, directory, arguments.worst)
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s, written to {directory}")
+        write_report(explained, directory, arguments.limit)
+    say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
 
 
 def _erased(

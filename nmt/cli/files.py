@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def require_same_length(counts: dict[str, int | None]) -> int | None:
     return next(iter(known.values()), None)
 
 
-def require_lines(path: str, lines: Sequence[str]) -> None:
+def require_lines(path: str, lines: Sized) -> None:
     """Refuses an empty text where a measurement needs sentences.
 
     Raises:

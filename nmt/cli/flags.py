@@ -56,19 +56,6 @@ def _add_checkpoints_flag(parser: Parser) -> None:
     )
 
 
-def add_source_flag(parser: Parser) -> None:
-    parser.add_argument("--source", required=True, metavar="FILE", help="source sentences, one per line")
-
-
-def add_target_flag(parser: Parser, required: bool = True) -> None:
-    text = "their translations, line by line" + ("" if required else " (default: the model's own)")
-    parser.add_argument("--target", required=required, metavar="FILE", help=text)
-
-
-def add_reference_flag(parser: Parser) -> None:
-    parser.add_argument("--reference", required=True, metavar="FILE", help="their reference translations, line by line")
-
-
 def add_output_directory_flag(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory for the results")
 
@@ -98,9 +85,8 @@ def settings_from_flags(kind: type[T], arguments: Namespace) -> T:
 
 
 def refuse_search_flags(arguments: Namespace) -> None:
-    """Refuses flags of the search if the translations are given."""
-    if arguments.target:
-        refuse_idle(arguments, SEARCH, "is for a search: with --target nothing is searched for")
+    """Refuses flags of the search beside given translations."""
+    refuse_idle(arguments, SEARCH, "is for a search: with --target or --tsv nothing is searched for")
 
 
 def refuse_file(path: str) -> None:

@@ -31,11 +31,12 @@ def add_gold_format_flags(parser: Parser) -> None:
     )
 
 
-def read_gold_flags(arguments: Namespace, sentences: int | None) -> list[Gold] | None:
+def read_gold_flags(arguments: Namespace, source: str, sentences: int | None) -> list[Gold] | None:
     """The gold alignment that the command line names; None if it names none.
 
     Args:
         arguments: of the command line.
+        source: names the sentences in messages.
         sentences: number of sentences, which the gold alignment must have; None: unknown.
     """
     from nmt.alignment.pharaoh_and_naacl import read_gold
@@ -45,7 +46,7 @@ def read_gold_flags(arguments: Namespace, sentences: int | None) -> list[Gold] |
         return None
     lines = read_lines(arguments.gold)
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
-    require_same_length({arguments.source: sentences, arguments.gold: len(gold)})
+    require_same_length({source: sentences, arguments.gold: len(gold)})
     if not any(links.possible for links in gold):
         raise NmtError(f"{arguments.gold}: has no links, so nothing can be measured with it")
     return gold

@@ -6,12 +6,9 @@ from argparse import Namespace
 from collections.abc import Iterable
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.flags import settings_from_flags, with_dashes
 from nmt.cli.loading import say
-from nmt.cli.parser import Parser, count, positive, refuse_idle
-from nmt.config import PairsConfig
-from nmt.config.fields import settings_of
-from nmt.config.flags import add_settings
+from nmt.cli.pair_files import add_pair_flags, pairs_from_flags
+from nmt.cli.parser import Parser, count, positive
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
@@ -28,8 +25,7 @@ DESCRIPTION = (
 
 
 def add_flags(parser: Parser) -> None:
-    pairs = (setting for setting in settings_of(PairsConfig) if setting.name != "alignment")
-    add_settings(parser.add_argument_group("sentence pairs"), pairs, spell=with_dashes)
+    add_pair_flags(parser, datasets=True)
     parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="number of held-out pairs")
     parser.add_argument("--seed", type=count, default=1, metavar="N", help="seed of the random choice (default: 1)")
     parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the held-out sources")
@@ -40,15 +36,8 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Reads the pairs twice: to draw the held-out pairs, and to write the others."""
-    given = settings_from_flags(PairsConfig, arguments)
+    given = pairs_from_flags(arguments)
     read = [path for path in (given.source, given.target, given.tsv) if path]
-    if not given:
-        raise NmtError("no sentence pairs are given: name --source and --target, or --tsv, or --tfds")
-    if not given.tsv:
-        refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
-    if not given.tfds:
-        names = ["split", "tfds_source", "tfds_target", "tfds_directory"]
-        refuse_idle(arguments, names, "is for a TensorFlow dataset: give --tfds, or leave it out")
     if not can_be_read_again(read):
         raise NmtError(
             "standard input and pipes can be read only once, but nmt hold-out reads the pairs twice: use files"

@@ -7,12 +7,13 @@ import math
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
-from nmt.cli.flags import add_model_flags, add_source_flag, add_target_flag
+from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_model_flags
 from nmt.cli.loading import lines_of, load_models, say, watched
+from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.files.outputs import open_output
-from nmt.text.lines import read_lines
+from nmt.progress import counted
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -25,8 +26,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser)
-    add_source_flag(parser)
-    add_target_flag(parser)
+    add_pair_flags(parser)
     parser.add_argument("--output", metavar="FILE", default="-", help="file for the scores (default: standard output)")
     parser.add_argument(
         "--format",
@@ -38,28 +38,29 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Writes the score of each pair, and reports the perplexity of all pairs."""
-    require_files_of_their_own([arguments.source, arguments.target], [arguments.output])
-    total = require_same_length({path: count_lines(path) for path in (arguments.source, arguments.target)})
+    text = GivenText(arguments)
+    require_files_of_their_own(text.paths, [arguments.output])
+    total = text.count()
     log_probability, pieces, words, blank = 0.0, 0, 0, 0
     with open_output(arguments.output) as output:
         translator = load_models(arguments)
         progress = lines_of(total)
-        pairs = translator.align(read_lines(arguments.source), read_lines(arguments.target))
-        for pair in watched(pairs, progress):
+        for pair in watched(translator.align(*text.sides()), progress):
             output.write(_score_line(progress.count, pair, arguments.format) + "\n")
             log_probability, pieces = log_probability + pair.log_probability, pieces + len(pair.pieces)
             words += len(pair.alignment.target) if pair.pieces else 0
             blank += not (pair.source.strip() and pair.text.strip())
     if pieces:
+        size = f"{counted(pieces, 'piece')} and {counted(words, 'word')}"
         say(
-            f"log-probability {log_probability:.2f} in {pieces} pieces and {words} words: perplexity "
+            f"log-probability {log_probability:.2f} in {size}: perplexity "
             f"{_perplexity(log_probability / pieces):.3f} per piece, "
             f"{_perplexity(log_probability / max(words, 1)):.2f} per word (the end of sentence counts as a piece)"
         )
     if blank:
         say(f"pairs with a side without words: {blank}; their 0.0000 is no log-probability")
     place = "standard output" if arguments.output == "-" else arguments.output
-    say(f"{progress.count} pairs in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
+    say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s ({progress.speed}), written to {place}")
 
 
 def _perplexity(mean_log_probability: float) -> float:

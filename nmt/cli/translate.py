@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Translates text, one sentence per line. The output has as many lines as the input, and an empty line stays empty. "
-    "Without --input, it reads standard input, with a prompt if that is a terminal. If an interruption happens, whole "
-    "blocks of 500 translated lines are kept, and --resume continues behind them. This needs plain files for --input "
+    "Without --source, it reads standard input, with a prompt if that is a terminal. If an interruption happens, whole "
+    "blocks of 500 translated lines are kept, and --resume continues behind them. This needs plain files for --source "
     "and --output, without --nbest."
 )
 
@@ -37,7 +37,10 @@ DESCRIPTION = (
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
     parser.add_argument(
-        "--input", metavar="FILE", help="sentences to translate; .gz files are read too, and - is standard input"
+        "--source",
+        dest="input",
+        metavar="FILE",
+        help="sentences to translate; .gz files are read too, and - is standard input",
     )
     parser.add_argument(
         "--output", metavar="FILE", default="-", help="file for the translations (default: standard output)"
@@ -69,6 +72,7 @@ def add_flags(parser: Parser) -> None:
         help="dictionary for --copy-unknown: on each line a source word, a tab and its translation",
     )
     add_search_flags(parser)
+    parser.aliases["--input"] = "--source"
 
 
 def run(arguments: Namespace) -> None:
@@ -87,7 +91,7 @@ def run(arguments: Namespace) -> None:
         if can_be_read_again(requests.paths) and can_be_resumed(outputs) and not _writes_lists(arguments):
             resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size)
         if arguments.resume and resumable is None:
-            raise NmtError("--resume continues a file: give --input and --output, both plain files")
+            raise NmtError("--resume continues a file: give --source and --output, both plain files")
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
         translator, search = load(arguments)
@@ -114,7 +118,7 @@ def _check_flags(arguments: Namespace, path: str) -> None:
     if arguments.resume and _writes_lists(arguments):
         raise NmtError("--resume counts lines, and an n-best list has several lines per sentence: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
-        raise NmtError("--prefixes and --phrases go line by line with a file: give --input")
+        raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
     if arguments.prefixes or arguments.phrases:
         refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
 

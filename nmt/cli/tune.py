@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from nmt.cli.files import require_files_of_their_own, require_lines, require_same_length
-from nmt.cli.flags import add_model_flags, add_reference_flag, add_search_flags, add_source_flag
+from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress
-from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.evaluation.bleu_and_chrf import CorpusScore
@@ -33,8 +33,7 @@ DESCRIPTION = (
 
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, precision="auto")
-    add_source_flag(parser)
-    add_reference_flag(parser)
+    add_pair_flags(parser)
     parser.add_argument(
         "--metric", choices=["bleu", "chrf"], default="bleu", help="score that chooses the penalty (default: bleu)"
     )
@@ -71,12 +70,11 @@ def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
 
     if arguments.save and len(arguments.model) > 1:
         raise NmtError("--save is for one run: give the penalty of an ensemble to each command instead")
-    require_files_of_their_own([arguments.source, arguments.reference], [])
+    text = GivenText(arguments)
+    require_files_of_their_own(text.paths, [])
     if arguments.metric == "chrf":
         refuse_idle(arguments, ["tokenize"], "is for BLEU: leave it or --metric chrf out")
-    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
-    require_same_length({arguments.source: len(sources), arguments.reference: len(references)})
-    require_lines(arguments.source, sources)
+    sources, references = text.test_set()
     measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize or "13a")
     measure(["a"], ["a"])  # refuses an unknown tokenizer before the translation
     return sources, references, measure

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from nmt.config.checks import LARGEST, ConfigError, as_number, require, shown
+from nmt.config.hints import expected_one_of
 from nmt.config.run import RunConfig
 
 
@@ -66,7 +67,7 @@ def _checked(path: str, value: Any, kind: Any) -> Any:
         return tuple(value)
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-        require(value in choices, f"{path} is {shown(value)}: expected one of {', '.join(choices)}")
+        require(value in choices, f"{path} is {shown(value)}: {expected_one_of(value, choices)}")
         return value
     if kind is float:
         value = as_number(value)

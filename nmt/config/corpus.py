@@ -16,9 +16,11 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 class PairsConfig:
     """One set of sentence pairs: two line-parallel files, one TSV file, or a TensorFlow dataset. Empty: no pairs."""
 
-    source: str = setting("", "File of source sentences, one sentence per line; .gz files are read too.")
-    target: str = setting("", "File of target sentences; line N translates line N of the source file.")
-    tsv: str = setting("", "Instead of two files: one file with a pair per line and tabs between its columns (or .gz).")
+    source: str = setting("", "File of source sentences, one sentence per line; .gz files are read too.", "FILE")
+    target: str = setting("", "File of target sentences; line N translates line N of the source file.", "FILE")
+    tsv: str = setting(
+        "", "Instead of two files: one file with a pair per line and tabs between its columns (or .gz).", "FILE"
+    )
     source_column: int = setting(1, "Column of the source sentence in the TSV file, counted from 1.")
     target_column: int = setting(2, "Column of the target sentence in the TSV file, counted from 1.")
     tfds: str = setting("", "Instead of files: a TensorFlow dataset, such as ted_hrlr_translate/pt_to_en.")
@@ -27,11 +29,12 @@ class PairsConfig:
     tfds_target: str = setting(
         "", "Target feature of the TensorFlow dataset; empty: the second of its supervised keys."
     )
-    tfds_directory: str = setting("", "Directory of prepared TensorFlow datasets; empty: the library's default.")
+    tfds_directory: str = setting("", "Directory of prepared TensorFlow datasets; empty: the library's default.", "DIR")
     alignment: str = setting(
         "",
         "Gold word alignment in Pharaoh format, one line per pair. It measures the attention and never trains it; "
         "training.guided.links trains it.",
+        "FILE",
     )
 
     def __post_init__(self) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
-HELP = "help"
-"""The key of the help text in a field's metadata."""
+HELP, PATH = "help", "path"
+"""The keys of a field's metadata: its help text, and the kind of path that it holds."""
 
 
-def setting(default: Any, help: str) -> Any:
-    """A field of a dataclass that holds one value."""
-    return dataclasses.field(default=default, metadata={HELP: help})
+def setting(default: Any, help: str, path: Literal["", "FILE", "DIR"] = "") -> Any:
+    """A field of a dataclass that holds one value. `path` marks the name of a file or directory that is read."""
+    return dataclasses.field(default=default, metadata={HELP: help, PATH: path})
 
 
 def group(kind: type, help: str) -> Any:
@@ -30,6 +30,8 @@ class Setting:
     type: Any
     default: Any
     help: str
+    path: str = ""
+    """FILE or DIR for the name of a file or directory that is read; "" for other values."""
 
 
 def settings_of(kind: type, prefix: str = "") -> Iterator[Setting]:
@@ -40,7 +42,7 @@ def settings_of(kind: type, prefix: str = "") -> Iterator[Setting]:
         if dataclasses.is_dataclass(field.default_factory):
             yield from settings_of(field.default_factory, f"{name}.")
         else:
-            yield Setting(name, types[field.name], field.default, field.metadata[HELP])
+            yield Setting(name, types[field.name], field.default, field.metadata[HELP], field.metadata[PATH])
 
 
 def groups_of(kind: type, prefix: str = "") -> Iterator[tuple[str, type]]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from nmt.config.checks import LARGEST, ConfigError, shown
 from nmt.config.fields import Setting, groups_of, settings_of
+from nmt.config.hints import expected_one_of
 from nmt.config.parser import Parser
 
 
@@ -52,7 +53,7 @@ def add_settings(
         elif get_origin(kind) is tuple:
             parser.add_argument(flag, action=_ListFlag, nargs="+", metavar="TEXT", **options)
         else:
-            parser.add_argument(flag, action=_ValueFlag, kind=kind, metavar=_metavar(kind), **options)
+            parser.add_argument(flag, action=_ValueFlag, kind=kind, metavar=setting.path or _metavar(kind), **options)
 
 
 def add_groups(parser: Parser, kind: type) -> None:
@@ -129,7 +130,7 @@ def _yaml_list(flag: str, text: str) -> list[str]:
 
 def _choice(flag: str, text: str, choices: Collection[str]) -> str:
     if text not in choices:
-        raise ConfigError(f"{flag} is {text!r}: expected one of {', '.join(choices)}")
+        raise ConfigError(f"{flag} is {text!r}: {expected_one_of(text, choices)}")
     return text
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from nmt.config.hints import did_you_mean
+from nmt.config.hints import did_you_mean, expected_one_of
 from nmt.errors import NmtError
 
 
@@ -25,6 +25,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise NmtError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuses a value that is none of the flag's choices, with the most similar choice."""
+        if action.choices is not None and value not in action.choices:
+            name = action.option_strings[0] if action.option_strings else action.metavar
+            self.error(f"{name} is {value!r}: {expected_one_of(value, action.choices)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if not self._subparsers:

@@ -58,6 +58,7 @@ class GuidedConfig:
         "",
         "Word links of the training pairs in Pharaoh format, one line per pair, from a word aligner. They train "
         "attention and measure nothing. Empty: attention learns from translation alone.",
+        "FILE",
     )
     weight: float = setting(
         1.0, "Weight of the cross-entropy between links and attention in the first epoch; the translation's is 1."
@@ -78,6 +79,7 @@ class TrainingConfig:
         "",
         "Run directory whose weights training starts from (fine-tuning). The network settings are taken from that run; "
         "the vocabulary may differ. Empty: weights are drawn at random.",
+        "DIR",
     )
     passes: int = setting(18, "Largest number of epochs, which are passes over the training pairs.")
     batch_tokens: int = setting(

@@ -14,7 +14,7 @@ class VocabularyConfig:
     """How sentences are cut into pieces."""
 
     run: str = setting(
-        "", "Run directory whose vocabularies are used; empty: new ones are learned from the training pairs."
+        "", "Run directory whose vocabularies are used; empty: new ones are learned from the training pairs.", "DIR"
     )
     type: Literal["unigram", "bpe", "char", "word"] = setting("unigram", "Type of SentencePiece model.")
     size: int = setting(

@@ -8,9 +8,10 @@ from itertools import zip_longest
 from typing import NamedTuple, NoReturn
 
 from nmt.config import PairsConfig
+from nmt.progress import counted
 from nmt.text.datasets import dataset_rows
 from nmt.text.errors import CorpusError
-from nmt.text.lines import raw_lines, shown_name
+from nmt.text.lines import decoded, raw_lines, shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,30 @@ def open_pairs(pairs: PairsConfig, links: str) -> list[RowStream]:
     return streams + [_lines(path) for path in (pairs.alignment, links) if path]
 
 
-def raw_pairs(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
-    """The pairs of two line-parallel files as bytes, without line ends.
+def raw_pairs(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
+    """The pairs of a corpus as bytes, without line ends.
 
     Raises:
         CorpusError: a file cannot be read, or the files have different numbers of lines. The numbers are compared when
             the shorter file ends.
     """
-    if source == target == "-":
+    if pairs.source == pairs.target == "-":
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
-    for cells in side_by_side([_lines(source), _lines(target)]):
+    for cells in side_by_side(open_pairs(pairs, "")):
         yield cells[0], cells[1]
+
+
+def text_pairs(pairs: PairsConfig) -> Iterator[tuple[str, str]]:
+    """The pairs of a corpus as they are: with outer whitespace, and with pairs that have an empty side.
+
+    Raises:
+        CorpusError: see `raw_pairs`; also text that is not valid UTF-8.
+    """
+    streams = open_pairs(pairs, "")
+    columns = [stream for stream in streams for _ in range(stream.width)]
+    for number, cells in enumerate(side_by_side(streams), 1):
+        source, target = (decoded(cell, stream.place(number)) for cell, stream in zip(cells, columns, strict=True))
+        yield source, target
 
 
 def refuse_malformed(message: str) -> NoReturn:
@@ -88,8 +102,8 @@ def side_by_side(
             counts = [number + (row is not None) for row in rows]
             for later in together:
                 counts = [count + (row is not None) for count, row in zip(counts, later, strict=True)]
-            found = ", ".join(f"{s.name} has {count} {s.unit}s" for s, count in zip(streams, counts, strict=True))
-            raise CorpusError(f"{found}: the same number in each was expected, one for each pair")
+            sizes = [f"{s.name} has {counted(count, s.unit)}" for s, count in zip(streams, counts, strict=True)]
+            raise CorpusError(f"{', '.join(sizes)}: the same number in each was expected, one for each pair")
         problems = [
             f"{stream.place(number + 1)}: {row.problem}"
             for stream, row in zip(streams, rows, strict=True)
@@ -112,8 +126,8 @@ def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, byte
         cells = line.split(b"\t") if line.strip() else [b""] * needed
         if len(cells) < needed:
             yield MalformedRow(
-                f"{len(cells)} column{'s' * (len(cells) > 1)}, expected at least {needed} separated by tabs; check "
-                "which column is the source and which the target"
+                f"{counted(len(cells), 'column')}, expected at least {needed} separated by tabs; check which column is "
+                "the source and which the target"
             )
         else:
             yield cells[source - 1], cells[target - 1]

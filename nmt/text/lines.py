@@ -25,11 +25,19 @@ def read_lines(path: str) -> Iterator[str]:
         CorpusError: the file cannot be read, or a line is not valid UTF-8.
     """
     for number, line in enumerate(raw_lines(path), 1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            place = f"{shown_name(path)}, line {number}"
-            raise CorpusError(f"{invalid_utf8(place, error)}: convert it to UTF-8") from None
+        yield decoded(line, f"{shown_name(path)}, line {number}")
+
+
+def decoded(line: bytes, place: str) -> str:
+    """The text of a line at a place, such as "FILE, line 3".
+
+    Raises:
+        CorpusError: the line is not valid UTF-8.
+    """
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{invalid_utf8(place, error)}: convert it to UTF-8") from None
 
 
 def raw_lines(path: str) -> Iterator[bytes]:

@@ -126,6 +126,7 @@ def test_tensorflow_is_quiet_by_default(monkeypatch):
         ("align --model m --source setup.cfg --output", "expected one argument"),
         (f"embeddings --model m --neighbours a --count {10**20}", "is too large"),
         ("align --model m --source setup.cfg --output o --format gif", "'gif'"),
+        ("align --model m --source setup.cfg --output o --format htm", "pdf; did you mean html?"),
         ("align --model m --source setup.cfg --output o --limit -1", "-1: expected 0 or more"),
         ("align --model m --source setup.cfg --output o --gold setup.cfg", "--target"),
         ("align --model m --source setup.cfg --target setup.cfg --output o --beam-size 4", "nothing is searched for"),

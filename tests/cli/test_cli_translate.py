@@ -254,7 +254,7 @@ def test_minimum_bayes_risk_needs_two_candidates(more, model, write, capsys):
     assert "(--mbr) chooses among several translations" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", ["--input", "--output", "--alignments", "--model"])
+@pytest.mark.parametrize("flag", ["--source", "--output", "--alignments", "--model"])
 def test_an_empty_name_is_refused(flag, model, write, capsys):
     """Such as the value of an unset shell variable."""
     assert main(["translate", "--model", model, "--input", write("in", "a"), flag, ""]) == 2

@@ -67,6 +67,7 @@ def test_text_that_looks_like_a_number_stays_text(value):
         (["--training.ema", "high"], "--training.ema is 'high': expected a number"),
         (["--training.ema", "nan"], "--training.ema is 'nan': expected a number"),
         (["--model.cell", "rnn"], "--model.cell is 'rnn': expected one of gru, lstm"),
+        (["--model.cell", "ltsm"], "--model.cell is 'ltsm': expected one of gru, lstm; did you mean lstm?"),
         (["--training.deterministic", "maybe"], "--training.deterministic is 'maybe': expected true or false"),
         (["--no-training.deterministic", "true"], "--no-training.deterministic is 'true': expected no value"),
         (["--vocabulary.symbols", "[a, 1]"], "--vocabulary.symbols is '[a, 1]': expected a list of texts"),

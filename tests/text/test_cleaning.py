@@ -27,8 +27,8 @@ from nmt.text.cleaning import (
     find_fault,
     invalid,
     judge,
+    judge_by_scores,
     learn_statistics,
-    model_fault,
     score_limit,
 )
 
@@ -216,8 +216,11 @@ def test_invalid_text_is_reported_with_its_byte():
 def test_the_worst_share_exceeds_its_limit():
     scores = [3.0, 1.0, math.nan, 5.0, 2.0]
     limit = score_limit(scores, 0.5)
-    assert [model_fault("unusual", score, limit) for score in scores] == [
+    pair, empty = (b"a", b"b"), ((b"", b""), Fault("empty", "source"))
+    judged = judge_by_scores([(pair, None), empty, *[(pair, None)] * 4], "unusual", scores, limit)
+    assert [fault for _, fault in judged] == [
         Fault("unusual", 3.0, 2.0),
+        empty[1],
         None,
         None,
         Fault("unusual", 5.0, 2.0),
@@ -426,7 +429,7 @@ def test_a_model_ignores_pairs_with_an_empty_side(modelled):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--target", "short"], "s.txt has 6 lines, short has 1 lines"),
+        (["--target", "short"], "s.txt has 6 lines, short has 1 line:"),
         (["--source", "missing"], "missing: No such file or directory"),
         (["--output-source", "s.txt"], "s.txt: is named twice"),
         (["--output-source", "./linked"], "./linked: is named twice"),

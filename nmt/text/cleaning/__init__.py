@@ -9,7 +9,7 @@ spelling of each side. So no rule knows a language, and a corpus of mostly bad p
 
 from nmt.text.cleaning.duplicates import Duplicates
 from nmt.text.cleaning.faults import RULE_NAMES, Fault
-from nmt.text.cleaning.judging import judge, model_fault, score_limit
+from nmt.text.cleaning.judging import judge, judge_by_scores, score_limit
 from nmt.text.cleaning.rules import find_fault, invalid
 from nmt.text.cleaning.settings import Rules
 from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, SpellingModel, learn_statistics
@@ -22,10 +22,10 @@ __all__ = [
     "Rules",
     "SpellingModel",
     "CorpusStatistics",
-    "model_fault",
     "find_fault",
     "invalid",
     "judge",
+    "judge_by_scores",
     "learn_statistics",
     "score_limit",
 ]

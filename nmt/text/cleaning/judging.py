@@ -47,12 +47,22 @@ def score_limit(scores: Sequence[float], share: float) -> float:
     return known[place] if place < len(known) else -math.inf
 
 
-def model_fault(rule: Literal["unusual", "unlikely"], score: float, limit: float) -> Fault | None:
-    """The fault of a pair whose score by a model exceeds the limit.
+def judge_by_scores(
+    judged: Iterable[tuple[RawPair, Fault | None]],
+    rule: Literal["unusual", "unlikely"],
+    scores: Iterable[float],
+    limit: float,
+) -> Iterator[tuple[RawPair, Fault | None]]:
+    """Passes judged pairs on. A pair that the rules keep has a fault if its score by a model exceeds the limit.
 
     Args:
+        judged: from `judge`.
         rule: the kind of score: `unusual` as in `nmt explain`, `unlikely` in nats per target piece.
-        score: NaN for a pair without a score, which has no fault.
+        scores: one for each pair without a fault; NaN for a pair without a score, which has no fault.
         limit: the highest score of a good pair.
     """
-    return Fault(rule, score, limit) if score > limit else None
+    rest = iter(scores)
+    for pair, fault in judged:
+        if fault is None and (score := next(rest)) > limit:
+            fault = Fault(rule, score, limit)
+        yield pair, fault

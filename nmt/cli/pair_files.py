@@ -1,0 +1,132 @@
+"""The sentences that a command line names: pairs in two files or a TSV file, or sources alone."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from itertools import tee
+
+from nmt.cli.files import count_lines, require_lines, require_same_length
+from nmt.cli.flags import settings_from_flags, with_dashes
+from nmt.cli.parser import Parser, refuse_idle
+from nmt.config import PairsConfig
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
+from nmt.errors import NmtError
+from nmt.files.paths import can_be_read_again
+from nmt.progress import LineProgress
+from nmt.text.formats import text_pairs
+from nmt.text.lines import read_lines
+
+_DATASETS = ("tfds", "split", "tfds_source", "tfds_target", "tfds_directory")
+"""Settings of TensorFlow datasets."""
+
+_FILES = tuple(
+    setting.name for setting in settings_of(PairsConfig) if setting.path == "FILE" and setting.name != "alignment"
+)
+"""Settings that name a file of pairs, or of one side."""
+
+
+def are_pairs_given(arguments: Namespace) -> bool:
+    """Whether the command line names pairs, and more than sources alone."""
+    return any(getattr(arguments, name) for name in _FILES if name != "source")
+
+
+def add_pair_flags(parser: Parser, datasets: bool = False) -> None:
+    """Flags that name sentence pairs. --input and --reference are other names of --source and --target.
+
+    Args:
+        parser: of a command.
+        datasets: whether the pairs can come from a TensorFlow dataset.
+    """
+    left_out = ("alignment",) if datasets else ("alignment", *_DATASETS)
+    pairs = (setting for setting in settings_of(PairsConfig) if setting.name not in left_out)
+    add_settings(parser.add_argument_group("sentence pairs"), pairs, spell=with_dashes)
+    parser.aliases |= {"--input": "--source", "--reference": "--target"}
+
+
+def pairs_from_flags(arguments: Namespace) -> PairsConfig:
+    """The pairs that the flags of `add_pair_flags` name.
+
+    Raises:
+        NmtError: no pairs, pairs in two ways, or a flag without effect.
+    """
+    pairs, datasets = settings_from_flags(PairsConfig, arguments), hasattr(arguments, "tfds")
+    if not pairs:
+        more = ", or --tsv, or --tfds" if datasets else ", or --tsv"
+        raise NmtError(f"no sentence pairs are given: name --source and --target{more}")
+    if not pairs.tsv:
+        refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+    if datasets and not pairs.tfds:
+        refuse_idle(arguments, _DATASETS[1:], "is for a TensorFlow dataset: give --tfds, or leave it out")
+    return pairs
+
+
+class GivenText:
+    """The text that a command line names: sentence pairs, or sources alone.
+
+    Args:
+        arguments: of a command with the flags of `add_pair_flags`.
+        pairs: whether the command needs pairs; otherwise --source alone is enough.
+
+    Raises:
+        NmtError: see `pairs_from_flags`.
+    """
+
+    def __init__(self, arguments: Namespace, pairs: bool = True) -> None:
+        if pairs or are_pairs_given(arguments):
+            self.pairs = pairs_from_flags(arguments)
+        elif arguments.source:
+            refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+            self.pairs = PairsConfig()
+        else:
+            raise NmtError("no sentences are given: name --source, with --target for pairs, or --tsv")
+        self.paths: list[str] = [path for name in _FILES if (path := getattr(arguments, name))]
+        """The files that are read."""
+
+    @property
+    def name(self) -> str:
+        """The file of the source sentences, for messages."""
+        return self.paths[0]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the text can be read again: it comes from files alone."""
+        return can_be_read_again(self.paths)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the arguments that choose a part of the file; none for two files."""
+        return ("source_column", "target_column") if self.pairs.tsv else ()
+
+    def count(self) -> int | None:
+        """The number of sentences, or None for a stream, which can be read only once.
+
+        Raises:
+            NmtError: two files with different numbers of lines, or a file that cannot be read.
+        """
+        if self.pairs.source or not self.pairs:
+            return require_same_length({path: count_lines(path) for path in self.paths})
+        if not self.is_file:
+            return None
+        return sum(1 for _ in LineProgress(task=f"reading {self.name}", unit="pairs").over(text_pairs(self.pairs)))
+
+    def sources(self) -> Iterator[str]:
+        """The sentences of --source, which has no translations."""
+        return read_lines(self.name)
+
+    def sides(self) -> tuple[Iterator[str], Iterator[str]]:
+        """The sources and the targets of the pairs. Read them at the same pace: pairs between the two are in memory."""
+        sources, targets = tee(text_pairs(self.pairs))
+        return (source for source, _ in sources), (target for _, target in targets)
+
+    def test_set(self) -> tuple[list[str], list[str]]:
+        """All sources and all targets.
+
+        Raises:
+            NmtError: different numbers of lines, or no line.
+        """
+        self.count()
+        pairs = list(text_pairs(self.pairs))
+        require_lines(self.name, pairs)
+        return [source for source, _ in pairs], [target for _, target in pairs]
