@@ -102,8 +102,8 @@ def load_translator(*directories: str | Path, **options: Any) -> Translator:
     return Translator()
 
 
-def search_of_run(directory: str | Path) -> SearchConfig:
-    return Translator.config.search
+def config_of_run(directory: str | Path) -> RunConfig:
+    return Translator.config
 
 
 erasures: list[int | None] = []
@@ -135,7 +135,7 @@ def install(set_attribute: Callable[[Any, str, Any], None]) -> None:
     """Puts the fake in place of the real translator, by `setattr` or by the one of a test's monkeypatch."""
     set_attribute(loading, "import_keras", lambda: None)
     set_attribute(loading, "load_translator", load_translator)
-    set_attribute(loading, "search_of_run", search_of_run)
+    set_attribute(loading, "config_of_run", config_of_run)
     set_attribute(erasure, "erase", erase)
     set_attribute(translator.Translator, "chunk_size", CHUNK_SIZE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,11 @@ class SegmentedWords(Protocol):
     @property
     def word_of_piece(self) -> Sequence[int]: ...
 
+    @property
+    def divided(self) -> Sequence[tuple[int, Sequence[float]]]:
+        """The pieces that cover several words, with the share of each word from `word_of_piece` on."""
+        ...
+
 
 def word_alignment(
     weights: ArrayLike, source: SegmentedWords, target: SegmentedWords, linking: Linking = DEFAULT_LINKING
@@ -30,8 +35,9 @@ def word_alignment(
     """The attention and links between words that follow from attention between pieces.
 
     The attention of a target word to a source word is a sum over the source word's pieces, averaged over the target
-    word's pieces (Koehn and Knowles 2017, section 3.5). A word without pieces, which normalisation removed, has no
-    attention and no links.
+    word's pieces (Koehn and Knowles 2017, section 3.5). A piece that covers several words counts for each of them by
+    its share of the piece's characters. A word without pieces, which normalisation removed, has no attention and no
+    links.
 
     Args:
         weights: [target pieces, source pieces + 1]; the last column is the source's end-of-sentence symbol. A further
@@ -51,56 +57,89 @@ def word_alignment(
         f"weights have shape {list(array.shape)}: expected [{rows} or {rows + 1}, {columns + 1}], "
         f"for {rows} target and {columns} source pieces and the end of sentence",
     )
-    of_source, of_target = _word_of_piece("source", source), _word_of_piece("target", target)
-    pieces_of_word = np.maximum(np.bincount(of_target, minlength=len(target.words)), 1)
+    of_source, of_target = _parts("source", source), _parts("target", target)
     paid = array[:rows] if linking.step == "emit" else np.concatenate([array[1:], array[-1:]])[:rows]
-    by_target = _sum_by_word(paid, of_target, len(target.words)) / pieces_of_word[:, None]  # [words, source pieces + 1]
-    between = _sum_by_word(by_target[:, :-1].T, of_source, len(source.words)).T.astype(np.float32)
+    by_target = sum_by_word(paid, of_target, len(target.words))  # [target words, source pieces + 1]
+    pieces_of_word = sum_by_word(np.ones(rows), of_target, len(target.words))
+    by_target /= np.where(pieces_of_word > 0, pieces_of_word, 1)[:, None]
+    between = sum_by_word(by_target[:, :-1].T, of_source, len(source.words)).T.astype(np.float32)
     end_of_sentence = by_target[:, -1].astype(np.float32)
     links = hard_links(between, end_of_sentence, linking)
     return WordAlignment(tuple(source.words), tuple(target.words), between, end_of_sentence, links)
 
 
-def _word_of_piece(side: str, sentence: SegmentedWords) -> NDArray[np.int_]:
-    """The index of the word of each piece.
+class PieceParts(NamedTuple):
+    """Pieces parted among the words that they cover; a piece of one word is one part."""
+
+    pieces: NDArray[np.int_]
+    """[parts]"""
+    words: NDArray[np.int_]
+    """[parts]"""
+    shares: NDArray[np.float64]
+    """[parts]: share of the piece in the word. The shares of a piece sum to 1."""
+
+
+def piece_parts(sentence: SegmentedWords) -> PieceParts:
+    """The parts of all pieces, in the order of pieces and words."""
+    words = np.asarray(sentence.word_of_piece, dtype=int)
+    pieces, shares = np.arange(len(words)), np.ones(len(words))
+    if sentence.divided:
+        counts = np.ones(len(words), dtype=int)
+        for piece, of_words in sentence.divided:
+            counts[piece] = len(of_words)
+        first = np.cumsum(counts) - counts  # the first part of each piece
+        pieces, words, shares = np.repeat(pieces, counts), np.repeat(words, counts), np.repeat(shares, counts)
+        for piece, of_words in sentence.divided:
+            parts = slice(first[piece], first[piece] + len(of_words))
+            words[parts] += np.arange(len(of_words))
+            shares[parts] = of_words
+    return PieceParts(pieces, words, shares)
+
+
+def _parts(side: str, sentence: SegmentedWords) -> PieceParts:
+    """The parts of all pieces.
 
     Raises:
         AlignmentError: a word is out of range.
     """
-    words = np.asarray(sentence.word_of_piece, dtype=int)
-    count = len(sentence.words)
+    parts, count = piece_parts(sentence), len(sentence.words)
     require(
-        bool(np.all((words >= 0) & (words < count))),
+        bool(np.all((parts.words >= 0) & (parts.words < count))),
         f"{side}: word_of_piece names a word outside 0..{count - 1}, the words of the sentence",
     )
-    return words
+    return parts
 
 
-def _sum_by_word(rows: NDArray[np.float64], words: NDArray[np.int_], count: int) -> NDArray[np.float64]:
-    """Rows of pieces, [pieces, ...], summed for each word, [count, ...].
+def sum_by_word(rows: NDArray[np.float64], parts: PieceParts, count: int) -> NDArray[np.float64]:
+    """Rows of pieces, [pieces, ...], summed for each word by its shares of the pieces, [count, ...].
 
     A product with a matrix of pieces by words would need memory in the square of the sentence's length.
     """
     total = np.zeros((count, *rows.shape[1:]))
-    np.add.at(total, words, rows)
+    shares = parts.shares.reshape(-1, *[1] * (rows.ndim - 1))
+    np.add.at(total, parts.words, rows[parts.pieces] * shares)
     return total
 
 
 def piece_links(links: Links, source: SegmentedWords, target: SegmentedWords) -> list[tuple[int, int]]:
     """Links between words as sorted links between pieces, (target piece, source piece).
 
-    Each piece of a target word is linked to all pieces of the source words that its word is linked to. A word without
-    pieces has no links.
+    Each piece of a target word is linked to all pieces of the source words that its word is linked to. A piece that
+    covers several words has the links of all of them. A word without pieces has no links.
 
     Args:
         links: links between words, in range.
         source: words of the source, and the word of each source piece.
         target: words of the target, and the word of each target piece.
     """
-    pieces: dict[int, list[int]] = {}
-    for piece, word in enumerate(source.word_of_piece):
-        pieces.setdefault(word, []).append(piece)
-    of_target: dict[int, list[int]] = {}
-    for s, t in links:
-        of_target.setdefault(t, []).extend(pieces.get(s, ()))
-    return [(i, j) for i, word in enumerate(target.word_of_piece) for j in sorted(of_target.get(word, ()))]
+    of_source, of_target = pieces_of_words(source), pieces_of_words(target)
+    return sorted({(i, j) for s, t in links for i in of_target.get(t, ()) for j in of_source.get(s, ())})
+
+
+def pieces_of_words(sentence: SegmentedWords) -> dict[int, list[int]]:
+    """The pieces of each word that has any."""
+    found: dict[int, list[int]] = {}
+    parts = piece_parts(sentence)
+    for piece, word in zip(parts.pieces.tolist(), parts.words.tolist(), strict=True):
+        found.setdefault(word, []).append(piece)
+    return found

@@ -18,7 +18,7 @@ from nmt.cli.flags import (
     refuse_search_flags,
 )
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
-from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut
+from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
 from nmt.errors import NmtError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
     from nmt.config import SearchConfig
     from nmt.drawing import Picture
+    from nmt.text.languages import Words
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
@@ -119,12 +120,15 @@ def run(arguments: Namespace) -> None:
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
     translator, search = load(arguments)
+    words = words_of_run(translator.config)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
+    if reverse is not None:
+        _require_same_words(words, reverse)
     progress = lines_of(total)
     pairs = progress.over(_pairs(arguments, text, translator, reverse, search, linking))
     with output_directory(Path(arguments.output)) as directory:
-        links = _write(pairs, directory, arguments, text.name, gold, progress)
+        links = _write(pairs, directory, arguments, text.name, gold, progress, words)
     if gold is not None:
         print_alignment_score(links, gold)
     say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
@@ -158,6 +162,18 @@ def _linking(arguments: Namespace) -> Linking:
         return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
 
 
+def _require_same_words(words: tuple[Words, Words], reverse: Translator) -> None:
+    """Refuses a run of the opposite direction that cuts text into other words."""
+    from nmt.text.languages import words_of
+
+    target, source = words_of(reverse.config.corpus)
+    if (source.name, target.name) != tuple(rule.name for rule in words):
+        raise NmtError(
+            "--reverse and --model cut text into different words, so their links do not fit together: repeat the nmt "
+            "train command of one with --corpus.source_language and --corpus.target_language, and with its words"
+        )
+
+
 def _pairs(
     arguments: Namespace,
     text: GivenText,
@@ -189,6 +205,7 @@ def _write(
     name: str,
     gold: Sequence[Gold] | None,
     progress: LineProgress,
+    words: tuple[Words, Words],
 ) -> list[Links]:
     """Writes the numbers of all pairs, then draws the first pairs that have words on both sides.
 
@@ -206,7 +223,7 @@ def _write(
             links.write(pair.alignment.pharaoh() + "\n")
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             records.write(json.dumps(record, ensure_ascii=False) + "\n")
-            gold_links = _gold_links(gold, pair, number, arguments.gold)
+            gold_links = _gold_links(gold, pair, number, arguments.gold, words)
             if gold_links is not None:
                 measured.append(pair.alignment.links)
             if len(drawn) < arguments.limit and (picture := _picture(pair, number, gold_links, progress)):
@@ -217,7 +234,9 @@ def _write(
     return measured
 
 
-def _gold_links(gold: Sequence[Gold] | None, pair: Translation, number: int, path: str) -> Gold | None:
+def _gold_links(
+    gold: Sequence[Gold] | None, pair: Translation, number: int, path: str, words: tuple[Words, Words]
+) -> Gold | None:
     """The gold links between the words that the model read of line `number`.
 
     Gold links that name words beyond the end of the pair are refused.
@@ -227,7 +246,7 @@ def _gold_links(gold: Sequence[Gold] | None, pair: Translation, number: int, pat
     if gold is None or number > len(gold):
         return None
     links = gold[number - 1]
-    require_in_range(links, pair.source.split(), pair.text.split(), f"{path}, sentence {number}")
+    require_in_range(links, words[0](pair.source), words[1](pair.text), f"{path}, sentence {number}")
     return Gold(*(frozenset(link for link in kind if pair.alignment.has(*link)) for kind in links))
 
 

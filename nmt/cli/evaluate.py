@@ -11,13 +11,14 @@ from typing import Any
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
-from nmt.cli.loading import lines_of, load, say, watched
+from nmt.cli.loading import config_of, lines_of, load, say, watched, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.config import config_to_dict
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.progress import counted
+from nmt.text.languages import SPACED
 
 DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
@@ -46,7 +47,8 @@ def run(arguments: Namespace) -> None:
         raise NmtError("standard output (-) has the scores: name files for --output and --json")
     sources, references = text.test_set()
     gold = read_gold_flags(arguments, text.name, len(sources))
-    require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold)
+    words = words_of_run(config_of(arguments)) if gold else (SPACED, SPACED)
+    require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold, words)
     with ExitStack() as files:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None

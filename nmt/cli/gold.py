@@ -13,6 +13,7 @@ from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
+    from nmt.text.languages import Words
 
 
 def add_gold_format_flags(parser: Parser) -> None:
@@ -53,7 +54,12 @@ def read_gold_flags(arguments: Namespace, source: str, sentences: int | None) ->
 
 
 def require_measurable(
-    sources: Sequence[str], references: Sequence[str], tokenize: str, gold: Sequence[Gold], gold_path: str
+    sources: Sequence[str],
+    references: Sequence[str],
+    tokenize: str,
+    gold: Sequence[Gold],
+    gold_path: str,
+    words: tuple[Words, Words],
 ) -> None:
     """Refuses an unknown tokenizer, or gold links beyond the end of a sentence, before any work is done.
 
@@ -63,14 +69,15 @@ def require_measurable(
         tokenize: name of sacreBLEU's tokenizer.
         gold: gold links of each pair; may be empty.
         gold_path: names the gold alignment in the message.
+        words: how the words of source and reference are cut.
     """
     from nmt.alignment.links import require_in_range
     from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
     require_tokenizer(tokenize)
     for number, links in enumerate(gold, start=1):
-        words = sources[number - 1].split(), references[number - 1].split()
-        require_in_range(links, *words, f"{gold_path}, sentence {number}")
+        pair = words[0](sources[number - 1]), words[1](references[number - 1])
+        require_in_range(links, *pair, f"{gold_path}, sentence {number}")
 
 
 def print_alignment_score(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
 
 if TYPE_CHECKING:
+    from nmt.text.languages import Words
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
@@ -51,7 +52,7 @@ def _search(arguments: Namespace) -> SearchConfig:
     given = {name: getattr(arguments, name) for name in SEARCH if getattr(arguments, name) is not None}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     _require_models(arguments)
-    own = loading.search_of_run(arguments.model[0])
+    own = loading.config_of_run(arguments.model[0]).search
     with as_flags(SearchConfig):
         search = replace(own, **given)
     if search.method == "beam":
@@ -70,6 +71,25 @@ def load_models(arguments: Namespace) -> Translator:
         checkpoints=arguments.checkpoints,
         precision=arguments.precision,
     )
+
+
+def config_of(arguments: Namespace) -> RunConfig:
+    """The configuration of the first run that a command line names; its model is not loaded."""
+    from nmt.translation import loading
+
+    _require_models(arguments)
+    return loading.config_of_run(arguments.model[0])
+
+
+def words_of_run(config: RunConfig) -> tuple[Words, Words]:
+    """How a run cuts source and target into words; says so where spaces do not separate them."""
+    from nmt.text.languages import words_of
+
+    words = words_of(config.corpus)
+    for side, rule in zip(("source", "target"), words, strict=True):
+        if rule.name:
+            say(f"words of the {side} are cut {rule.name}; links count these words")
+    return words
 
 
 def load_run(*directories: str, **options: Any) -> Translator:

@@ -11,6 +11,8 @@ from nmt.config.fields import group, setting
 
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
+WordRule = Literal["auto", "spaces", "cut"]
+
 
 @dataclass(frozen=True)
 class PairsConfig:
@@ -64,6 +66,12 @@ class CorpusConfig:
         "", "Language of the source as a BCP 47 tag, such as en, pt-BR or zh-Hant; empty: by the script of the text."
     )
     target_language: str = setting("", "Language of the target, likewise.")
+    source_words: WordRule = setting(
+        "auto",
+        "Words of the source in alignments. spaces: spaces separate them; cut: a model or rule of the language cuts "
+        "the text into words; auto: cut if the language writes no spaces and the text has none.",
+    )
+    target_words: WordRule = setting("auto", "Words of the target in alignments, likewise.")
     held_out: int = setting(
         1000,
         "Training pairs held out for validation where no validation set is given. Pairs that nearly repeat a held-out "

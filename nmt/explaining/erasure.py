@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nmt.alignment.pieces_to_words import piece_parts, pieces_of_words, sum_by_word
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.batches.windows import windows
 from nmt.errors import NmtError
@@ -48,7 +49,8 @@ class Erasure:
     source: tuple[str, ...]
     target: tuple[str, ...]
     log_probabilities: NDArray[np.float32]
-    """[target words], in nats, with the whole source: the sum over the word's pieces, 0 for a word without pieces."""
+    """[target words], in nats, with the whole source: the sum over the word's pieces, 0 for a word without pieces. A
+    piece that covers several words counts by its share in the word."""
     falls: NDArray[np.float32]
     """[target words, source words], in nats: log-probability with the whole source minus log-probability without the
     source word. A value below 0 means that the target word is more probable without the source word. The column is
@@ -125,8 +127,7 @@ def erase(
         sources = [cut_words(translator.run.source.segment(pair.source), limit) for pair in window]
         targets = [_target(translator.run.target.segment(pair.text), pair, longest) for pair in window]
         erased = [
-            [(), *_pieces_of_words(s).values()] if s.ids and t.ids else []
-            for s, t in zip(sources, targets, strict=True)
+            [(), *pieces_of_words(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
         ]
         scored = inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
         for pair, source, target, rows in zip(window, sources, targets, scored, strict=True):
@@ -137,16 +138,7 @@ def _target(segmented: SegmentedSentence, pair: Translation, longest: int) -> Se
     """The target with the words of the pair's alignment, and at most as many pieces as a translation can have."""
     words = pair.alignment.target
     pieces = min(max(longest, len(pair.pieces)), bisect_left(segmented.word_of_piece, len(words)))
-    ids, word_of_piece = segmented.ids[:pieces], segmented.word_of_piece[:pieces]
-    return segmented._replace(words=list(words), ids=ids, word_of_piece=word_of_piece)
-
-
-def _pieces_of_words(source: SegmentedSentence) -> dict[int, list[int]]:
-    """Positions of the pieces of each word; words without pieces are absent."""
-    positions: dict[int, list[int]] = {}
-    for position, word in zip(range(len(source.ids)), source.word_of_piece, strict=False):
-        positions.setdefault(word, []).append(position)
-    return positions
+    return segmented.beginning(pieces, len(words))._replace(words=list(words))
 
 
 def _erasure(
@@ -158,12 +150,12 @@ def _erasure(
         rows: [1 + source words with pieces, target pieces + 1]; the first row is for the whole source, each other row
             lacks one word. No rows if a side is blank.
     """
-    sums = np.zeros((len(rows), len(target.words)))
-    for piece, word in enumerate(target.word_of_piece):
-        sums[:, word] += rows[:, piece]
+    count = len(target.words)
+    of_pieces = rows[:, : len(target.ids)].astype(float).T if len(rows) else np.zeros((len(target.ids), 0))
+    sums = sum_by_word(of_pieces, piece_parts(target), count).T
     whole = sums[0] if len(rows) else np.zeros(len(target.words))
     falls = np.zeros((len(target.words), len(source.words)))
-    for word, without in zip(_pieces_of_words(source), sums[1:], strict=False):
+    for word, without in zip(pieces_of_words(source), sums[1:], strict=False):
         falls[:, word] = whole - without
     return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), method)
 

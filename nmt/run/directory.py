@@ -33,7 +33,7 @@ from nmt.run.errors import RunError
 from nmt.run.history import move_history_aside, read_history, write_history
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_files
 from nmt.run.weight_checks import require_configured_sizes, require_numbers
-from nmt.text.languages import Languages, languages_of
+from nmt.text.languages import Languages, languages_of, words_of
 from nmt.text.tokenizer import Tokenizer
 
 CHECKPOINTS = "checkpoints"
@@ -47,7 +47,12 @@ class Run:
     directory: Path
     config: RunConfig
     source: Tokenizer
+    """The source vocabulary, which cuts text into the words of the source language."""
     target: Tokenizer
+
+    def __post_init__(self) -> None:
+        for side, words in zip(("source", "target"), words_of(self.config.corpus), strict=True):
+            object.__setattr__(self, side, getattr(self, side).with_words(words))
 
     @classmethod
     def open(cls, directory: str | Path) -> Run:

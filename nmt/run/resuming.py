@@ -11,7 +11,7 @@ from nmt.run.errors import RunError
 MAY_CHANGE = (
     {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"}
     | {f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")}
-    | {"corpus.source_language", "corpus.target_language"}
+    | {f"corpus.{side}_{what}" for side in ("source", "target") for what in ("language", "words")}
 )
 """Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
 

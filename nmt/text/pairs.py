@@ -14,6 +14,7 @@ from nmt.files.paths import can_be_read_again
 from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
 from nmt.text.formats import RowStream, open_pairs, side_by_side
+from nmt.text.languages import words_of
 from nmt.text.lines import digest_text, invalid_utf8, shown_name
 
 _FILE_FIELDS = ("source", "target", "tsv", "alignment")
@@ -74,7 +75,8 @@ class PairReader:
 
     Args:
         pairs: the files or the dataset.
-        corpus: the treatment of invalid and empty pairs. A pair is dropped with its alignment and links.
+        corpus: the treatment of invalid and empty pairs. A pair is dropped with its alignment and links. The languages
+            decide on the words that links name.
         links: file of word links in Pharaoh format, line by line; empty: none.
 
     Raises:
@@ -92,6 +94,7 @@ class PairReader:
         self._pairs = pairs
         self._corpus = corpus or CorpusConfig()
         self._links = links
+        self._words = words_of(self._corpus)
         files = [path for path in (*(getattr(pairs, name) for name in _FILE_FIELDS), links) if path]
         if files.count("-") > 1:
             raise CorpusError("standard input (-) is given more than once: put all but one into files")
@@ -159,9 +162,9 @@ class PairReader:
             report.empty += 1
             return None
         if pair.alignment is not None:
-            _check_links(pair, pair.alignment, columns[2].place(report.read))
+            self._check_links(pair, pair.alignment, columns[2].place(report.read))
         if pair.links is not None:
-            _check_links(pair, pair.links, columns[-1].place(report.read))
+            self._check_links(pair, pair.links, columns[-1].place(report.read))
         return pair
 
     def _drop_malformed(self, report: CorpusReport, message: str) -> None:
@@ -178,6 +181,10 @@ class PairReader:
             report.malformed_examples.append(message)
         if report.malformed % _MALFORMED_CHECKED == 0:
             _require_more_pairs(report)
+
+    def _check_links(self, pair: Pair, links: str, place: str) -> None:
+        source, target = self._words
+        require_in_range(parse_pharaoh(links, place), source(pair.source), target(pair.target), place)
 
     def _drop_invalid(self, cells: tuple[bytes, ...], columns: list[RowStream], report: CorpusReport) -> None:
         """Counts a row with invalid UTF-8, or refuses it.
@@ -205,7 +212,3 @@ def _require_more_pairs(report: CorpusReport) -> None:
     """Refuses text that is not in the format that its name or the settings promise."""
     if report.malformed > report.read / 2:
         raise CorpusError(f"{report.malformed_examples[0]} ({report.malformed} of {report.read} rows are malformed)")
-
-
-def _check_links(pair: Pair, links: str, place: str) -> None:
-    require_in_range(parse_pharaoh(links, place), pair.source.split(), pair.target.split(), place)

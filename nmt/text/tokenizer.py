@@ -1,14 +1,16 @@
 """Subword vocabularies: SentencePiece models with fixed special ids, and the word that each piece belongs to.
 
-Words are separated by whitespace as in `str.split()`. SentencePiece sees text with single spaces between words. So
-every kind of Unicode whitespace separates words for both.
+Words are separated by whitespace as in `str.split()`, or cut by a model or rule of a language without spaces.
+SentencePiece sees text with single spaces. So every kind of Unicode whitespace separates words for both.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import unicodedata
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -21,6 +23,7 @@ import sentencepiece
 from nmt.config import VocabularyConfig
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.errors import VocabularyError
+from nmt.text.languages import SPACED, Words
 from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
 from nmt.text.sentencepiece_training import train_model
 
@@ -30,13 +33,34 @@ class SegmentedSentence(NamedTuple):
 
     text: str
     words: list[str]
-    """`text.split()`, or the beginning of it."""
+    """The words of the text, or the first of them."""
     ids: list[int]
     """The piece ids."""
     word_of_piece: list[int]
     """For each piece the index of its word in `words`, in ascending order."""
     cut: bool = False
     """Whether `cut_words` removed the end; `text` is still whole."""
+    divided: tuple[tuple[int, tuple[float, ...]], ...] = ()
+    """Pieces that cover several words of a language without spaces, in ascending order. Each has the share of its
+    characters in its first word, `word_of_piece`, and in each word after it. The shares sum to 1."""
+
+    def beginning(self, pieces: int, words: int) -> SegmentedSentence:
+        """The first pieces and words. The text stays whole."""
+        divided = []
+        for piece, shares in self.divided:
+            if piece < pieces and self.word_of_piece[piece] < words:
+                kept = shares[: words - self.word_of_piece[piece]]
+                divided.append((piece, tuple(share / sum(kept) for share in kept)))
+        return self._replace(
+            words=self.words[:words],
+            ids=self.ids[:pieces],
+            word_of_piece=self.word_of_piece[:pieces],
+            divided=tuple(divided),
+        )
+
+    def last_word(self, piece: int) -> int:
+        """The last word that a piece covers."""
+        return self.word_of_piece[piece] + len(dict(self.divided).get(piece, (1.0,))) - 1
 
 
 def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
@@ -48,17 +72,14 @@ def cut_words(sentence: SegmentedSentence, limit: int) -> SegmentedSentence:
     if len(sentence.ids) <= limit and len(sentence.words) <= limit:
         return sentence
     pieces = min(limit, bisect_left(sentence.word_of_piece, limit))
-    words = sentence.word_of_piece[pieces - 1] + 1 if 0 < pieces < len(sentence.ids) else limit
-    return sentence._replace(
-        words=sentence.words[:words],
-        ids=sentence.ids[:pieces],
-        word_of_piece=sentence.word_of_piece[:pieces],
-        cut=True,
-    )
+    words = min(limit, sentence.last_word(pieces - 1) + 1) if 0 < pieces < len(sentence.ids) else limit
+    return sentence.beginning(pieces, words)._replace(cut=True)
 
 
 class Tokenizer:
-    """A SentencePiece model, made by `train` or `load`.
+    """A SentencePiece model, made by `train` or `load`, with the rule that cuts sentences into words.
+
+    Equal models are equal, whatever their words.
 
     Raises:
         VocabularyError: `model` is not a SentencePiece model with special ids PAD 0, UNK 1, BOS 2, EOS 3.
@@ -66,6 +87,8 @@ class Tokenizer:
 
     def __init__(self, model: bytes, name: str = "vocabulary") -> None:
         self._model = model
+        self.words: Words = SPACED
+        """Cuts a sentence into words; by default at spaces."""
         try:
             self._processor = sentencepiece.SentencePieceProcessor.from_proto(model)
         except RuntimeError:
@@ -106,6 +129,12 @@ class Tokenizer:
     def save(self, path: str | Path) -> None:
         """Writes the SentencePiece model, readable by any SentencePiece."""
         write_atomically(Path(path), self._model)
+
+    def with_words(self, words: Words) -> Tokenizer:
+        """The same model with another rule for words."""
+        changed = copy.copy(self)
+        changed.words = words
+        return changed
 
     @property
     def size(self) -> int:
@@ -168,19 +197,20 @@ class Tokenizer:
     def segment(self, sentence: str) -> SegmentedSentence:
         """The pieces of `encode` with the word of each piece.
 
-        A word whose characters all vanish in normalisation has no piece. A piece that covers several words belongs to
-        the first of them: a word model makes one piece of neighbouring unknown words.
+        A word whose characters all vanish in normalisation has no piece. A piece that covers several words separated by
+        spaces belongs to the first of them: a word model makes one piece of neighbouring unknown words. A piece that
+        covers several words of a language without spaces is divided by characters.
         """
         text = _single_spaced(sentence)
         encoded = self._processor.encode(text, return_type="offset_mapping")
         origins = self._processor.normalize(text, with_offsets=True)[1]
-        positions: list[int | None] = []
+        spans: list[tuple[int, int] | None] = []
         start = 0  # the pieces joined are the normalised text; `origins` maps its positions to the original text
         for piece in encoded["pieces"]:
-            lead = len(piece) - len(piece.lstrip(SPACE))
-            positions.append(origins[start + lead] if lead < len(piece) else None)
-            start += len(piece)
-        return SegmentedSentence(sentence, text.split(), encoded["ids"], _words_at(positions, text))
+            lead, end = len(piece) - len(piece.lstrip(SPACE)), start + len(piece)
+            spans.append((origins[start + lead], origins[end]) if lead < len(piece) else None)
+            start = end
+        return self._segmented(sentence, text, encoded["ids"], spans)
 
     def join(self, ids: Sequence[int]) -> SegmentedSentence:
         """The text of `decode` with the word of each piece.
@@ -190,24 +220,56 @@ class Tokenizer:
         """
         decoded = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
         text = decoded["text"]
-        positions: list[int | None] = []
+        spans: list[tuple[int, int] | None] = []
         for begin, end in decoded["offsets"]:
             lead = end - begin - len(text[begin:end].lstrip())
-            positions.append(begin + lead if begin + lead < end else None)
-        return SegmentedSentence(_single_spaced(text), text.split(), decoded["ids"], _words_at(positions, text))
+            spans.append((begin + lead, end) if begin + lead < end else None)
+        return self._segmented(_single_spaced(text), text, decoded["ids"], spans)
+
+    def _segmented(
+        self, sentence: str, text: str, ids: list[int], spans: list[tuple[int, int] | None]
+    ) -> SegmentedSentence:
+        """The words of `text`, and the words of the pieces that cover these spans of it; None: a piece without text."""
+        words = self.words(text)
+        word_at = _word_at(text, words)
+        word_of_piece = _words_of_spans(spans, word_at)
+        divided = _divided(spans, word_at, text) if self.words.name else ()
+        return SegmentedSentence(sentence, words, ids, word_of_piece, divided=divided)
 
 
 def _single_spaced(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def _words_at(positions: list[int | None], text: str) -> list[int]:
-    """The index of the word at each position of `text`. None takes the next known word, or else the last."""
-    starts = (not here.isspace() and before.isspace() for before, here in zip(" " + text, text, strict=False))
-    word_at = [count - 1 for count in accumulate(starts)]
+def _word_at(text: str, words: Sequence[str]) -> list[int]:
+    """The index of the word at each position of `text`; a space has the index of the word before it."""
+    starts, end = set(), 0
+    for word in words:
+        begin = text.index(word, end)
+        starts.add(begin)
+        end = begin + len(word)
+    return [count - 1 for count in accumulate(position in starts for position in range(len(text)))]
+
+
+def _words_of_spans(spans: Sequence[tuple[int, int] | None], word_at: Sequence[int]) -> list[int]:
+    """The word at the beginning of each span. None takes the next known word, or else the last."""
     words: list[int] = []
-    following = max((word_at[p] for p in positions if p is not None), default=0)
-    for position in reversed(positions):
-        following = following if position is None else word_at[position]
+    following = max((word_at[span[0]] for span in spans if span is not None), default=0)
+    for span in reversed(spans):
+        following = following if span is None else word_at[span[0]]
         words.append(following)
     return words[::-1]
+
+
+def _divided(
+    spans: Sequence[tuple[int, int] | None], word_at: Sequence[int], text: str
+) -> tuple[tuple[int, tuple[float, ...]], ...]:
+    """The spans over several words, each with the shares of its characters in them."""
+    divided = []
+    for piece, span in enumerate(spans):
+        if span is None or word_at[span[0]] == word_at[max(span[0], span[1] - 1)]:
+            continue
+        counts = Counter(word_at[i] for i in range(*span) if not text[i].isspace())
+        if len(counts) > 1:
+            divided.append((piece, tuple(counts[word] / counts.total() for word in sorted(counts))))
+    return tuple(divided)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.config import Precision, SearchConfig
+from nmt.config import Precision, RunConfig
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.translation.translator import Translator
@@ -20,13 +20,13 @@ def import_keras() -> None:
     import nmt.translation.inference.model_inference  # noqa: F401
 
 
-def search_of_run(directory: str | Path) -> SearchConfig:
-    """The search settings in a run's configuration, without loading the model.
+def config_of_run(directory: str | Path) -> RunConfig:
+    """A run's configuration, without loading the model.
 
     Raises:
         RunError: the directory is not a run.
     """
-    return Run.open(directory).config.search
+    return Run.open(directory).config
 
 
 def load_translator(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nmt.alignment.pieces_to_words import piece_parts
 from nmt.text.pieces import UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation.result import Translation
@@ -23,12 +24,28 @@ def copy_unknown_words(translation: Translation, target: SegmentedSentence, lexi
         lexicon: the word to write for a source word, looked up with and without its punctuation.
     """
     alignment, words = translation.alignment, list(translation.alignment.target)
-    unknown = {word for word, piece in zip(target.word_of_piece, target.ids, strict=True) if piece == UNK}
+    parts = piece_parts(target)
+    unknown = {
+        word
+        for piece, word in zip(parts.pieces.tolist(), parts.words.tolist(), strict=True)
+        if target.ids[piece] == UNK
+    }
     for word in unknown:
         if alignment.weights[word].any():
             source = alignment.source[int(alignment.weights[word].argmax())]
             words[word] = _with_copy(words[word], source, lexicon)
-    return replace(translation, text=" ".join(words), alignment=replace(alignment, target=tuple(words)))
+    text = _with_words(translation.text, alignment.target, words)
+    return replace(translation, text=text, alignment=replace(alignment, target=tuple(words)))
+
+
+def _with_words(text: str, old: Sequence[str], new: Sequence[str]) -> str:
+    """The text with a new word in place of each of its words. The text between them stays."""
+    parts, end = [], 0
+    for word, changed in zip(old, new, strict=True):
+        begin = text.index(word, end)
+        parts += [text[end:begin], changed]
+        end = begin + len(word)
+    return "".join([*parts, text[end:]])
 
 
 def _with_copy(word: str, source: str, lexicon: Mapping[str, str]) -> str:

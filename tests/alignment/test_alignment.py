@@ -20,6 +20,7 @@ from nmt.alignment.word_alignment import WordAlignment
 class Words(NamedTuple):
     words: list[str]
     word_of_piece: list[int]
+    divided: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
 
 SOURCE = Words(["ein", "Hund"], [0, 1, 1])
@@ -61,6 +62,23 @@ def test_words_without_pieces_have_no_attention_and_no_link() -> None:
     np.testing.assert_allclose(alignment.weights, [[0.6, 0.0, 0.2], [0.0, 0.0, 0.0], [0.1, 0.0, 0.7]], atol=1e-7)
     np.testing.assert_allclose(alignment.end_of_sentence, [0.2, 0.0, 0.2], atol=1e-7)
     assert alignment.links == {(0, 0), (2, 2)}
+
+
+def test_a_piece_that_covers_several_words_counts_by_its_shares() -> None:
+    """The second source piece covers both words by halves, the first target piece the first word and a third."""
+    source = Words(["ein", "Hund"], [0, 0, 1], ((1, (0.5, 0.5)),))
+    target = Words(["a", "dog"], [0, 1, 1], ((0, (0.75, 0.25)),))
+    alignment = word_alignment(PIECES, source, target)
+    of_words = np.array([[0.6, 0.2, 0.2], [0.7, 0.1, 0.2], [0.25, 0.55, 0.2]])  # [pieces, words and end]
+    dog = (0.25 * of_words[0] + of_words[1] + of_words[2]) / 2.25
+    np.testing.assert_allclose(alignment.weights, [of_words[0, :2], dog[:2]], atol=1e-7)
+    np.testing.assert_allclose(alignment.end_of_sentence, [0.2, 0.2], atol=1e-7)
+
+
+def test_a_piece_that_covers_several_words_has_the_links_of_all() -> None:
+    source = Words(["ein", "Hund"], [0, 0, 1], ((1, (0.5, 0.5)),))
+    assert piece_links(frozenset({(1, 1)}), source, TARGET) == [(2, 1), (2, 2)]
+    assert piece_links(frozenset({(0, 1), (1, 1)}), source, TARGET) == [(2, 0), (2, 1), (2, 2)]
 
 
 def segmented(pieces_per_word: list[int]) -> Words:

@@ -10,6 +10,7 @@ import pytest
 
 from nmt.alignment.hard_links import Linking
 from nmt.cli import main
+from nmt.config import CorpusConfig
 
 # Align
 
@@ -132,6 +133,36 @@ def test_inputs_are_never_overwritten(model, write, tmp_path, capsys, command):
     assert main([command, "--model", model, *files, "--output", str(tmp_path / "out")]) == 2
     assert f"{name}: is named twice and would be overwritten" in capsys.readouterr().err
     assert target.read_text() == "x\n"
+
+
+def test_gold_links_count_the_words_of_a_language_without_spaces(model, write, tmp_path, capsys, monkeypatch):
+    corpus = CorpusConfig(source_language="en", target_language="ja")
+    config = replace(fake_translator.Translator.config, corpus=corpus)
+    monkeypatch.setattr(fake_translator.Translator, "config", config)
+    source, target = write("in", "I like cats."), write("out", "猫が好きです。")
+    align = [
+        "align",
+        "--model",
+        model,
+        "--source",
+        source,
+        "--target",
+        target,
+        "--output",
+        str(tmp_path / "o"),
+        "--format",
+        "html",
+        "--gold",
+    ]
+    evaluate = ["evaluate", "--model", model, "--source", source, "--reference", target, "--gold"]
+    said = "nmt: words of the target are cut by budoux's model ja_word; links count these words\n"
+    for command in (align, evaluate):
+        assert main([*command, write("far", "0-0 2-5")]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(said)
+        assert "link 2-5, counted from 0, is out of range: the pair has 3 source and 5 target words" in error
+        assert main([*command, write("near", "0-0 2-4")]) == 0
+        assert said in capsys.readouterr().err
 
 
 def test_gold_in_the_format_of_the_shared_tasks(model, write, tmp_path, capsys):

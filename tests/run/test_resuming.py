@@ -18,6 +18,8 @@ MAY_CHANGE = {
     "directory",
     "corpus.source_language",
     "corpus.target_language",
+    "corpus.source_words",
+    "corpus.target_words",
     "training.passes",
     "training.log_every",
     "training.validate_every",

@@ -30,8 +30,10 @@ def test_the_script_decides_and_the_run_says_so(corpus):
     assert tags(run) == tags(Run.open(run.directory)) == ("und-Latn", "ja")
     assert said[0] == (
         "languages: und-Latn to ja, by the script of the text; another language is named with "
-        "--corpus.source_language and --corpus.target_language"
+        "--corpus.source_language and --corpus.target_language; words of the target are cut by budoux's model ja_word"
     )
+    assert run.target.segment("猫が好き").words == ["猫", "が", "好き"]
+    assert run.source.segment("猫が好き").words == ["猫が好き"]
 
 
 def test_named_languages_win(corpus):

@@ -369,6 +369,16 @@ def test_unknown_pieces_become_copies(word, source, lexicon, expected):
     assert copied.alignment.links == alignment.links
 
 
+def test_a_copy_leaves_text_without_spaces_as_it_is():
+    words = ("ボブ", "は", "⁇", "です", "。")
+    alignment = WordAlignment(("Bob", "is", "Zoë"), words, np.eye(5, 3)[[0, 1, 2, 1, 4]], np.zeros(5))
+    translation = Translation("Bob is Zoë", "ボブは⁇です。 ", -1.0, -1.0, alignment)
+    pieces = SegmentedSentence(translation.text, list(words), [5, 6, UNK, 7], [0, 1, 2, 3], divided=((3, (0.5, 0.5)),))
+    copied = copy_unknown_words(translation, pieces, {})
+    assert copied.text == "ボブはZoëです。 "
+    assert copied.alignment.target == ("ボブ", "は", "Zoë", "です", "。")
+
+
 def test_copies_in_a_translation(translator):
     """The output bias forces unknown pieces; each is replaced by the source word that it attends to."""
     bias = translator.inference.models[0].output_bias

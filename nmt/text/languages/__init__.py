@@ -4,7 +4,20 @@ A language is a BCP 47 tag, such as `ja` or `pt-BR`. A run records the tags of i
 unknown language, and `und-Cyrl` an unknown language in Cyrillic letters.
 """
 
+from nmt.text.languages.deciding import decide_languages
 from nmt.text.languages.language import Language, Languages, languages_of
 from nmt.text.languages.scripts import guess_language, main_script, script_counts
+from nmt.text.languages.words import SPACED, Words, words_of
 
-__all__ = ["Language", "Languages", "guess_language", "languages_of", "main_script", "script_counts"]
+__all__ = [
+    "SPACED",
+    "Language",
+    "Languages",
+    "Words",
+    "decide_languages",
+    "guess_language",
+    "languages_of",
+    "main_script",
+    "script_counts",
+    "words_of",
+]

@@ -13,6 +13,7 @@ from nmt.batches.windows import windows
 from nmt.config import CorpusConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress
+from nmt.text.languages import words_of
 from nmt.text.pairs import Pair
 from nmt.text.tokenizer import Tokenizer
 
@@ -24,13 +25,15 @@ class PairEncoder:
     """Encodes training pairs, and drops or cuts long pairs.
 
     Args:
-        config: `max_pieces` and `on_long` decide on long pairs.
+        config: `max_pieces` and `on_long` decide on long pairs; languages decide on the words of links.
         source, target: vocabularies.
         guided: whether to encode the pairs' links too.
     """
 
     def __init__(self, config: CorpusConfig, source: Tokenizer, target: Tokenizer, guided: bool) -> None:
-        self.config, self.source, self.target, self.guided = config, source, target, guided
+        of_source, of_target = words_of(config)
+        self.config, self.guided = config, guided
+        self.source, self.target = source.with_words(of_source), target.with_words(of_target)
         self.long = 0
         """Pairs read with more than `max_pieces` pieces on a side."""
 

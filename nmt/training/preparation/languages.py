@@ -6,30 +6,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from nmt.config import CorpusConfig, RunConfig
-from nmt.text.languages import Language, guess_language, main_script, script_counts
+from nmt.config import CorpusConfig, RunConfig, config_from_dict, config_to_dict
+from nmt.text.languages import decide_languages, languages_of, main_script, script_counts, words_of
 from nmt.text.pairs import PairReader
 
 _PAIRS_READ = 10_000
 """Pairs at the beginning of the text that decide on its languages."""
 _SIDES = ("source", "target")
+_DECIDED = tuple(f"{side}_{what}" for side in _SIDES for what in ("language", "words"))
 
 
 def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
-    """The configuration of a new run with both languages.
+    """The configuration of a new run with both languages, and the rules for their words.
 
     Args:
-        config: a language that it leaves empty is decided by the script of the first 10,000 pairs.
+        config: the first 10,000 pairs decide on a language that it leaves empty.
         say: takes a line on the languages, and a line for a language whose script differs from the text's.
 
     Raises:
         CorpusError: the pairs cannot be read, or can be read only once.
     """
     texts = _first_texts(config.corpus)
+    corpus = decide_languages(config.corpus, *texts)
+    languages, words = languages_of(corpus), words_of(corpus)
     given = [config.corpus.source_language, config.corpus.target_language]
     guessed = [side for side, tag in zip(_SIDES, given, strict=True) if not tag]
-    languages = [Language.of(tag) if tag else guess_language(text) for tag, text in zip(given, texts, strict=True)]
-    say(f"languages: {languages[0]} to {languages[1]}{_reason(guessed)}")
+    cut = [f"; words of the {side} are cut {rule.name}" for side, rule in zip(_SIDES, words, strict=True) if rule.name]
+    say(f"languages: {languages.source} to {languages.target}{_reason(guessed)}{''.join(cut)}")
     for side, language, text in zip(_SIDES, languages, texts, strict=True):
         found = main_script(script_counts(text))
         if side not in guessed and found and language.script and not _same_script(language.script, found):
@@ -37,18 +40,15 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
                 f"corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
                 "are source and target exchanged?"
             )
-    return _named(config, *languages)
+    return replace(config, corpus=corpus)
 
 
 def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:
-    """The requested configuration with the languages of the saved one where it leaves them empty."""
-    old, new = saved.corpus, requested.corpus
-    tags = new.source_language or old.source_language, new.target_language or old.target_language
-    return replace(requested, corpus=replace(new, source_language=tags[0], target_language=tags[1]))
-
-
-def _named(config: RunConfig, source: Language, target: Language) -> RunConfig:
-    return replace(config, corpus=replace(config.corpus, source_language=source.tag, target_language=target.tag))
+    """The requested configuration with the saved languages and rules for words where it leaves them open."""
+    new, old = config_to_dict(requested.corpus), config_to_dict(saved.corpus)
+    kept = {name: old[name] for name in _DECIDED if new[name] in ("", "auto")}
+    corpus: CorpusConfig = config_from_dict(CorpusConfig, new | kept)
+    return replace(requested, corpus=corpus)
 
 
 def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:
