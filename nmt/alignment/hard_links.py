@@ -48,8 +48,33 @@ class Linking:
             require(value in get_args(kind), f"{name} is '{value}': expected one of {', '.join(get_args(kind))}")
         require(0 < self.threshold <= 1, f"threshold is {self.threshold}: expected more than 0, up to 1")
 
+    @property
+    def compares_shares(self) -> bool:
+        """Whether the rule compares shares of a word's attention, which `link_shares` computes."""
+        return self.rule in ("share", "shares")
+
+    @property
+    def in_words(self) -> str:
+        """The rule, for a legend."""
+        chooser, other = ("target", "source") if self.side == "target" else ("source", "target")
+        least = f"{100 * self.threshold:.0f} %"
+        if self.rule == "argmax":
+            return f"each {chooser} word's strongest attention"
+        if self.rule == "threshold":
+            return f"at least {least} of the {chooser} word's attention"
+        if self.rule == "shares":
+            return f"the {chooser} word's largest share (%) of a {other} word's attention, or a share of {least}"
+        return f"the {chooser} word's largest share (%) of a {other} word's attention"
+
 
 DEFAULT_LINKING = Linking()
+
+
+def link_shares(weights: NDArray[np.float32], linking: Linking = DEFAULT_LINKING) -> NDArray[np.float32]:
+    """[target words, source words]: the shares that the rules `share` and `shares` compare, see `hard_links`."""
+    paid = weights if linking.side == "target" else _received(weights).T
+    claims = _claims(paid)
+    return claims if linking.side == "target" else claims.T
 
 
 def hard_links(
@@ -90,11 +115,20 @@ def hard_links(
         return frozenset()
     if linking.side == "target":
         return frozenset((s, t) for t, s in _choose(weights, end_of_sentence, linking))
-    received = weights.sum(axis=0)
-    paid = np.where(received >= LEAST_ATTENTION, weights, 0).T  # [source words, target words]
+    paid = _received(weights).T  # [source words, target words]
     if linking.rule == "threshold":
-        paid = paid / np.maximum(received, LEAST_ATTENTION)[:, None]
+        paid = paid / np.maximum(weights.sum(axis=0), LEAST_ATTENTION)[:, None]
     return frozenset(_choose(paid, np.zeros(len(paid), np.float32), linking))
+
+
+def _received(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The weights, [target words, source words], with 0 for source words that receive less than `LEAST_ATTENTION`."""
+    return np.where(weights.sum(axis=0) >= LEAST_ATTENTION, weights, np.float32(0))
+
+
+def _claims(paid: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The share of the attention on each word of the other side that each word claims."""
+    return paid / (SHARE_FLOOR + paid.sum(axis=0, keepdims=True))
 
 
 def _choose(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: Linking) -> Iterator[tuple[int, int]]:
@@ -105,8 +139,8 @@ def _choose(paid: NDArray[np.float32], elsewhere: NDArray[np.float32], linking: 
         elsewhere: [words that choose links], each word's attention on no word.
     """
     total = paid.sum(axis=1)
-    if linking.rule in ("share", "shares"):
-        claims = paid / (SHARE_FLOOR + paid.sum(axis=0, keepdims=True))
+    if linking.compares_shares:
+        claims = _claims(paid)
         linked = (total > 0) & (total >= LEAST_ATTENTION * (total + elsewhere))
     else:
         claims = paid

@@ -6,8 +6,9 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from nmt.cli.files import outdated_drawings, require_files_of_their_own, require_same_length
 from nmt.cli.flags import (
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 NUMBERS = ("alignments.pharaoh", "alignments.jsonl")
 """Files with the links and the attention weights of all pairs."""
 
+DEFAULT_SYMMETRIZING: Final = "grow-diag-final-and"
+
 DESCRIPTION = (
     "Writes the alignments of sentence pairs into a directory. alignments.pharaoh has the links between words, counted "
     "from 0. alignments.jsonl has words, attention weights, links and log-probabilities. The first pairs are drawn: "
@@ -56,7 +59,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--symmetrize",
         choices=["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"],
-        help="with --reverse: method that merges the links of both runs (default: grow-diag-final-and)",
+        help=f"with --reverse: method that merges the links of both runs (default: {DEFAULT_SYMMETRIZING})",
     )
     _add_linking_flags(parser)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of the pairs (needs --target); prints the AER")
@@ -193,7 +196,7 @@ def _pairs(
     if reverse is not None:
         from nmt.translation.two_directions import symmetrized
 
-        pairs = symmetrized(pairs, reverse, arguments.symmetrize or "grow-diag-final-and", linking)
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or DEFAULT_SYMMETRIZING, linking)
     for pair in pairs:
         yield [pair]
 
@@ -226,8 +229,8 @@ def _write(
             gold_links = _gold_links(gold, pair, number, arguments.gold, words)
             if gold_links is not None:
                 measured.append(pair.alignment.links)
-            if len(drawn) < arguments.limit and (picture := _picture(pair, number, gold_links, progress)):
-                drawn[number] = translations, picture
+            if len(drawn) < arguments.limit and (picture := _picture(pair, number, progress)):
+                drawn[number] = translations, replace(picture, gold=gold_links, **_link_rule(arguments))
         if gold is not None:  # a pipe's length is unknown until here
             require_same_length({name: number, arguments.gold: len(gold)})
     _draw(drawn, directory, arguments.format)
@@ -250,12 +253,19 @@ def _gold_links(
     return Gold(*(frozenset(link for link in kind if pair.alignment.has(*link)) for kind in links))
 
 
-def _picture(pair: Translation, number: int, gold_links: Gold | None, progress: LineProgress) -> Picture | None:
+def _link_rule(arguments: Namespace) -> dict[str, Any]:
+    """The fields of a picture that say how its links were made."""
+    if not arguments.reverse:
+        return {"linking": _linking(arguments)}
+    return {"merged": arguments.symmetrize or DEFAULT_SYMMETRIZING}
+
+
+def _picture(pair: Translation, number: int, progress: LineProgress) -> Picture | None:
     """The heat map of a pair; None if the pair cannot be drawn."""
     from nmt.drawing import MOST_WORDS, Picture, drawable
 
     if drawable(pair.alignment):
-        return Picture(pair.alignment, f"line {number}, log-probability {pair.log_probability:.2f}", gold_links)
+        return Picture(pair.alignment, f"line {number}, log-probability {pair.log_probability:.2f}")
     if max(pair.alignment.weights.shape) > MOST_WORDS:
         progress.print(f"line {number} is not drawn: a side has more than {MOST_WORDS} words")
     return None
@@ -263,14 +273,16 @@ def _picture(pair: Translation, number: int, gold_links: Gold | None, progress: 
 
 def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
     """Draws pairs, keyed by their line numbers, in each of the formats."""
+    from nmt.drawing import draw, save_figure, save_pages
     from nmt.drawing import page as viewer
-    from nmt.drawing import save_heatmap, save_pages
 
     if not drawn:
         return
     if "html" in formats:
         sentences = [
-            viewer.PageSentence(translations, f"line {number}", picture.gold)
+            viewer.PageSentence(
+                translations, f"line {number}", picture.gold, linking=picture.linking, merged=picture.merged
+            )
             for number, (translations, picture) in drawn.items()
         ]
         viewer.save(sentences, directory / "alignments.html")
@@ -279,4 +291,4 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
         save_pages(pictures, directory / "alignments.pdf", LineProgress(len(drawn), unit="pictures").over)
     for suffix in sorted({"png", "svg"}.intersection(formats)):
         for number, (_, picture) in LineProgress(len(drawn), unit="pictures").over(drawn.items()):
-            save_heatmap(picture.alignment, directory / f"{number:04d}.{suffix}", picture.title, picture.gold)
+            save_figure(draw(picture), directory / f"{number:04d}.{suffix}")

@@ -126,9 +126,12 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
 
 
 def _print_pair(pair: UnusualPair) -> None:
-    score = "" if math.isnan(pair.score) else f", score {pair.score:.1f}"
     source, target = (" ".join(pair.record[side]) for side in ("source", "target"))
-    print(f"\nline {pair.record['line']}{score}: {pair.reason}\n  {source}\n  {target}")
+    print(f"\nline {pair.record['line']}{_score(pair)}: {pair.reason}\n  {source}\n  {target}")
+
+
+def _score(pair: UnusualPair) -> str:
+    return "" if math.isnan(pair.score) else f", score {pair.score:.1f}"
 
 
 class _RecordedPair(NamedTuple):
@@ -155,6 +158,7 @@ def _draw(pairs: Iterable[UnusualPair], directory: Path) -> None:
             title = f"line {line}, log-probability {record['log_probability']:.2f}"
             save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
             shown = _RecordedPair(" ".join(alignment.target), record["log_probability"], alignment)
-            sentences.append(viewer.PageSentence([shown], f"line {line}", erasure=erasure))
+            heading = f"line {line}{_score(pair)}"
+            sentences.append(viewer.PageSentence([shown], heading, erasure=erasure, note=pair.reason))
     if sentences:
         viewer.save(sentences, directory / "explanation.html", "The most unusual pairs")

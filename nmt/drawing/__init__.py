@@ -5,9 +5,9 @@ So everything here draws under one lock, with matplotlib's defaults in place of 
 shapes text in any script: right-to-left words in reading order, Arabic letters joined.
 """
 
-from nmt.drawing.canvas import PlotError
+from nmt.drawing.canvas import PlotError, pixels
 from nmt.drawing.heatmap_grid import show_heatmaps
-from nmt.drawing.heatmaps import heatmap
+from nmt.drawing.heatmaps import draw, heatmap
 from nmt.drawing.pdf_pages import heatmap_pages
 from nmt.drawing.picture import MOST_WORDS, Picture, drawable
 from nmt.drawing.picture_files import check_suffix, save_figure, save_heatmap, save_pages
@@ -19,10 +19,12 @@ __all__ = [
     "Picture",
     "PlotError",
     "check_suffix",
+    "draw",
     "draw_words",
     "drawable",
     "heatmap",
     "heatmap_pages",
+    "pixels",
     "save_figure",
     "save_heatmap",
     "save_pages",

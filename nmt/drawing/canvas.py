@@ -65,6 +65,16 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def pixels(figure: Figure) -> NDArray[np.uint8]:
+    """The figure as an image, uint8 [height, width, 4]."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    with drawing():
+        canvas.draw()
+        return np.array(canvas.buffer_rgba())
+
+
 def inch_axes(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
     """Axes over a part of a figure; their coordinates are inches from the upper left corner of that part."""
     axes = figure.add_axes(inch_box(figure, left, top, width, height), xlim=(0, width), ylim=(height, 0))

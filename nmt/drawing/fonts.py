@@ -17,15 +17,21 @@ from numpy.typing import NDArray
 
 from nmt.drawing.canvas import FONT, LOCK
 
-_reported_scripts: set[str] = set()
-"""Scripts without a font for which this process has warned: each is reported once."""
+_PACKAGES = {
+    "fonts-noto-cjk": {"Hani", "Hira", "Kana", "Hang", "Bopo", "Yiii"},
+    "fonts-symbola": {"Zyyy", "Zinh"},
+}
+"""Debian packages with fonts for these scripts that matplotlib can draw; fonts-noto-core has the other scripts."""
+
+_reported_packages: set[str] = set()
+"""Packages that this process has named in a warning: each is named once."""
 
 
 def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
     """The font families that the texts need together, matplotlib's own first.
 
     Warns:
-        UserWarning: no installed font has the glyphs of some script. A process warns once for each script.
+        UserWarning: no installed font has the glyphs of some script. A process names each package of fonts once.
     """
     text = "".join(texts)
     # Control, format and surrogate characters, spaces and variation selectors have no glyph of their own.
@@ -35,16 +41,31 @@ def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
         families, missing = _covering(missing, [FONT], text)
         if missing.size and _add_new_fonts():
             families, missing = _covering(missing, families, text)
-    unreported = [code for code in missing if not _reported_scripts.issuperset(_script_names([code]))]
-    if unreported:
-        scripts = _script_names(unreported)
-        _reported_scripts.update(scripts)
-        warnings.warn(
-            f"no installed font can draw {', '.join(scripts)} (such as U+{unreported[0]:04X}): "
-            "install one, for example of the Noto family",
-            stacklevel=stacklevel,
-        )
+    _report(missing.tolist(), stacklevel + 1)
     return families
+
+
+def _report(missing: list[int], stacklevel: int) -> None:
+    """Warns of characters without a font, unless this process has named the packages with such fonts before."""
+    unreported = [code for code in missing if _package(code) not in _reported_packages]
+    if not unreported:
+        return
+    packages = sorted({_package(code) for code in unreported})
+    _reported_packages.update(packages)
+    warnings.warn(
+        f"no installed font can draw {', '.join(_script_names(unreported))} (such as U+{unreported[0]:04X}), so boxes "
+        f"take the place of these characters: install a font, on Debian or Ubuntu with "
+        f"apt-get install {' '.join(packages)}",
+        stacklevel=stacklevel,
+    )
+
+
+def _package(code: int) -> str:
+    """The Debian package whose fonts have a character."""
+    from fontTools.unicodedata import script  # type: ignore[import-untyped]  # comes with matplotlib
+
+    found = script(chr(code))
+    return next((package for package, scripts in _PACKAGES.items() if found in scripts), "fonts-noto-core")
 
 
 def _covering(missing: NDArray[np.int_], families: list[str], text: str) -> tuple[list[str], NDArray[np.int_]]:
@@ -60,7 +81,7 @@ def _covering(missing: NDArray[np.int_], families: list[str], text: str) -> tupl
 
 
 def _script_names(codes: Iterable[int]) -> list[str]:
-    from fontTools.unicodedata import script, script_name  # type: ignore[import-untyped]  # comes with matplotlib
+    from fontTools.unicodedata import script, script_name
 
     names = {"Common": "symbols or emoji", "Inherited": "combining marks"}
     found = {script_name(script(chr(code))) for code in codes}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmt.drawing.canvas import GAP, LINE, PAD, SMALL, WORD, Floats, text_sizes, wrap
-from nmt.drawing.picture import HeatMapText
+from nmt.drawing.picture import HeatMapContent
 
 # Inches.
 BAR_WIDTH = 0.11
@@ -23,7 +23,7 @@ _MATRIX = 6.5  # the side of a matrix, where its cells may be as small as that n
 _WIDEST_HORIZONTAL_LABEL = 1.0
 _BAR_HEIGHTS, _BAR_TEXT = (0.9, 2.4), 0.5
 
-CORNER = ("source →", "target ↓")
+CORNER, CORNER_RIGHT_TO_LEFT = ("source →", "target ↓"), ("← source", "target ↓")
 _END_LABEL, _END_LABEL_HORIZONTAL = "end of sentence", "end of\nsentence"
 
 
@@ -56,10 +56,9 @@ class Layout:
     """The upper edge of the panels' titles."""
     bar_height: float
     title: list[str]
-
-    @property
-    def left(self) -> float:
-        return float(self.attention.columns[0])
+    left: float
+    """The left edge of the cells, or of the space for the label above the first of them."""
+    legend_top: float
 
     @property
     def top(self) -> float:
@@ -83,12 +82,11 @@ class _Columns:
     """The height of the labels."""
 
 
-def lay_out(text: HeatMapText, erasure: bool, compact: bool) -> Layout:
+def lay_out(text: HeatMapContent, compact: bool) -> Layout:
     """Computes the positions of a pair's cells and labels.
 
     Args:
-        text: the texts of the heat map.
-        erasure: adds a second matrix to the right of the first.
+        text: the heat map; erasure adds a second matrix to the right of the first.
         compact: keeps cells as small as their numbers allow, for many heat maps on a page.
     """
     fonts = text.fonts
@@ -96,13 +94,21 @@ def lay_out(text: HeatMapText, erasure: bool, compact: bool) -> Layout:
     cell = _cell_size(source, target, _COMPACT_CELL if compact else _LARGEST_CELL)
     measured = _column_sizes(source, cell, compact, fonts)
     row_labels = max(target[:, 0].max(), text_sizes(CORNER, fonts, SMALL)[:, 0].max())
-    columns = PAD + row_labels + GAP + measured.edges
-    # The horizontal label of the last column is wider than the column.
+    left = PAD + row_labels + GAP
+    # The horizontal label of the end of sentence is wider than its column.
     overhang = max(0.0, (measured.end_width - 0.8 * cell) / 2 + GAP) if measured.horizontal else 0.0
-    end_column = columns[-1] + max(0.3 * cell, overhang) + np.array([0.0, 0.8 * cell])
-    attention = _panel(columns, float(end_column[-1]) + max(LINE, overhang), text.attention_title, fonts)
+    end_column, space = np.array([0.0, 0.8 * cell]), max(0.3 * cell, overhang)
+    if text.right_to_left:  # the sentence ends on the left
+        end_column = end_column + left + overhang
+        columns = end_column[-1] + space + measured.edges
+        bar = float(columns[-1]) + LINE
+    else:
+        columns = left + measured.edges
+        end_column = end_column + columns[-1] + space
+        bar = float(end_column[-1]) + max(LINE, overhang)
+    attention = _panel(columns, bar, text.attention_title, fonts)
     second = None
-    if erasure:
+    if text.erasure is not None:
         columns = attention.bar + BAR_WIDTH + _BAR_TEXT + LINE + measured.edges
         second = _panel(columns, float(columns[-1]) + LINE, text.erasure_title, fonts)
     width = _right(second or attention)
@@ -112,10 +118,13 @@ def lay_out(text: HeatMapText, erasure: bool, compact: bool) -> Layout:
     top = titles_top + LINE * panel_lines + max(measured.header, 2 * LINE) + GAP
     rows = top + cell * np.arange(len(target) + 1)
     bar_height = float(np.clip(rows[-1] - top, *_BAR_HEIGHTS))
-    legend_width = KEY + GAP + text_sizes(text.legend, fonts, SMALL)[:, 0].max() + PAD if text.legend else 0.0
-    bottom = max(rows[-1] + (PAD if text.legend else 0) + LINE * len(text.legend), top + bar_height + PAD)
+    legend = [explanation for _, explanation in text.legend]
+    legend_width = KEY + GAP + text_sizes(legend, fonts, SMALL)[:, 0].max() + PAD if legend else 0.0
+    beside_bar = left + legend_width < attention.bar - GAP
+    legend_top = PAD + float(rows[-1] if beside_bar else max(rows[-1], top + bar_height))
+    bottom = max(rows[-1], top + bar_height + PAD, legend_top + LINE * len(legend) if legend else 0)
     return Layout(
-        width=max(width, title_width + 2 * PAD, attention.columns[0] + legend_width),
+        width=max(width, title_width + 2 * PAD, left + legend_width),
         height=float(bottom) + PAD,
         rows=rows,
         attention=attention,
@@ -125,6 +134,8 @@ def lay_out(text: HeatMapText, erasure: bool, compact: bool) -> Layout:
         titles_top=titles_top,
         bar_height=bar_height,
         title=title,
+        left=float(left),
+        legend_top=legend_top,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt.drawing.canvas import drawing, new_figure
 from nmt.drawing.heatmap_painting import HeatMap
-from nmt.drawing.picture import Picture, heat_map_text
+from nmt.drawing.picture import Picture, heat_map_contents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,10 +47,10 @@ def heatmap_pages(pictures: Iterable[Picture]) -> Iterator[Figure]:
 
 def _laid_out(pictures: Iterable[Picture]) -> Iterator[HeatMap]:
     for picture in pictures:
-        text = heat_map_text(picture)
-        with drawing():
-            heat_map = HeatMap(picture, text, compact=True)
-        yield heat_map
+        for content in heat_map_contents(picture):
+            with drawing():
+                heat_map = HeatMap(content, compact=True)
+            yield heat_map
 
 
 def place_on_pages(heat_maps: Iterable[HeatMap]) -> Iterator[PlacedHeatMap]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.canvas import DPI, PlotError, drawing
@@ -37,6 +38,8 @@ def save_heatmap(
     title: str = "",
     gold: Gold | None = None,
     erasure: ArrayLike | None = None,
+    linking: Linking = DEFAULT_LINKING,
+    merged: str = "",
 ) -> Path:
     """Draws `heatmap` into a .png, .pdf or .svg file; the same input gives the same bytes.
 
@@ -44,7 +47,7 @@ def save_heatmap(
         PlotError: another suffix, a side without words, or a path that cannot be written.
     """
     check_suffix(Path(path))
-    return save_figure(heatmap(alignment, title, gold, erasure), path)
+    return save_figure(heatmap(alignment, title, gold, erasure, linking, merged), path)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:

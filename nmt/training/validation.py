@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
-from nmt.drawing import drawable, heatmap
+from nmt.drawing import drawable, heatmap, pixels
 from nmt.evaluation.alignment_error_rate import alignment_score
 from nmt.evaluation.bleu_and_chrf import bleu
 from nmt.network.model import Seq2Seq
@@ -50,17 +50,13 @@ class Validation:
 
     def alignment_image(self) -> np.ndarray | None:
         """The alignment of the first pair, uint8 [height, width, 4]; None for a pair too long to draw."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         pair = self.pairs[0]
         if max(len(pair.source.split()), len(pair.target.split())) > MOST_IMAGE_WORDS:
             return None
         alignment = next(self.translator.align([pair.source], [pair.target])).alignment
         if not drawable(alignment):
             return None
-        canvas = FigureCanvasAgg(heatmap(alignment))
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())
+        return pixels(heatmap(alignment))
 
 
 def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:

@@ -64,7 +64,7 @@ def test_public_names():
     assert nmt.RunConfig is RunConfig
     assert nmt.load_config is load_config
     assert nmt.NmtError is NmtError
-    assert set(nmt.__all__) <= set(dir(nmt))
+    assert dir(nmt) == sorted(["__version__", *nmt.__all__])
     with pytest.raises(AttributeError, match="no attribute 'Transformer'"):
         _ = nmt.Transformer
 

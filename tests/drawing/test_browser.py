@@ -123,7 +123,7 @@ def test_pointing_at_a_target_word_marks_its_source_words(show: Callable[..., Op
     opened.word("black").hover()
     assert opened.shown_values() == {"chat": "0.20", "noir": "0.75", "end of sentence": "0.05"}
     assert "link" in opened.classes("noir") and "link" not in opened.classes("chat")
-    assert opened.status == "black ← noir 0.75, chat 0.20, end of sentence 0.05"
+    assert opened.status == "black ← noir 0.75 (link, share 79 %), chat 0.20, end of sentence 0.05"
     shades = [float(opened.word(w).evaluate("e => e.style.getPropertyValue('--share')")) for w in ("chat", "noir")]
     assert shades == pytest.approx([0.2, 0.75])
     opened.page.mouse.move(0, 0)
@@ -140,7 +140,8 @@ def test_pointing_at_a_source_word_marks_its_target_words_in_every_translation(s
     values = [row.locator(".value").all_inner_texts() for row in opened.page.locator(".translation").all()]
     assert values == [["0.10", "0.20", "0.90"], ["0.10", "0.70"]]
     assert opened.status == (
-        "chat → cat 0.90, black 0.20, the 0.10 (translation 1); chat → cat 0.70, a 0.10 (translation 2)"
+        "chat → cat 0.90 (link, share 69 %), black 0.20, the 0.10 (translation 1); "
+        "chat → cat 0.70 (link, share 78 %), a 0.10 (translation 2)"
     )
     opened.word("end of sentence").hover()
     assert opened.shown_values() == {"the": "0.10", "black": "0.05", "a": "0.20"}
@@ -267,6 +268,40 @@ def test_arabic_words_run_from_right_to_left(show: Callable[..., Opened]) -> Non
     assert opened.focused() == "الجديد"
     first, second = (opened.word(word, sentence=1).bounding_box()["x"] for word in JAPANESE.alignment.source)
     assert first < second
+    opened.page.get_by_text("table", exact=True).first.click()
+    heads = {head.inner_text(): head.bounding_box()["x"] for head in opened.page.locator("thead th").all()}
+    first, second = (heads[word] for word in ARABIC.alignment.source)
+    assert first > second > heads["end of sentence"]
+
+
+def test_a_sentence_that_begins_with_a_foreign_word_keeps_its_direction(show: Callable[..., Opened]) -> None:
+    opened = show(PageSentence([translated("Linux الكتاب الجديد", "x", [[0.2, 0.3, 0.4, 0.1]])]))
+    first, second = (opened.word(word).bounding_box()["x"] for word in ("Linux", "الكتاب"))
+    assert first > second
+
+
+def test_the_languages_of_a_sentence_are_named(show: Callable[..., Opened]) -> None:
+    opened = show(PageSentence([JAPANESE], languages=("ja", "en")))
+    assert [row.get_attribute("lang") for row in opened.page.locator(".words").all()] == ["ja", "en"]
+
+
+def test_the_words_of_a_long_table_stay_in_view(show: Callable[..., Opened]) -> None:
+    words = " ".join(f"w{place}" for place in range(200))
+    opened = show(PageSentence([translated(words, words, np.eye(200, 201))]), viewport={"width": 800, "height": 600})
+    opened.page.get_by_text("table", exact=True).click()
+    region = opened.page.get_by_role("region")
+    box = region.bounding_box()
+    assert box["height"] <= 0.8 * 600 + 1
+    region.evaluate("e => e.scrollTo(e.scrollWidth / 2, e.scrollHeight / 2)")
+    row = opened.page.locator("tbody th", has_text="w100").first.bounding_box()
+    column = opened.page.locator("thead th", has_text="w100").first.bounding_box()
+    assert row["x"] == pytest.approx(box["x"], abs=3)
+    assert column["y"] == pytest.approx(box["y"], abs=3)
+
+
+def test_the_note_of_a_sentence_is_shown(show: Callable[..., Opened]) -> None:
+    opened = show(PageSentence([CAT], "line 1, score 4.0", note="repeats earlier words: '<b>cat'"))
+    assert opened.page.locator(".note").inner_text() == "repeats earlier words: '<b>cat'"
 
 
 def test_words_that_look_like_markup_are_shown_as_words(show: Callable[..., Opened]) -> None:

@@ -14,34 +14,47 @@ from matplotlib import font_manager
 from nmt.drawing import (
     fonts,
     heatmap,
+    pixels,
     save_heatmap,
 )
 from nmt.drawing.canvas import text_sizes
 
 
 def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:
-    monkeypatch.setattr(fonts, "_reported_scripts", set())
+    monkeypatch.setattr(fonts, "_reported_packages", set())
     monkeypatch.setattr(fonts, "_add_new_fonts", lambda: False)
     bundled = str(Path(matplotlib.get_data_path()))
     listed = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(bundled)]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", [*listed, *more])
 
 
-def test_each_script_without_a_font_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_package_of_missing_fonts_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     only_bundled(monkeypatch)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         heatmap(alignment("\U00012000 \U00012001 dog", "\u1200 Hund"))
     (warning,) = caught
     assert str(warning.message) == (
-        "no installed font can draw Cuneiform, Ethiopic (such as U+1200): install one, for example of the Noto family"
+        "no installed font can draw Cuneiform, Ethiopic (such as U+1200), so boxes take the place of these "
+        "characters: install a font, on Debian or Ubuntu with apt-get install fonts-noto-core"
     )
     assert warning.filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        heatmap(alignment("\U00012003 cat", "\u1201 Katze"))
-    with pytest.warns(UserWarning, match=r"can draw Cherokee \(such as U\+13A0\)"):  # Cuneiform was reported before
-        heatmap(alignment("\U00012003 cat", "\u13a0 Katze"))
+        heatmap(alignment("\U00012003 cat", "\u13a0 Katze"))  # another script of the same package
+    with pytest.warns(UserWarning, match=r"can draw Han, Hangul .* apt-get install fonts-noto-cjk$"):
+        heatmap(alignment("\U00012003 漢", "한 Katze"))
+
+
+def test_an_image_of_missing_characters_gives_no_second_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """matplotlib warns of each character when it draws, which training did at each validation."""
+    only_bundled(monkeypatch)
+    with pytest.warns(UserWarning):
+        figure = heatmap(alignment("漢 字", "dog"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        image = pixels(figure)
+    assert image.shape[2] == 4 and image.dtype == "uint8"
 
 
 def test_saving_gives_no_second_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

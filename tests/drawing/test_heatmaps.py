@@ -18,7 +18,9 @@ from matplotlib.patches import Rectangle
 
 import nmt
 from nmt.alignment.errors import AlignmentError
+from nmt.alignment.hard_links import Linking, hard_links
 from nmt.alignment.links import Gold
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import (
     PlotError,
     heatmap,
@@ -98,10 +100,63 @@ def test_hard_links_have_outlines_and_a_legend() -> None:
     linked = made(("a", "b", "c"), ("d", "e"), [[0.01, 0.01, 0.01], [0.1, 0.3, 0.6]], [0.97, 0.0])
     figure = heatmap(linked)
     assert outlines(figure) == {(2, 1)}
-    assert "link" in labels(figure)
+    assert [text for text in labels(figure) if text.startswith("link")] == [
+        "link: the target word's largest share (%) of a source word's attention"
+    ]
+    assert "85 %" in labels(figure)  # 0.6 of the 0.61 that `c` receives and the floor of 0.1
     unlinked = heatmap(made(("a",), ("b",), [[0.02]], [0.98]))
     assert outlines(unlinked) == set()
-    assert "link" not in labels(unlinked)
+    assert not [text for text in labels(unlinked) if text.startswith("link")]
+
+
+def test_the_legend_names_the_rule_only_if_it_made_the_links() -> None:
+    weights, end = [[0.6, 0.3], [0.5, 0.4]], [0.1, 0.1]
+    most = Linking("argmax")
+    linked = WordAlignment(("a", "b"), ("x", "y"), weights, end, hard_links(np.float32(weights), np.float32(end), most))
+    assert "link: each target word's strongest attention" in labels(heatmap(linked, linking=most))
+    assert not [text for text in labels(heatmap(linked, linking=most)) if text.endswith("%")]
+    assert "link" in labels(heatmap(linked))
+    assert "link: both models, merged by union" in labels(heatmap(linked, merged="union"))
+
+
+def test_columns_run_from_right_to_left_where_the_source_does() -> None:
+    pair = made(("الكتاب", "الجديد", "Linux"), ("new", "book"), [[0.1, 0.8, 0.0], [0.9, 0.0, 0.0]], [0.1, 0.1])
+    figure = heatmap(pair, gold=Gold(frozenset({(0, 1)}), frozenset({(0, 1)})), erasure=[[1, 2, 3], [4, 5, 6]])
+    check_layout(figure)
+    where = {text.get_text(): text.get_window_extent() for text in texts(figure)}
+    assert where["الكتاب"].x0 > where["الجديد"].x0 > where["Linux"].x0 > where["new"].x1
+    end, words, erased = sorted(
+        (mesh for mesh in figure.axes[0].collections if isinstance(mesh, QuadMesh)),
+        key=lambda mesh: corners(mesh)[0, 0, 0],
+    )
+    np.testing.assert_array_equal(np.asarray(words.get_array()), pair.weights[:, ::-1])
+    np.testing.assert_array_equal(np.asarray(end.get_array()), pair.end_of_sentence[:, None])
+    np.testing.assert_array_equal(np.asarray(erased.get_array()), [[3, 2, 1], [6, 5, 4]])
+    start, size = corners(words)[0, 0], corners(words)[1, 1] - corners(words)[0, 0]
+    boxes = [patch for patch in figure.axes[0].patches if patch.get_width() == pytest.approx(size[0])]
+    assert {tuple(np.round((box.get_xy() - start) / size).astype(int)) for box in boxes} == {(1, 0), (2, 1)}
+    assert "← source" in labels(figure)
+
+
+def test_a_long_pair_is_drawn_in_readable_parts() -> None:
+    """200 words on each side: four by four parts, and the diagonal has all the attention."""
+    words = tuple(f"w{place}" for place in range(200))
+    pair = made(words, words, np.eye(200), np.zeros(200))
+    figure = heatmap(pair, "long")
+    cells = [mesh for mesh in figure.findobj(QuadMesh) if mesh.axes.get_label() != "<colorbar>"]
+    shapes = [shape for mesh in cells if (shape := np.asarray(mesh.get_array()).shape) != (256, 1)]  # colour bars
+    assert sorted(shapes) == [(50, 1)] * 4 + [(50, 50)] * 4
+    assert {f"w{place}" for place in range(200)} <= set(labels(figure))
+    said = " ".join(labels(figure))
+    assert "long: target words 1–50 of 200, source words 1–50 of 200" in said
+    assert "4 of 16 parts are drawn" in said
+    assert max(figure.get_size_inches()) * 200 <= 8000  # no part is made smaller
+
+
+def test_every_target_word_of_a_long_pair_has_a_part() -> None:
+    flat = made(tuple("ab" * 40), tuple("xyz" * 30), np.full((90, 80), 0.01), np.full(90, 0.2))
+    rows = [mesh for mesh in heatmap(flat).findobj(QuadMesh) if mesh.axes.get_label() != "<colorbar>"]
+    assert sum(len(np.asarray(mesh.get_array())) for mesh in rows) >= 2 * 90
 
 
 def test_large_cells_show_their_weights_except_zeros() -> None:
@@ -174,7 +229,7 @@ def test_gold_links_are_marked_inside_the_cells_and_in_the_legend() -> None:
     figure = heatmap(linked, gold=gold)
     assert outlines(figure) == {(0, 0), (2, 1)}  # the links of the model stay
     assert marks(figure) == ({(2, 1)}, {(1, 0)})
-    assert {"link", "gold link, sure", "gold link, possible"} <= set(labels(figure))
+    assert {"gold link, sure", "gold link, possible"} <= set(labels(figure))
     sure_alone = heatmap(linked, gold=Gold(gold.sure, gold.sure))
     assert marks(sure_alone) == ({(2, 1)}, set())
     assert "gold link, possible" not in labels(sure_alone)

@@ -45,9 +45,17 @@ def test_pages_have_every_heat_map_once_in_order_without_overlap(sizes: list[tup
 
 
 def test_a_pair_larger_than_a_page_gets_a_larger_page() -> None:
-    sizes_of = [tuple(page.get_size_inches()) for page in heatmap_pages([Picture(alignment("a " * 90, "b"))] * 2)]
+    pair = alignment("a " * 60, "b")
+    wide = [Picture(pair, erasure=erasure(pair))] * 2
+    sizes_of = [tuple(page.get_size_inches()) for page in heatmap_pages(wide)]
     assert len(sizes_of) == 2
     assert all(width > PAGE[0] and height == PAGE[1] for width, height in sizes_of)
+
+
+def test_the_parts_of_a_long_pair_fit_on_pages() -> None:
+    pages = list(heatmap_pages([Picture(alignment("a " * 120, "b " * 90))]))
+    assert {tuple(page.get_size_inches()) for page in pages} == {PAGE}
+    check_layout(pages[0])
 
 
 def test_a_page_shows_several_small_pairs_completely() -> None:
@@ -56,7 +64,8 @@ def test_a_page_shows_several_small_pairs_completely() -> None:
 
 
 def test_pages_are_one_pdf_and_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
-    pictures = [Picture(alignment("a " * 90, "b"), f"pair {i}") for i in range(3)]
+    pair = alignment("a " * 60, "b")
+    pictures = [Picture(pair, f"pair {i}", None, erasure(pair)) for i in range(3)]
     seen: list[Picture] = []
     path = save_pages(pictures, tmp_path / "new" / "a.pdf", lambda some: (seen.append(p) or p for p in some))
     assert seen == pictures

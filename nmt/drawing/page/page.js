@@ -27,14 +27,17 @@ class SentenceView {
   constructor(data, index) {
     this.translations = data.translations;
     this.source = data.translations[0].alignment.source;
+    this.languages = data.languages;
+    this.direction = data.direction;
     this.erasure = data.erasure;
     // Math.max of all cells at once would fail for a long pair: a call takes a limited number of arguments.
     this.most = (data.erasure ?? []).flat().reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.sure = pairs(data.gold?.sure);
     this.possible = pairs(data.gold?.possible);
-    this.links = data.translations.map((translation) => pairs(translation.alignment.links));
+    this.links = data.translations.map(({ alignment, shares }) =>
+      new Map(alignment.links.map(([s, t], number) => [`${s}-${t}`, shares?.[number] ?? null])));
     this.hovered = this.focused = null;
-    this.article = this.draw(data.label, index);
+    this.article = this.draw(data, index);
   }
 
   // The attention of target word t to source word s, or the effect of erasing s on t; null where not measured.
@@ -44,12 +47,13 @@ class SentenceView {
     return s < this.source.length ? alignment.weights[t][s] : alignment.end_of_sentence[t];
   }
 
-  draw(label, index) {
+  draw(data, index) {
     const id = `sentence-${index + 1}`;
-    const article = element("article", { "aria-labelledby": id }, element("h2", { id, dir: "auto" }, label));
+    const article = element("article", { "aria-labelledby": id }, element("h2", { id, dir: "auto" }, data.label));
     this.unmeasured = element("p", { class: "quiet", hidden: "" }, "Erasure was not measured for this sentence.");
+    if (data.note) article.append(element("p", { class: "note", dir: "auto" }, data.note));
     article.append(this.unmeasured, element("p", { class: "label" }, "source"));
-    const source = this.row([...this.source, END], "source", "source");
+    const source = this.row([...this.source, END], "source", "source", this.direction, this.languages[0]);
     source.words.at(-1).classList.add("end");
     source.words.at(-1).setAttribute("dir", "ltr");
     this.rows = [source];
@@ -67,7 +71,7 @@ class SentenceView {
     const heading = logProbability === null ? name : `${name}, log-probability ${number(logProbability)}`;
     const section = element("section", { class: "translation" }, element("h3", {}, heading));
     const target = translation.alignment.target;
-    const { row, words } = this.row(target, which, name);
+    const { row, words } = this.row(target, which, name, translation.direction, this.languages[1]);
     this.rows.push({ row, words });
     section.append(row);
     if (target.length === 0) section.append(element("p", { class: "quiet" }, "no words"));
@@ -76,14 +80,14 @@ class SentenceView {
   }
 
   // A row is one stop of the Tab key; the arrow keys move between its words.
-  row(texts, side, name) {
+  row(texts, side, name, direction, language) {
     const words = texts.map((text, index) => {
       const shown = [element("span", { class: "text" }, text), element("span", { class: "value" })];
       const word = element("button", { type: "button", class: "word", tabindex: index === 0 ? 0 : -1 }, ...shown);
       word.position = { side, index };
       return word;
     });
-    const row = element("p", { class: "words", dir: "auto", lang: "", role: "group", "aria-label": name }, ...words);
+    const row = element("p", { class: "words", dir: direction, lang: language, role: "group", "aria-label": name }, ...words);
     return { row, words };
   }
 
@@ -100,14 +104,14 @@ class SentenceView {
 
   cells(which) {
     const columns = view === "attention" ? [...this.source, END] : this.source;
-    const heads = columns.map((word) => element("th", { scope: "col", lang: "" }, element("bdi", {}, word)));
+    const heads = columns.map((word) => element("th", { scope: "col", lang: this.languages[0] }, element("bdi", {}, word)));
     const body = this.translations[which].alignment.target.map((word, t) => {
-      const row = element("tr", {}, element("th", { scope: "row", lang: "" }, element("bdi", {}, word)));
+      const row = element("tr", {}, element("th", { scope: "row", lang: this.languages[1] }, element("bdi", {}, word)));
       columns.forEach((_, s) => row.append(this.cell(which, s, t)));
       return row;
     });
     const head = element("thead", {}, element("tr", {}, element("td"), ...heads));
-    return element("table", {}, head, element("tbody", {}, ...body));
+    return element("table", { dir: this.direction }, head, element("tbody", {}, ...body));
   }
 
   cell(which, s, t) {
@@ -236,7 +240,7 @@ class SentenceView {
     const value = this.value(which, s, t);
     if (value !== null && Math.abs(value) >= SMALLEST_SHOWN) word.lastChild.textContent = number(value);
     this.mark(word, which, s, t, value);
-    return { text: word.firstChild.textContent, value };
+    return { text: word.firstChild.textContent, value, link: this.linkOf(which, s, t) };
   }
 
   // Shows the shade, link and gold link of a word or of a table's cell.
@@ -247,9 +251,14 @@ class SentenceView {
       shown.classList.add("lit", view === "attention" ? "attention" : value < 0 ? "rise" : "fall");
       shown.style.setProperty("--share", share.toFixed(3));
     }
-    if (view === "attention" && this.links[which].has(pair)) shown.classList.add("link");
+    if (this.linkOf(which, s, t) !== undefined) shown.classList.add("link");
     if (which === 0 && this.sure.has(pair)) shown.classList.add("sure");
     else if (which === 0 && this.possible.has(pair)) shown.classList.add("possible");
+  }
+
+  // The share that made a link, null for a link of another rule; undefined where there is no link.
+  linkOf(which, s, t) {
+    return view === "attention" ? this.links[which].get(`${s}-${t}`) : undefined;
   }
 
   changeView() {
@@ -282,8 +291,20 @@ function pairs(links) {
 function listed(found) {
   const named = found.filter(({ value }) => value !== null && Math.abs(value) >= SMALLEST_SHOWN);
   named.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
-  const shown = named.slice(0, MOST_LISTED).map(({ text, value }) => `${isolated(text)} ${number(value)}`);
+  const shown = named.slice(0, MOST_LISTED).map(({ text, value, link }) => `${isolated(text)} ${number(value)}${linked(link)}`);
   return shown.length > 0 ? shown.join(", ") + (named.length > MOST_LISTED ? ", \u2026" : "") : "nothing";
+}
+
+function linked(share) {
+  if (share === undefined) return "";
+  return share === null ? " (link)" : ` (link, share ${(100 * share).toFixed(0)} %)`;
+}
+
+// The rule that made the links of all sentences, if there is one.
+function ruleOfLinks() {
+  const rules = new Set(sentences.flatMap((sentence) => sentence.translations.map(({ rule }) => rule)));
+  const [rule] = rules;
+  return rules.size === 1 && rule ? `link: ${rule}` : "link";
 }
 
 function drawLegend() {
@@ -293,7 +314,7 @@ function drawLegend() {
   if (view === "attention") {
     legend.replaceChildren(
       element("span", {}, "attention 0", element("span", { class: "scale" }), "1"),
-      sample("link", "linked by the model"),
+      sample("link", ruleOfLinks()),
     );
   } else {
     const scale = element("span", { class: "scale erasure" });

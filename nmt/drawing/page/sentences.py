@@ -10,10 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
 from nmt.alignment.links import Gold, require_in_range
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.canvas import PlotError
-from nmt.drawing.picture import erasure_matrix
+from nmt.drawing.direction import right_to_left
+from nmt.drawing.picture import erasure_matrix, link_rule
 from nmt.errors import NmtError
 
 _DECIMALS = 4
@@ -55,6 +57,14 @@ class PageSentence:
     erasure: ArrayLike | None = None
     """[target words, source words] of the first translation: the fall of the target word's log-probability in nats when
     the source word is erased."""
+    linking: Linking = DEFAULT_LINKING
+    """The rule of the links, which the page names if the links are those of this rule."""
+    merged: str = ""
+    """The method that merged the links of two models, if there were two."""
+    languages: tuple[str, str] = ("", "")
+    """The languages of source and target as BCP 47 tags, for fonts, hyphenation and screen readers; empty: unknown."""
+    note: str = ""
+    """A line about the sentence, shown below its heading."""
 
     def __post_init__(self) -> None:
         if not self.translations:
@@ -78,18 +88,31 @@ class PageSentence:
         """The sentence as the page's script reads it, with numbers rounded to 4 decimals."""
         return {
             "label": self.label,
-            "translations": [
-                {
-                    "text": translation.text,
-                    "log_probability": _rounded(translation.log_probability),
-                    "alignment": translation.alignment.to_json(),
-                }
-                for translation in self.translations
-            ],
+            "note": self.note,
+            "languages": list(self.languages),
+            "direction": _direction(self.translations[0].alignment.source),
+            "translations": [self._translation_to_json(translation) for translation in self.translations],
             "gold": None if self.gold is None else {k: sorted(v) for k, v in self.gold._asdict().items()},
             "erasure": None if self.erasure is None else np.asarray(self.erasure, float).round(_DECIMALS).tolist(),
         }
 
+    def _translation_to_json(self, translation: AlignedTranslation) -> dict[str, Any]:
+        alignment = translation.alignment
+        rule = link_rule(alignment, self.linking, self.merged)
+        shares = None if rule.shares is None else [_rounded(rule.shares[t, s]) for s, t in sorted(alignment.links)]
+        return {
+            "text": translation.text,
+            "log_probability": _rounded(translation.log_probability),
+            "alignment": alignment.to_json(),
+            "direction": _direction(alignment.target),
+            "rule": rule.in_words,
+            "shares": shares,
+        }
+
+
+def _direction(words: Sequence[str]) -> str:
+    return "rtl" if right_to_left(words) else "ltr"
+
 
 def _rounded(value: float) -> float | None:
-    return round(value, _DECIMALS) if math.isfinite(value) else None
+    return round(float(value), _DECIMALS) if math.isfinite(value) else None

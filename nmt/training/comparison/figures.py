@@ -11,11 +11,13 @@ import numpy as np
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing import drawable, save_figure
-from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, drawing, style_bar
+from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, Floats, drawing, style_bar
+from nmt.drawing.direction import right_to_left
 from nmt.drawing.fonts import find_fonts
 from nmt.training.comparison.plan import VariantRun
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
@@ -43,9 +45,14 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
         for number, (name, seeds) in enumerate(curves.items()):
             values, colour = np.array(seeds, float), COLOURS[number % len(COLOURS)]
             style = STYLES[number // len(COLOURS) % len(STYLES)]
+            if len(labels) == 1:  # a line needs two points
+                _draw_single_points(axes, (number, len(curves)), values[:, 0], colour, name)
+                continue
             axes.plot(places, values.mean(axis=0), style, color=colour, marker="o", markersize=3, label=name)
             if len(values) > 1:
                 axes.fill_between(places, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.12, linewidth=0)
+        if len(labels) == 1:
+            axes.set_xlim(-0.5, 0.5)
         axes.set_xticks(places, labels)
         axes.set_xlabel("words of the source sentence")
         axes.set_ylabel("BLEU")
@@ -53,6 +60,22 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     save_figure(figure, path)
+
+
+def _draw_single_points(axes: Axes, place: tuple[int, int], values: Floats, colour: str, name: str) -> None:
+    """Draws the mean of a variant's seeds as a marker, and their range as a bar, side by side with other variants.
+
+    Args:
+        axes: their only length is at 0.
+        place: number of the variant, and number of variants.
+        values: BLEU of each seed.
+        colour, name: of the variant.
+    """
+    number, count = place
+    mean = float(values.mean())
+    spread = [[mean - float(values.min())], [float(values.max()) - mean]]
+    x = 0.6 * ((number + 0.5) / count - 0.5)
+    axes.errorbar([x], [mean], spread if len(values) > 1 else None, fmt="o", color=colour, capsize=3, label=name)
 
 
 def save_attention(runs: Sequence[VariantRun], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:
@@ -108,6 +131,8 @@ def _grid(alignments: Mapping[str, WordAlignment], gold: Gold | None) -> Figure:
         axes = grid.flat[number]
         image = axes.imshow(alignment.weights, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", aspect="auto")
         axes.set_title(name, **{**style, "fontsize": WORD})
+        if right_to_left(first.source):
+            axes.set_xlim(len(first.source) - 0.5, -0.5)
         axes.set_xticks(range(len(first.source)), first.source, rotation=90, **style)
         axes.set_yticks(range(len(first.target)), first.target, **style)
         axes.tick_params(length=0, labelbottom=number + columns >= len(alignments))
