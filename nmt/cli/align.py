@@ -19,7 +19,7 @@ from nmt.cli.flags import (
     refuse_search_flags,
 )
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
-from nmt.cli.loading import lines_of, load, load_run, say, say_if_cut, words_of_run
+from nmt.cli.loading import language_tags, lines_of, load, load_run, say, say_if_cut, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
 from nmt.errors import NmtError
@@ -131,7 +131,8 @@ def run(arguments: Namespace) -> None:
     progress = lines_of(total)
     pairs = progress.over(_pairs(arguments, text, translator, reverse, search, linking))
     with output_directory(Path(arguments.output)) as directory:
-        links = _write(pairs, directory, arguments, text.name, gold, progress, words)
+        tags = language_tags(translator)
+        links = _write(pairs, directory, arguments, text.name, gold, progress, words, tags)
     if gold is not None:
         print_alignment_score(links, gold)
     say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
@@ -209,6 +210,7 @@ def _write(
     gold: Sequence[Gold] | None,
     progress: LineProgress,
     words: tuple[Words, Words],
+    languages: tuple[str, str],
 ) -> list[Links]:
     """Writes the numbers of all pairs, then draws the first pairs that have words on both sides.
 
@@ -233,7 +235,7 @@ def _write(
                 drawn[number] = translations, replace(picture, gold=gold_links, **_link_rule(arguments))
         if gold is not None:  # a pipe's length is unknown until here
             require_same_length({name: number, arguments.gold: len(gold)})
-    _draw(drawn, directory, arguments.format)
+    _draw(drawn, directory, arguments.format, languages)
     return measured
 
 
@@ -271,7 +273,12 @@ def _picture(pair: Translation, number: int, progress: LineProgress) -> Picture 
     return None
 
 
-def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, formats: Sequence[str]) -> None:
+def _draw(
+    drawn: dict[int, tuple[list[Translation], Picture]],
+    directory: Path,
+    formats: Sequence[str],
+    languages: tuple[str, str],
+) -> None:
     """Draws pairs, keyed by their line numbers, in each of the formats."""
     from nmt.drawing import draw, save_figure, save_pages
     from nmt.drawing import page as viewer
@@ -281,7 +288,12 @@ def _draw(drawn: dict[int, tuple[list[Translation], Picture]], directory: Path, 
     if "html" in formats:
         sentences = [
             viewer.PageSentence(
-                translations, f"line {number}", picture.gold, linking=picture.linking, merged=picture.merged
+                translations,
+                f"line {number}",
+                picture.gold,
+                linking=picture.linking,
+                merged=picture.merged,
+                languages=languages,
             )
             for number, (translations, picture) in drawn.items()
         ]

@@ -16,7 +16,7 @@ from nmt.cli.flags import (
     refuse_file,
     refuse_search_flags,
 )
-from nmt.cli.loading import lines_of, load, say, say_if_cut, watched
+from nmt.cli.loading import language_tags, lines_of, load, say, say_if_cut, watched
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, count
 from nmt.files.outputs import open_output
@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> None:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
     with output_directory(Path(arguments.output)) as directory:
-        write_report(explained, directory, arguments.limit)
+        write_report(explained, directory, arguments.limit, language_tags(translator))
     say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
 
 
@@ -98,13 +98,19 @@ def _erased(
         yield pair, erasure
 
 
-def write_report(explained: Iterable[tuple[Translation, Erasure | None]], directory: Path, worst: int) -> None:
+def write_report(
+    explained: Iterable[tuple[Translation, Erasure | None]],
+    directory: Path,
+    worst: int,
+    languages: tuple[str, str] = ("", ""),
+) -> None:
     """Writes the records and the table of all pairs, prints and draws the most unusual pairs, and prints the means.
 
     Args:
         explained: pairs, which may be a stream, each with its erasure or None.
         directory: for the files.
         worst: number of pairs that are printed and drawn.
+        languages: tags of the languages of source and target, for the page.
     """
     from nmt.explaining.report import count_unusual, mean_lines, write_records, write_table
 
@@ -120,7 +126,7 @@ def write_report(explained: Iterable[tuple[Translation, Erasure | None]], direct
             worst_pairs = write_table(corpus, outliers, written, table, worst)
         for pair in worst_pairs:
             _print_pair(pair)
-    _draw(LineProgress(len(worst_pairs), unit="pictures").over(worst_pairs), directory)
+    _draw(LineProgress(len(worst_pairs), unit="pictures").over(worst_pairs), directory, languages)
     for line in mean_lines(corpus):
         print(line)
 
@@ -142,7 +148,7 @@ class _RecordedPair(NamedTuple):
     alignment: WordAlignment
 
 
-def _draw(pairs: Iterable[UnusualPair], directory: Path) -> None:
+def _draw(pairs: Iterable[UnusualPair], directory: Path, languages: tuple[str, str]) -> None:
     """Draws a heat map of each pair, with its erasure if there is one, and a page with all of them."""
     from nmt.alignment.word_alignment import WordAlignment
     from nmt.drawing import drawable, save_heatmap
@@ -159,6 +165,8 @@ def _draw(pairs: Iterable[UnusualPair], directory: Path) -> None:
             save_heatmap(alignment, directory / f"{line:04d}.png", title, erasure=erasure)
             shown = _RecordedPair(" ".join(alignment.target), record["log_probability"], alignment)
             heading = f"line {line}{_score(pair)}"
-            sentences.append(viewer.PageSentence([shown], heading, erasure=erasure, note=pair.reason))
+            sentences.append(
+                viewer.PageSentence([shown], heading, erasure=erasure, languages=languages, note=pair.reason)
+            )
     if sentences:
         viewer.save(sentences, directory / "explanation.html", "The most unusual pairs")

@@ -119,6 +119,14 @@ def _require_directories(paths: Iterable[str]) -> None:
             raise NmtError(f"{path}: {problem}; {hint}")
 
 
+def language_tags(translator: Translator) -> tuple[str, str]:
+    """The BCP 47 tags of a translator's languages."""
+    from nmt.text.languages import languages_of
+
+    source, target = languages_of(translator.config.corpus)
+    return source.tag, target.tag
+
+
 def lines_of(total: int | None) -> LineProgress:
     """Progress over lines that a translator yields a chunk at a time."""
     from nmt.translation.translator import Translator

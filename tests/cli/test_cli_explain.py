@@ -146,3 +146,15 @@ def test_a_failed_explanation_leaves_the_old_one(model, write, tmp_path):
     before = {path.name: path.read_bytes() for path in output.iterdir()}
     assert main([*command, write("bad", "a", "b", "c", "d", "mendable")]) == 2
     assert {path.name: path.read_bytes() for path in output.iterdir()} == before
+
+
+def test_the_page_has_the_score_and_the_reason_of_each_pair(model, write, tmp_path, capsys):
+    output = tmp_path / "o"
+    lines = [*(f"a{n} b c" for n in range(9)), "x y y y y y"]
+    assert main(["explain", "--model", model, "--output", str(output), "--source", write("in", *lines)]) == 0
+    page = (output / "explanation.html").read_text()
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    shown = {(one["label"], one["note"]) for one in json.loads(data)["sentences"]}
+    printed = re.findall(r"^(line \d+(?:, score [^:]*)?): (.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert printed and shown == set(printed)
+    assert json.loads(data)["sentences"][0]["languages"] == ["und", "und"]
