@@ -39,7 +39,7 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     """
     search = _search(arguments)
     translator = load_models(arguments)
-    if search.short_list and not translator.run.short_list.exists():
+    if search.short_list and not translator.run.has_short_list:
         say("learning the short list from the training pairs, once for this run")
     translator.prepare(search)
     return translator, search
@@ -96,7 +96,7 @@ def load_run(*directories: str, **options: Any) -> Translator:
     """The translator of these runs; see `load_translator`."""
     from nmt.translation import loading
 
-    _require_directories(directories)
+    require_runs(directories)
     with quiet_start():
         loading.import_keras()
     return loading.load_translator(*directories, **options)
@@ -106,17 +106,27 @@ def _require_models(arguments: Namespace) -> None:
     """Raises `NmtError` for models that cannot be loaded as the flags say."""
     if len(arguments.model) == 1:
         refuse_idle(arguments, ["averaging"], "is for an ensemble: leave it out, or give --model two runs or more")
-    _require_directories(arguments.model)
+    require_runs(arguments.model)
 
 
-def _require_directories(paths: Iterable[str]) -> None:
-    """Raises `NmtError` for the first path that is not a directory."""
+def require_runs(paths: Iterable[str]) -> None:
+    """Raises `NmtError` for the first path that is neither a directory nor a pack."""
     for path in paths:
-        if not Path(path).is_dir():
-            problem = "is a file, not a run directory" if Path(path).exists() else "no such run directory"
-            near = Path(RunConfig().directory) / path
-            hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
-            raise NmtError(f"{path}: {problem}; {hint}")
+        if Path(path).is_dir() or _may_be_pack(path):
+            continue
+        if Path(path).exists():
+            raise NmtError(f"{path}: is a file, not a run directory or a pack; nmt train makes a run directory")
+        near = Path(RunConfig().directory) / path
+        hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
+        raise NmtError(f"{path}: no such run directory; {hint}")
+
+
+def _may_be_pack(path: str) -> bool:
+    """Whether this is a zip file, as a pack is."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
 
 
 def language_tags(translator: Translator) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -30,6 +30,23 @@ def locked(path: Path, error: Exception) -> Iterator[None]:
             raise error from None
         except OSError:  # a file system without locks
             pass
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def wait_for_lock(path: Path) -> Iterator[None]:
+    """As `locked`, but waits until the other process or block releases the lock."""
+    try:
+        import fcntl
+    except ImportError:  # not POSIX
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

@@ -7,6 +7,7 @@ import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -19,41 +20,59 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Saves named arrays to an .npz file; after an error the old file is still there."""
+    write_atomically(path, packed_arrays(arrays))
+
+
+def packed_arrays(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The content of an .npz file of named arrays. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
     """Reads an .npz file that `save_arrays` wrote, without unpickling.
 
-    Damage to an array is found, because zip's checksum of an array covers the array's header too. The memory in use
-    depends on the size of the file, and not on the sizes in its headers.
-
     Raises:
         RunError: the file is missing, unreadable, damaged, or not a file of arrays.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open(path, "rb") as file:
+            return read_arrays(file, path)
+    except FileNotFoundError:
+        raise RunError(f"{path}: no such file") from None
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+
+
+def read_arrays(file: BinaryIO, path: Path) -> dict[str, np.ndarray]:
+    """Reads an open .npz file, without unpickling.
+
+    Damage to an array is found, because zip's checksum of an array covers the array's header too. The memory in use
+    depends on the size of the file, and not on the sizes in its headers.
+
+    Raises:
+        RunError: the file is damaged, or not a file of arrays; the message names `path`.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
+            if sum(member.file_size for member in members) > file.seek(0, io.SEEK_END):
+                raise ValueError("arrays overlap in the file")
             arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
             if len(arrays) < len(members):
                 raise ValueError("two arrays have one name")
             return arrays
-    except FileNotFoundError:
-        raise RunError(f"{path}: no such file") from None
-    except PermissionError as error:
-        raise RunError(f"{path}: {error.strerror}") from None
     except Exception:  # the parsers of zip and .npy raise errors of a dozen kinds for damaged bytes
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 
-def load_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of each array of an .npz file, from the headers alone; empty for a file that `load_arrays` refuses."""
+def read_shapes(file: BinaryIO) -> dict[str, tuple[int, ...]]:
+    """The shape of each array of an .npz file, from the headers alone; empty for a file that `read_arrays` refuses."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             return {name.removesuffix(".npy"): _read_shape(archive, name) for name in archive.namelist()}
-    except Exception:  # see load_arrays
+    except Exception:  # see read_arrays
         return {}
 
 

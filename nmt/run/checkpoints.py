@@ -1,16 +1,27 @@
-"""Checkpoints of a run: files named by their training step, the mean of several."""
+"""Checkpoints of a run: files named by their training step, with sums of their own; the mean of several."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from nmt.files.atomic_writing import write_atomically
+from nmt.files.digests import digest
 from nmt.network.weights import named_arrays
-from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.arrays import packed_arrays, read_arrays
 from nmt.run.errors import RunError
+from nmt.run.inside import require_inside
 from nmt.run.weight_checks import require_numbers
+
+_LENGTH = 2
+"""Bytes at the end of a zip file without a comment: the length of its comment."""
 
 
 def list_checkpoints(directory: Path) -> list[Path]:
@@ -18,18 +29,70 @@ def list_checkpoints(directory: Path) -> list[Path]:
     return sorted(directory.glob("[0-9]*.npz"))
 
 
-def save_checkpoint(directory: Path, step: int, arrays: Mapping[str, np.ndarray], keep: int) -> None:
-    """Saves a checkpoint and deletes all but the newest `keep`."""
-    save_arrays(directory / f"{step:09d}.npz", arrays)
+def save_checkpoint(directory: Path, step: int, arrays: Mapping[str, np.ndarray], keep: int, run: str = "") -> None:
+    """Saves a checkpoint and deletes all but the newest `keep`.
+
+    The comment of the zip file has the sum of the file without a comment, and the identity of the run.
+    """
+    require_inside(directory.parent, directory)
+    content = packed_arrays(arrays)
+    comment = json.dumps({"run": run, "sha256": hashlib.sha256(content).hexdigest()}).encode()
+    whole = content[:-_LENGTH] + len(comment).to_bytes(_LENGTH, "little") + comment
+    write_atomically(directory / f"{step:09d}.npz", whole)
     for path in list_checkpoints(directory)[:-keep]:
         path.unlink()
 
 
-def average_checkpoints(directory: Path, count: int, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """The mean of the weights with these names over the newest `count` checkpoints.
+def load_checkpoint(path: Path, run: str = "") -> dict[str, np.ndarray]:
+    """Reads a checkpoint and compares it with its sums. Version 0.1 wrote none.
+
+    Args:
+        run: identity of the run that the checkpoint must belong to; empty: unknown.
 
     Raises:
-        RunError: there are fewer checkpoints, or a checkpoint lacks one of the names.
+        RunError: the file is missing, unreadable, damaged or of another run, or leads out of the run directory.
+    """
+    require_inside(path.parents[1], path)
+    try:
+        with open(path, "rb") as file:
+            arrays = read_arrays(file, path)
+            _require_sums(file, path, run)
+            return arrays
+    except FileNotFoundError:
+        raise RunError(f"{path}: no such file") from None
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+
+
+def _require_sums(file: BinaryIO, path: Path, run: str) -> None:
+    """Compares a checkpoint with the sums in its comment."""
+    with zipfile.ZipFile(file) as archive:
+        comment = archive.comment
+    if not comment:
+        return
+    try:
+        sums = json.loads(comment)
+        saved_run, expected = sums["run"], sums["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise RunError(f"{path}: damaged, its sums cannot be read") from None
+    if expected != _digest_without_comment(file, len(comment)):
+        raise RunError(f"{path}: damaged, its content differs from its sum")
+    if run and saved_run and saved_run != run:
+        raise RunError(f"{path}: belongs to another run")
+
+
+def _digest_without_comment(file: BinaryIO, length: int) -> str:
+    """The sum of a zip file as it was before it got a comment of this length."""
+    left = file.seek(0, os.SEEK_END) - length - _LENGTH
+    file.seek(0)
+    return digest(file, left, bytes(_LENGTH))
+
+
+def average_checkpoints(directory: Path, count: int, names: Iterable[str], run: str = "") -> dict[str, np.ndarray]:
+    """The mean of the weights with these names over the newest `count` checkpoints of the run with this identity.
+
+    Raises:
+        RunError: there are fewer checkpoints, or a checkpoint is damaged or lacks one of the names.
     """
     names = list(names)
     newest = list_checkpoints(directory)[-count:]
@@ -38,7 +101,7 @@ def average_checkpoints(directory: Path, count: int, names: Iterable[str]) -> di
             f"{directory.parent} keeps {len(newest)} checkpoints, {count} are needed: "
             f"train with training.checkpoints.keep {count} or more"
         )
-    loaded = [named_arrays(load_arrays(path)) for path in newest]
+    loaded = [named_arrays(load_checkpoint(path, run)) for path in newest]
     for path, arrays in zip(newest, loaded, strict=True):
         if missing := [name for name in names if name not in arrays]:
             raise RunError(f"{path}: has no array {missing[0]}, so it belongs to another model than config.json")

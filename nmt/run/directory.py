@@ -1,10 +1,12 @@
-"""The run directory: configuration, vocabularies, weights and checkpoints. Each file is written atomically.
+"""A run: configuration, vocabularies, weights and checkpoints. Each file is written atomically, and compared with the
+manifest when it is read. A run is a directory or a pack (`pack_storage`); a pack has no checkpoints.
 
 saved_models/NAME/
     config.json          the configuration, with the precision in use
     shared.model         the vocabulary; source.model and target.model if there are two
     best.npz             the best weights of all validations, which translate
     checkpoints/*.npz    all that training needs to continue, named by its step
+    manifest.json        the SHA-256 of the files that are loaded
     history.csv          one row per validation
     shortlist.npz        translations of each piece, after the first search with a short list
     profile.json         what the training text looks like, to compare other text with it
@@ -26,25 +28,36 @@ from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.checks import as_whole_number
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
 from nmt.files.atomic_writing import write_atomically
+from nmt.files.digests import digest_file
 from nmt.network.weights import named_arrays
-from nmt.run.arrays import load_arrays, load_shapes
-from nmt.run.checkpoints import average_checkpoints, list_checkpoints, save_checkpoint
+from nmt.run.arrays import packed_arrays, read_shapes
+from nmt.run.checkpoints import average_checkpoints, list_checkpoints, load_checkpoint, save_checkpoint
 from nmt.run.errors import RunError
 from nmt.run.history import move_history_aside, read_history, write_history
-from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_files
+from nmt.run.manifest import replace_listed, run_identity, write_manifest
+from nmt.run.pack_storage import storage_of
+from nmt.run.storage import Storage
+from nmt.run.text_changes import TEXT_FINGERPRINTS
+from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_names
 from nmt.run.weight_checks import require_configured_sizes, require_numbers
 from nmt.text.languages import Languages, languages_of, words_of
 from nmt.text.tokenizer import Tokenizer
 
+CONFIG, BEST, SHORT_LIST = "config.json", "best.npz", "shortlist.npz"
+
 CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
+
+LONGEST_CONFIG = 2**22
+"""Bytes of the largest config.json that is read."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """An existing run directory: its configuration, its vocabularies, and access to its other files."""
+    """An existing run: its configuration, its vocabularies, and access to its other files."""
 
     directory: Path
+    """The run directory, or the file of a pack."""
     config: RunConfig
     source: Tokenizer
     """The source vocabulary, which cuts text into the words of the source language."""
@@ -56,25 +69,52 @@ class Run:
 
     @classmethod
     def open(cls, directory: str | Path) -> Run:
-        """Opens a run, to translate or to resume training.
+        """Opens a run directory, to translate or to resume training, or a pack.
 
         Raises:
             RunError: the directory is missing, incomplete or damaged, or its weights have other sizes than config.json
                 and the vocabularies give.
         """
-        directory = Path(directory)
-        config = _read_config(directory)
-        run = cls(directory, config, *load_vocabularies(directory, config.vocabulary.shared))
+        storage = storage_of(Path(directory))
+        config = _read_config(storage)
+        run = cls(Path(directory), config, *load_vocabularies(storage, config.vocabulary.shared))
         run.require_configured_sizes()
         return run
 
     @classmethod
     def create(cls, directory: Path, config: RunConfig, source: Tokenizer, target: Tokenizer) -> Run:
-        """Writes vocabularies, then config.json: a directory without config.json is not yet a run."""
+        """Writes vocabularies, the manifest, and config.json last: a directory without it is not yet a run."""
         save_vocabularies(directory, source, target, config.vocabulary.shared)
         run = cls(directory, config, source, target)
-        run.save_config()
+        text = directory / TEXT_FINGERPRINTS
+        fingerprints = (source.fingerprint, target.fingerprint)
+        identity = run_identity(config, fingerprints, digest_file(text) if text.exists() else "")
+        write_manifest(directory, identity, {CONFIG: run._config_content()})
+        write_atomically(directory / CONFIG, run._config_content())
         return run
+
+    @property
+    def storage(self) -> Storage:
+        """The files of the run.
+
+        Raises:
+            RunError: the pack is damaged.
+        """
+        return storage_of(self.directory)
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether the run is a pack: a file that only translates."""
+        return self.directory.is_file()
+
+    def require_directory(self) -> None:
+        """Refuses a pack where something is written into the run, or its training continues.
+
+        Raises:
+            RunError: the run is a pack.
+        """
+        if self.is_pack:
+            raise RunError(f"{self.directory}: is a pack, which cannot be changed: use the run that it was made from")
 
     def require_configured_sizes(self) -> None:
         """Compares the best weights and the newest checkpoint with the configuration and the vocabularies.
@@ -84,16 +124,29 @@ class Run:
         Raises:
             RunError: a size differs.
         """
-        files = vocabulary_files(self.directory, self.config.vocabulary.shared)
+        storage = self.storage
+        files = [self.directory / name for name in vocabulary_names(self.config.vocabulary.shared)]
         vocabularies = {"source": (files[0], self.source.size), "target": (files[1], self.target.size)}
         for path in (self.best, *self.checkpoints()[-1:]):
-            require_configured_sizes(load_shapes(path), path, self.config.model, vocabularies)
+            name = path.relative_to(self.directory).as_posix()
+            if storage.exists(name):
+                with storage.peek(name) as file:
+                    shapes = read_shapes(file)
+                require_configured_sizes(shapes, path, self.config.model, vocabularies)
 
     def save_config(self) -> None:
-        """Writes config.json."""
+        """Replaces config.json.
+
+        Raises:
+            RunError: the run is a pack.
+        """
+        self.require_directory()
+        replace_listed(self.directory, CONFIG, self._config_content())
+
+    def _config_content(self) -> bytes:
         text = json.dumps({"format": CONFIG_FORMAT, **config_to_dict(self.config)}, indent=2, ensure_ascii=False)
         # A file's name may be invalid UTF-8. Python reads such a byte as a surrogate, and JSON can escape that.
-        write_atomically(self.directory / "config.json", text.encode(errors="backslashreplace"))
+        return text.encode(errors="backslashreplace")
 
     @property
     def languages(self) -> Languages:
@@ -103,12 +156,30 @@ class Run:
     @property
     def best(self) -> Path:
         """The file of the best weights of all validations."""
-        return self.directory / "best.npz"
+        return self.directory / BEST
+
+    def save_weights(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Replaces the best weights of all validations."""
+        replace_listed(self.directory, BEST, packed_arrays(arrays))
 
     @property
     def short_list(self) -> Path:
         """The file of the short list, which the first search with a short list writes."""
-        return self.directory / "shortlist.npz"
+        return self.directory / SHORT_LIST
+
+    @property
+    def has_short_list(self) -> bool:
+        """Whether the short list is saved."""
+        return self.storage.exists(SHORT_LIST)
+
+    def load_short_list(self) -> dict[str, np.ndarray]:
+        """The arrays of the saved short list; raises `RunError` if they are missing or damaged."""
+        return self.storage.arrays(SHORT_LIST)
+
+    def save_short_list(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Saves the arrays of a short list."""
+        self.require_directory()
+        replace_listed(self.directory, SHORT_LIST, packed_arrays(arrays))
 
     def checkpoints(self) -> list[Path]:
         """Files of the checkpoints, the oldest first."""
@@ -116,11 +187,23 @@ class Run:
 
     def save_checkpoint(self, step: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Saves a checkpoint and deletes all but the newest `training.checkpoints.keep`."""
-        save_checkpoint(self.directory / CHECKPOINTS, step, arrays, self.config.training.checkpoints.keep)
+        keep = self.config.training.checkpoints.keep
+        save_checkpoint(self.directory / CHECKPOINTS, step, arrays, keep, self._identity)
+
+    def load_checkpoint(self, path: Path) -> dict[str, np.ndarray]:
+        """Reads one of the run's checkpoints, see `checkpoints.load_checkpoint`."""
+        return load_checkpoint(path, self._identity)
+
+    @property
+    def _identity(self) -> str:
+        manifest = self.storage.manifest()
+        return manifest.run if manifest else ""
 
     def averaged_checkpoints(self, count: int, names: Iterable[str]) -> dict[str, np.ndarray]:
         """The mean of the weights with these names over the newest `count` checkpoints, see `average_checkpoints`."""
-        return average_checkpoints(self.directory / CHECKPOINTS, count, names)
+        if self.is_pack:
+            raise RunError(f"{self.directory}: is a pack, which has no checkpoints: leave --checkpoints out")
+        return average_checkpoints(self.directory / CHECKPOINTS, count, names, self._identity)
 
     def read_history(self) -> list[dict[str, str]]:
         """Rows of history.csv, see `history.read_history`."""
@@ -140,32 +223,36 @@ class Run:
         Raises:
             RunError: there are no weights yet, or they are damaged, NaN or infinite.
         """
-        if not self.best.exists():
+        if not self.storage.exists(BEST):
             raise RunError(
                 f"{self.directory} has no {self.best.name} yet, which training saves when it validates: continue with "
                 "nmt train, or translate with its newest checkpoint, --checkpoints 1"
             )
         try:
-            arrays = named_arrays(load_arrays(self.best))
+            arrays = named_arrays(self.storage.arrays(BEST))
             require_numbers(arrays, self.best)
             return arrays
         except RunError as error:
+            if self.is_pack:
+                raise
             raise RunError(f"{error}: use its newest checkpoint instead, --checkpoints 1, or train again") from None
 
 
-def _read_config(directory: Path) -> RunConfig:
+def _read_config(storage: Storage) -> RunConfig:
     """The configuration in config.json.
 
     Raises:
         RunError: there is no config.json, or it is damaged, or it has a value that is refused.
     """
-    path = directory / "config.json"
+    path = storage.path / CONFIG
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"), parse_int=as_whole_number)
+        fields = json.loads(storage.read(CONFIG, LONGEST_CONFIG).decode(), parse_int=as_whole_number)
         config: RunConfig = config_from_dict(RunConfig, upgrade_fields(fields))
         return config
     except FileNotFoundError:
-        raise RunError(f"{directory}: not a run directory, it has no config.json; train one with nmt train") from None
+        raise RunError(
+            f"{storage.path}: not a run directory, it has no config.json; train one with nmt train"
+        ) from None
     except RecursionError:
         raise RunError(f"{path}: cannot be read (nested too deeply)") from None
     except (ConfigError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:

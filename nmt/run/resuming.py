@@ -23,11 +23,16 @@ def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -
         RunError: a setting outside of `MAY_CHANGE` differs; the message has its name and both values.
     """
     for name, old, new in differing_settings(config_to_dict(saved), config_to_dict(requested)):
-        if not any(name == free or name.startswith(free + ".") for free in MAY_CHANGE):
+        if not may_change(name):
             raise RunError(
                 f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
                 "give this run another name, set the old value, or delete the directory"
             )
+
+
+def may_change(name: str) -> bool:
+    """Whether the setting of this dotted name may differ when a run is resumed."""
+    return any(name == free or name.startswith(free + ".") for free in MAY_CHANGE)
 
 
 def differing_settings(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:

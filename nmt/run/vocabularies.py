@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nmt.run.storage import Storage
+from nmt.text.errors import VocabularyError
 from nmt.text.tokenizer import Tokenizer
+
+LARGEST = 2**28
+"""Bytes of the largest vocabulary that is read."""
 
 
 def save_vocabularies(directory: Path, source: Tokenizer, target: Tokenizer, shared: bool) -> None:
@@ -14,19 +19,26 @@ def save_vocabularies(directory: Path, source: Tokenizer, target: Tokenizer, sha
         vocabulary.save(directory / f"{name}.model")
 
 
-def load_vocabularies(directory: Path, shared: bool) -> tuple[Tokenizer, Tokenizer]:
+def load_vocabularies(storage: Storage, shared: bool) -> tuple[Tokenizer, Tokenizer]:
     """Loads the files that `save_vocabularies` wrote.
 
     Raises:
         VocabularyError: a file is missing or damaged.
+        RunError: a file differs from the manifest.
     """
-    source, target = vocabulary_files(directory, shared)
-    vocabulary = Tokenizer.load(source)
-    return vocabulary, vocabulary if shared else Tokenizer.load(target)
+    source, target = vocabulary_names(shared)
+    vocabulary = _load(storage, source)
+    return vocabulary, vocabulary if shared else _load(storage, target)
 
 
-def vocabulary_files(directory: Path, shared: bool) -> tuple[Path, Path]:
-    """The files of the source and the target vocabulary, one file twice if they are shared."""
-    if shared:
-        return directory / "shared.model", directory / "shared.model"
-    return directory / "source.model", directory / "target.model"
+def _load(storage: Storage, name: str) -> Tokenizer:
+    path = storage.path / name
+    try:
+        return Tokenizer(storage.read(name, LARGEST), str(path))
+    except OSError as error:
+        raise VocabularyError(f"{path}: {error.strerror}: expected a SentencePiece model") from None
+
+
+def vocabulary_names(shared: bool) -> tuple[str, str]:
+    """Names of the files of the source and the target vocabulary, one name twice if they are shared."""
+    return ("shared.model", "shared.model") if shared else ("source.model", "target.model")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+from collections.abc import Callable
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +13,6 @@ import keras
 import numpy as np
 
 from nmt.network.weights import assign_arrays, variables_to_arrays
-from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.weight_checks import require_numbers
@@ -54,34 +55,63 @@ class Checkpoint(NamedTuple):
         assign_arrays(variables, self.arrays, str(self.path))
 
 
-def newest_checkpoint(run: Run) -> Checkpoint | None:
-    """Reads the newest checkpoint of a run; None for a run without checkpoints.
+def newest_checkpoint(run: Run, say: Callable[[str], None]) -> Checkpoint | None:
+    """Reads the newest checkpoint of a run that is undamaged; None for a run without checkpoints.
+
+    Damaged checkpoints beyond it get another name, so that they do not count as the newest ones.
+
+    Args:
+        say: takes a line on each damaged checkpoint.
 
     Raises:
-        RunError: it is damaged; the message says what happens when it is deleted.
+        RunError: all checkpoints are damaged; the message says what happens when they are deleted.
     """
-    paths = run.checkpoints()
-    if not paths:
-        return None
-    try:
-        arrays = load_arrays(paths[-1])
-        state = _read_state(paths[-1], arrays.pop(STATE, None))
-        require_numbers(arrays, paths[-1])
-    except RunError as error:
-        then = "resumes from the checkpoint before it"
-        if len(paths) == 1:
-            then = f"starts over, because there is no other; {run.best.name} translates until then"
-        raise RunError(f"{error}: delete it, and training {then}") from None
-    return Checkpoint(paths[-1], arrays, state)
+    damaged: dict[Path, RunError] = {}
+    for path in reversed(run.checkpoints()):
+        try:
+            checkpoint = _load(run, path)
+        except RunError as error:
+            damaged[path] = error
+            continue
+        for other, problem in damaged.items():
+            aside = other.rename(other.with_suffix(".damaged"))
+            say(f"{problem}: moved to {aside.name}; training resumes from {path.name}, the checkpoint before it")
+        return checkpoint
+    for problem in damaged.values():
+        raise RunError(
+            f"{problem}: delete it, and training starts over, because there is no other; {run.best.name} translates "
+            "until then"
+        )
+    return None
+
+
+def _load(run: Run, path: Path) -> Checkpoint:
+    arrays = run.load_checkpoint(path)
+    state = _read_state(path, arrays.pop(STATE, None))
+    require_numbers(arrays, path)
+    return Checkpoint(path, arrays, state)
 
 
 def _read_state(checkpoint: Path, saved: np.ndarray | None) -> TrainingState:
     """Reads the JSON of a training state.
 
     Raises:
-        RunError: there is none, or it has fields of another version.
+        RunError: there is none, or it has fields of another version or values of other types.
     """
     try:
-        return TrainingState(**json.loads(str(saved)))
-    except (ValueError, TypeError):
-        raise RunError(f"{checkpoint}: has no training state that this version of nmt can read") from None
+        state = TrainingState(**json.loads(str(saved)))
+        if all(_fits(getattr(state, field.name), field.type) for field in fields(state)):
+            return state
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise RunError(f"{checkpoint}: has no training state that this version of nmt can read")
+
+
+def _fits(value: object, kind: object) -> bool:
+    """Whether a value of a training state has the type of its field and can be computed with."""
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return type(value) is int and 0 <= value < 2**63
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number or (value is None and "None" in str(kind))

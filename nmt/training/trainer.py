@@ -22,7 +22,6 @@ from nmt.network.building import build_model
 from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine
-from nmt.run.arrays import save_arrays
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
@@ -92,7 +91,7 @@ class Trainer:
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
         first_epoch = list(self.plan.batches(0))
         self.steps_per_epoch, self.padding = len(first_epoch), self.plan.padding_share(first_epoch)
-        checkpoint = newest_checkpoint(run)
+        checkpoint = newest_checkpoint(run, status.print)
         if not checkpoint:
             self._require_updates()
         self.state = checkpoint.state if checkpoint else TrainingState()
@@ -243,7 +242,7 @@ class Trainer:
         measured = self.validation.measure(weights)
         better = note_validation(measured, state, self.config)
         if better:
-            save_arrays(run.best, weights)
+            run.save_weights(weights)
         row = self.history.add(state, measured, float(self.optimizer.learning_rate))
         state.reset_losses()
         self._save()

@@ -12,8 +12,6 @@ import numpy as np
 from nmt.batches.arrays import Sequences
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
-from nmt.files.atomic_writing import replacement_for
-from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.pieces import EOS, PAD, UNK
@@ -67,7 +65,7 @@ class ShortList:
         Raises:
             RunError: the training pairs are gone, or the saved table is damaged.
         """
-        if not run.short_list.exists():
+        if not run.has_short_list:
             try:
                 corpus = EncodedCorpus(run.directory / "corpus")
             except (OSError, NmtError):
@@ -75,18 +73,28 @@ class ShortList:
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
                     "made from: search without a short list"
                 ) from None
+            run.storage.require_listed("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
-            # Several commands may learn it at once: each writes a temporary file and renames it.
-            with suppress(RunError), replacement_for(run.short_list, RunError) as path:
-                save_arrays(path, {"translations": learned.translations, "frequent": learned.frequent})
+            with suppress(OSError):  # a run that cannot be written
+                run.save_short_list({"translations": learned.translations, "frequent": learned.frequent})
             return learned
         try:
-            arrays = load_arrays(run.short_list)
-            return cls(arrays["translations"], arrays["frequent"], run.config.vocabulary.shared)
+            arrays = run.load_short_list()
+            table = cls(arrays["translations"], arrays["frequent"], run.config.vocabulary.shared)
+            table._require_sizes(run.source.size, run.target.size)
+            return table
         except (RunError, KeyError):
             raise RunError(f"{run.short_list}: damaged; delete it, and it is learned again") from None
+
+    def _require_sizes(self, source_size: int, target_size: int) -> None:
+        """Refuses a table whose shapes or pieces do not fit the vocabularies."""
+        shapes = self.translations.shape, self.frequent.shape
+        ids = np.concatenate([self.translations.ravel(), self.frequent.ravel()])
+        fits = shapes == ((source_size, KEPT), (target_size,)) and ids.dtype.kind in "iu"
+        if not fits or ids.min() < 0 or ids.max() >= target_size:
+            raise RunError("the table belongs to other vocabularies")
 
     @classmethod
     def learn(cls, source: Sequences, target: Sequences, source_size: int, target_size: int, shared: bool) -> ShortList:

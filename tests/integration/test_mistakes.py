@@ -33,7 +33,7 @@ MISTAKES = [
     ("translate --model nowhere --input two --output new", "nowhere: no such run directory"),
     ("translate --model folder --input two --output new", "folder: not a run directory, it has no config.json"),
     ("translate --model untrained --input two --output new", "untrained has no best.npz yet, which training saves"),
-    ("translate --model cut --input two --output new", "cut/best.npz: damaged, or not a file of weights"),
+    ("translate --model cut --input two --output new", "cut/best.npz: damaged or changed, because it differs"),
     ("translate --model model --input nowhere --output new", "nowhere: No such file or directory"),
     ("translate --model model --input bad --output new", "bad, line 3: not valid UTF-8"),
     ("align --model cut --source two --output new", "cut/best.npz: damaged"),

@@ -30,6 +30,7 @@ def test_a_run_of_the_first_format_reads_words_only_where_its_weights_allow(
     architecture, saved_value, expected_value, run
 ):
     """`words_in_readout` came to recurrent networks first. Transformers saved it as true without having its weights."""
+    (run.directory / "manifest.json").unlink()  # the first format has none
     path = run.directory / "config.json"
     saved = json.loads(path.read_text(encoding="utf-8"))
     assert saved.pop("format") == 2
@@ -68,6 +69,7 @@ def test_a_directory_without_a_run_is_named(tmp_path):
     + ['{"format": 3, "model": {}}', '{"format": "x", "model": {}}'],
 )  # fmt: skip
 def test_a_damaged_configuration_is_named(text, run):
+    (run.directory / "manifest.json").unlink()
     (run.directory / "config.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(RunError, match=r"config\.json: cannot be read") as error:
         Run.open(run.directory)
@@ -86,6 +88,7 @@ def test_a_damaged_configuration_is_named(text, run):
     ],
 )
 def test_sizes_of_a_configuration_that_nothing_can_hold_are_refused(text, message, run):
+    (run.directory / "manifest.json").unlink()
     (run.directory / "config.json").write_text(text)
     with pytest.raises(RunError) as error:
         Run.open(run.directory)

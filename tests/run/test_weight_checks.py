@@ -67,6 +67,7 @@ def test_sizes_of_the_newest_checkpoint_are_compared_too(tmp_path, tokenizer):
 
 def test_a_vocabulary_of_another_size_is_refused(tmp_path, tokenizer):
     with_weights(tmp_path, SMALL, tokenizer)
+    (tmp_path / "manifest.json").unlink()
     Tokenizer.train(["a b c d e f g h"] * 3, VocabularyConfig(type="word", size=12)).save(tmp_path / "shared.model")
     with pytest.raises(RunError, match=r"shared\.model has 12 pieces, best\.npz has 8: the files belong to different"):
         Run.open(tmp_path)

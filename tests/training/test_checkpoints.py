@@ -22,19 +22,42 @@ def test_checkpoints_come_between_validations_too(keep, corpus, tmp_path, counti
     assert [weights_of(path) for path in checkpoints] == expected
 
 
-def test_the_message_names_a_damaged_checkpoint_and_what_follows_its_deletion(corpus, tmp_path, counting):
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_continues(corpus, tmp_path, counting, capsys):
+    result = train(config(corpus, tmp_path, passes=2, checkpoints={"keep": 2}))
+    older, newest = Run.open(result.directory).checkpoints()
+    newest.write_bytes(newest.read_bytes()[:1000])
+    counting.batches.clear()
+    assert train(config(corpus, tmp_path, passes=2, checkpoints={"keep": 2})).steps == 20
+    assert len(counting.batches) == 10
+    lines = [line for line in capsys.readouterr().err.splitlines() if ": damaged" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"nmt: {newest}: damaged")
+    assert lines[0].endswith(
+        f"moved to {newest.stem}.damaged; training resumes from {older.name}, the checkpoint before it"
+    )
+    assert [path.name for path in Run.open(result.directory).checkpoints()] == [older.name, newest.name]
+
+
+def test_the_message_says_what_follows_when_no_checkpoint_is_intact(corpus, tmp_path, counting):
     result = train(config(corpus, tmp_path, passes=1))
     (newest,) = Run.open(result.directory).checkpoints()
     newest.write_bytes(newest.read_bytes()[:1000])
+    (newest.parent / "000000000.npz").write_bytes(b"")
     with pytest.raises(
         RunError, match=f"{newest}: damaged.*: delete it, and training starts over, because there is no other"
     ):
         train(config(corpus, tmp_path, passes=2))
-    (newest.parent / "000000000.npz").write_bytes(b"")
-    with pytest.raises(
-        RunError, match=f"{newest}: damaged.*: delete it, and training resumes from the checkpoint before it"
-    ):
-        train(config(corpus, tmp_path, passes=2))
+    assert newest.exists()
+
+
+def test_a_checkpoint_of_another_run_is_refused(corpus, tmp_path, counting):
+    paths = []
+    for name, seed in (("one", 1), ("two", 2)):
+        result = train(config(corpus, tmp_path, name, passes=1, seed=seed))
+        paths += Run.open(result.directory).checkpoints()
+    paths[0].write_bytes(paths[1].read_bytes())
+    with pytest.raises(RunError, match=f"{paths[0]}: belongs to another run"):
+        train(config(corpus, tmp_path, "one", passes=2, seed=1))
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf])

@@ -10,7 +10,9 @@ from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import Precision, RunConfig, config_to_dict
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.manifest import discard_manifest
 from nmt.run.resuming import differing_settings, require_resumable
+from nmt.run.storage import DirectoryStorage
 from nmt.run.text_changes import text_changed
 from nmt.run.vocabularies import load_vocabularies
 from nmt.text.pairs import Pair
@@ -65,12 +67,14 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
     config = with_languages(config, say)
+    discard_manifest(directory)
     cache, key = Cache(Path(config.directory) / ".cache"), cache_key(config)
     if cache.fetch(key, lambda part: write_corpus_files(part, config, key, say), directory):
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
         for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
             say(line)
-    prepared = _load(Run.create(directory, config, *load_vocabularies(directory, config.vocabulary.shared)))
+    vocabularies = load_vocabularies(DirectoryStorage(directory), config.vocabulary.shared)
+    prepared = _load(Run.create(directory, config, *vocabularies))
     if initial:
         for line in exchanged_beside_initial(prepared.validation, initial):
             say(line)
@@ -101,6 +105,7 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(f"search.{name} of this run was {old}, as trained or tuned; from now on it is {new}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     opened = _load(replace(run, config=config))
+    run.storage.require_listed("corpus")
     opened.run.save_config()
     return replace(opened, saved_passes=run.config.training.passes)
 

@@ -1,0 +1,47 @@
+"""`nmt verify`: whether the files of a run are as nmt wrote them."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from nmt.cli.loading import require_runs, say
+from nmt.cli.parser import Parser
+from nmt.errors import NmtError
+
+DESCRIPTION = (
+    "Compares each file of a run or a pack with the sum that nmt saved with it, and names the damaged files. Every "
+    "command does the same for the files that it loads."
+)
+
+
+def add_flags(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN", help="run directory written by nmt train, or pack written by nmt pack")
+    parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="accept the files of a run directory as they are, such as a config.json that you have changed",
+    )
+
+
+def run(arguments: Namespace) -> None:
+    """Prints that all is well, or reports each damaged file."""
+    from nmt.run.verification import accept, verify
+
+    path = Path(arguments.run)
+    require_runs([arguments.run])
+    if arguments.accept:
+        if path.is_file():
+            raise NmtError(f"{path}: is a pack, which cannot be changed: use the run that it was made from")
+        accept(path)
+        print(f"{path}: accepted as it is")
+        return
+    found = verify(path)
+    for problem in found.problems:
+        say(problem)
+    if found.problems:
+        raise NmtError(f"{path}: damaged or changed files: {len(found.problems)}")
+    if found.has_manifest:
+        print(f"{path}: {len(found.files)} files, all as nmt wrote them")
+    else:
+        print(f"{path}: {len(found.files)} files can be read; this run has no manifest.json to compare them with")

@@ -1,0 +1,230 @@
+"""The manifest: a run is valid at every point where its writer may be killed, and damage to a file is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt.cli import main
+from nmt.config import RunConfig, SearchConfig
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.run.manifest import MANIFEST, read_manifest
+from nmt.run.verification import accept, verify
+
+
+class Killed(BaseException):
+    """In place of the end of a process."""
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """Ends the work at the n-th step of a write, before it: a file is synchronized, or gets its final name."""
+    count = 0
+
+    def counted(function):
+        def step(*arguments):
+            nonlocal count
+            count += 1
+            if count == call:
+                raise Killed
+            return function(*arguments)
+
+        return step
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
+
+
+def state(run: Run) -> tuple[float, int]:
+    """The saved weights and the saved beam size, both compared with their sums."""
+    opened = Run.open(run.directory)
+    return float(opened.weights()["a"][0]), opened.config.search.beam_size
+
+
+def with_beam(run: Run, size: int) -> Run:
+    return replace(run, config=replace(run.config, search=SearchConfig(beam_size=size)))
+
+
+@pytest.mark.parametrize("written", ["weights", "config"])
+def test_every_point_of_a_replacement_leaves_the_old_or_the_new_state(written, run, monkeypatch):
+    run.save_weights({"a": np.zeros(2)})
+    with_beam(run, 2).save_config()
+    old = 0 if written == "weights" else 2
+    for call in range(1, 30):
+        with monkeypatch.context() as patch:
+            killed_at(patch, call)
+            try:
+                if written == "weights":
+                    run.save_weights({"a": np.full(2, call)})
+                else:
+                    with_beam(run, 2 + call).save_config()
+            except Killed:
+                value = state(run)[written == "config"]
+                new = call if written == "weights" else 2 + call
+                assert value in (old, new)
+                old = value
+                continue
+        break
+    assert call > 6  # three files, each synchronized and renamed
+    assert state(run) == ((call, 2) if written == "weights" else (0.0, 2 + call))
+    assert all(len(sums) == 1 for sums in read_manifest(run.directory).files.values())
+
+
+def test_every_point_of_a_creation_leaves_no_run_or_a_whole_one(tmp_path, tokenizer, monkeypatch):
+    for call in range(1, 30):
+        with monkeypatch.context() as patch:
+            killed_at(patch, call)
+            try:
+                Run.create(tmp_path, RunConfig(), tokenizer, tokenizer)
+            except Killed:
+                if (tmp_path / "config.json").exists():
+                    assert Run.open(tmp_path).config == RunConfig()
+                continue
+        break
+    assert Run.open(tmp_path).config == RunConfig()
+
+
+def test_readers_never_see_a_run_as_damaged_while_its_weights_are_replaced(run):
+    run.save_weights({"a": np.zeros(2000)})
+    stop, failures = threading.Event(), []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                run.weights()
+            except RunError as error:
+                failures.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for value in range(40):
+        run.save_weights({"a": np.full(2000, value)})
+    stop.set()
+    reader.join()
+    assert not failures
+
+
+def test_writers_at_once_keep_each_others_sums(run):
+    """A short list is learned while training replaces the weights."""
+    work = [lambda i: run.save_weights({"a": np.full(3, i)}), lambda i: run.save_short_list({"a": np.full(3, i)})]
+    threads = [threading.Thread(target=lambda one=one: [one(i) for i in range(15)]) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert run.weights()["a"][0] == run.load_short_list()["a"][0] == 14
+
+
+@pytest.mark.parametrize("name", ["config.json", "shared.model", "best.npz", "manifest.json"])
+def test_a_changed_file_is_named(name, run):
+    run.save_weights({"a": np.zeros(2)})
+    path = run.directory / name
+    content = path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    with pytest.raises(RunError, match=rf"{name}: damaged.*nmt verify --accept {run.directory}"):
+        Run.open(run.directory).weights()
+
+
+def test_a_run_without_a_manifest_gets_one_with_all_its_files_when_it_is_changed(run):
+    run.save_weights({"a": np.zeros(2)})
+    (run.directory / MANIFEST).unlink()
+    assert Run.open(run.directory).weights()["a"].tolist() == [0, 0]
+    assert not (run.directory / MANIFEST).exists()
+    with_beam(run, 7).save_config()
+    assert sorted(read_manifest(run.directory).files) == ["best.npz", "config.json", "shared.model"]
+    assert state(run) == (0.0, 7)
+
+
+def test_the_manifest_is_json_that_other_programs_can_read(run):
+    values = json.loads((run.directory / MANIFEST).read_text())
+    (digest,) = values["files"]["config.json"]
+    assert digest == hashlib.sha256((run.directory / "config.json").read_bytes()).hexdigest()
+
+
+def test_verification_names_every_damaged_file_and_accepts_changes(run):
+    run.save_weights({"a": np.zeros(2)})
+    run.save_checkpoint(1, {"a": np.zeros(2)})
+    assert verify(run.directory) == (
+        ["config.json", "shared.model", "best.npz", "checkpoints/000000001.npz"],
+        [],
+        True,
+    )
+    config = run.directory / "config.json"
+    config.write_text(config.read_text().replace('"beam_size": 5', '"beam_size": 6'))
+    (run.directory / "best.npz").unlink()
+    (run.directory / "shortlist.npz").write_bytes(b"")
+    first, second, third = verify(run.directory).problems
+    assert first.startswith(f"{config}: damaged or changed")
+    assert second == f"{run.best}: No such file or directory"
+    assert third == f"{run.short_list}: is not in manifest.json"
+    before = (run.directory / MANIFEST).read_bytes()
+    with pytest.raises(RunError, match=r"shortlist\.npz: damaged, or not a file of weights"):
+        accept(run.directory)
+    assert (run.directory / MANIFEST).read_bytes() == before
+    run.short_list.unlink()
+    accept(run.directory)
+    assert not verify(run.directory).problems
+    assert Run.open(run.directory).config.search.beam_size == 6
+    (checkpoint,) = run.checkpoints()
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
+    (problem,) = verify(run.directory).problems
+    assert problem.startswith(f"{checkpoint}: damaged")
+
+
+def test_the_command_says_which_file_is_damaged(run, capsys):
+    run.save_weights({"a": np.zeros(2)})
+    assert main(["verify", str(run.directory)]) == 0
+    assert capsys.readouterr().out == f"{run.directory}: 3 files, all as nmt wrote them\n"
+    run.best.write_bytes(b"")
+    assert main(["verify", str(run.directory)]) == 2
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"nmt: {run.best}: damaged or changed")
+    assert last == f"nmt: error: {run.directory}: damaged or changed files: 1"
+
+
+@pytest.mark.parametrize("name", ["config.json", "shared.model", "best.npz", "checkpoints"])
+def test_a_link_out_of_the_run_is_not_followed(name, run, tmp_path):
+    run.save_weights({"a": np.zeros(2)})
+    run.save_checkpoint(1, {"a": np.zeros(2)})
+    inside, outside = run.directory / name, tmp_path / "outside"
+    inside.rename(outside)
+    inside.symlink_to(outside)
+    before = sorted(Path(tmp_path).rglob("*"))
+    with pytest.raises(RunError, match=f"{name}.*: leads out of "):
+        opened = Run.open(run.directory)
+        opened.weights()
+        opened.load_checkpoint(opened.checkpoints()[-1])
+    if name == "checkpoints":
+        with pytest.raises(RunError, match="leads out of"):
+            run.save_checkpoint(2, {"a": np.zeros(2)})
+    if name == "best.npz":
+        with pytest.raises(RunError, match="leads out of"):
+            run.save_weights({"a": np.ones(2)})
+    assert sorted(Path(tmp_path).rglob("*")) == before
+
+
+def test_a_link_to_a_run_is_a_run(run, tmp_path):
+    (tmp_path / "newest").symlink_to(run.directory)
+    assert Run.open(tmp_path / "newest").config == run.config
+
+
+def test_a_pipe_in_a_run_does_not_block(run):
+    (run.directory / "shared.model").unlink()
+    os.mkfifo(run.directory / "shared.model")
+    with pytest.raises(RunError, match=r"shared\.model: is a pipe or a device, expected a file"):
+        Run.open(run.directory)
+
+
+def test_a_huge_configuration_is_refused_before_it_is_read(run):
+    with open(run.directory / "config.json", "r+b") as file:
+        file.truncate(2**40)  # the file system keeps no such bytes
+    with pytest.raises(RunError, match=r"config\.json: has more than 4,194,304 bytes"):
+        Run.open(run.directory)
