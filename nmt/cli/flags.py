@@ -24,7 +24,7 @@ def add_model_flags(parser: Parser, required: bool = True, precision: Precision 
         required=required,
         nargs="+",
         metavar="DIR",
-        help="run directory written by nmt train; several with the same vocabularies form an ensemble",
+        help="run directory of nmt train, or file of nmt pack; several with the same vocabularies form an ensemble",
     )
     parser.add_argument(
         "--averaging",
@@ -43,7 +43,7 @@ def add_model_flags(parser: Parser, required: bool = True, precision: Precision 
 def add_single_model_flags(parser: Parser) -> None:
     """Flags that name one trained model whose weights are read."""
     _add_checkpoints_flag(parser)
-    parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
+    parser.add_argument("--model", required=True, metavar="DIR", help="run directory of nmt train, or file of nmt pack")
 
 
 def _add_checkpoints_flag(parser: Parser) -> None:

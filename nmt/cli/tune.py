@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nmt.cli.files import require_files_of_their_own
@@ -70,6 +71,8 @@ def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
 
     if arguments.save and len(arguments.model) > 1:
         raise NmtError("--save is for one run: give the penalty of an ensemble to each command instead")
+    if arguments.save and Path(arguments.model[0]).is_file():
+        raise NmtError(f"{arguments.model[0]}: is a pack, which cannot be changed: leave --save out")
     text = GivenText(arguments)
     require_files_of_their_own(text.paths, [])
     if arguments.metric == "chrf":

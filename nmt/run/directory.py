@@ -89,8 +89,8 @@ class Run:
         text = directory / TEXT_FINGERPRINTS
         fingerprints = (source.fingerprint, target.fingerprint)
         identity = run_identity(config, fingerprints, digest_file(text) if text.exists() else "")
-        write_manifest(directory, identity, {CONFIG: run._config_content()})
-        write_atomically(directory / CONFIG, run._config_content())
+        write_manifest(directory, identity, {CONFIG: run.config_content()})
+        write_atomically(directory / CONFIG, run.config_content())
         return run
 
     @property
@@ -141,9 +141,10 @@ class Run:
             RunError: the run is a pack.
         """
         self.require_directory()
-        replace_listed(self.directory, CONFIG, self._config_content())
+        replace_listed(self.directory, CONFIG, self.config_content())
 
-    def _config_content(self) -> bytes:
+    def config_content(self) -> bytes:
+        """The content of config.json."""
         text = json.dumps({"format": CONFIG_FORMAT, **config_to_dict(self.config)}, indent=2, ensure_ascii=False)
         # A file's name may be invalid UTF-8. Python reads such a byte as a surrogate, and JSON can escape that.
         return text.encode(errors="backslashreplace")
@@ -157,6 +158,11 @@ class Run:
     def best(self) -> Path:
         """The file of the best weights of all validations."""
         return self.directory / BEST
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there are best weights."""
+        return self.storage.exists(BEST)
 
     def save_weights(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Replaces the best weights of all validations."""
@@ -223,7 +229,7 @@ class Run:
         Raises:
             RunError: there are no weights yet, or they are damaged, NaN or infinite.
         """
-        if not self.storage.exists(BEST):
+        if not self.has_weights:
             raise RunError(
                 f"{self.directory} has no {self.best.name} yet, which training saves when it validates: continue with "
                 "nmt train, or translate with its newest checkpoint, --checkpoints 1"

@@ -38,7 +38,7 @@ def open_initial_run(config: RunConfig) -> Run:
         RunError: there is no such run, it has no weights yet, or its network differs; the message names the settings.
     """
     initial = Run.open(Path(config.training.initial))
-    if not initial.best.exists():
+    if not initial.has_weights:
         raise RunError(f"training.initial: {initial.directory} has no weights yet: train it first")
     here, there = network_settings(config), network_settings(initial.config)
     if different := [name for name, value in here.items() if value != there[name]]:

@@ -98,6 +98,7 @@ class Embeddings:
         counts = None
         if (run.directory / "corpus" / "about.json").exists():
             corpus = EncodedCorpus(run.directory / "corpus")
+            run.storage.require_listed("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             texts = {"source": [corpus.source], "target": [corpus.target], None: [corpus.source, corpus.target]}
             counts = WordCounts(texts[side], tokenizer.joins)

@@ -1,0 +1,56 @@
+"""`nmt pack`: a run as one file to give away."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from nmt.cli.flags import add_single_model_flags
+from nmt.cli.loading import require_runs, say
+from nmt.cli.parser import Parser
+from nmt.errors import NmtError
+
+DESCRIPTION = (
+    "Writes one file with what a run needs to translate: weights, vocabularies, settings, the short list if there is "
+    "one, and a model card. Every command takes the file as --model. It has none of the training text."
+)
+
+ABOUT = {
+    "corpus/": "training and validation text",
+    "checkpoints/": "checkpoints",
+    "tensorboard/": "logs",
+    "history.csv": "validations",
+}
+"""Content of the parts that a pack leaves out."""
+
+
+def add_flags(parser: Parser) -> None:
+    add_single_model_flags(parser)
+    parser.add_argument("--output", required=True, metavar="FILE", help="file to write, such as model.nmt")
+    parser.add_argument("--licence", default="", metavar="TEXT", help="licence of the model, for the model card")
+
+
+def run(arguments: Namespace) -> None:
+    """Writes the pack, and says what is in it and what is not."""
+    from nmt.run.directory import Run
+    from nmt.run.packing import write_pack
+
+    output = Path(arguments.output)
+    require_runs([arguments.model])
+    if output.is_dir():
+        raise NmtError(f"{output}: is a directory; name a file to write, such as {output / 'model.nmt'}")
+    if "\n" in arguments.licence:
+        raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
+    packed = write_pack(Run.open(arguments.model), output, arguments.checkpoints, arguments.licence)
+    for name, size in packed.members.items():
+        print(f"{_mebibytes(size)}  {name}")
+    print(f"{_mebibytes(output.stat().st_size)}  {output}")
+    for name, size in packed.left_out.items():
+        about = f" ({ABOUT[name]})" if name in ABOUT else ""
+        say(f"left out: {name}{about}, {_mebibytes(size).strip()}")
+    if not arguments.licence:
+        say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:8.2f} MiB"

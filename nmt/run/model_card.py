@@ -1,0 +1,128 @@
+"""The model card of a pack: what the model is, from which data, how good, and how to use it, as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.config import ModelConfig
+from nmt.errors import NmtError
+from nmt.run.directory import Run
+from nmt.version import __version__
+
+LIBRARIES = ("keras", "tensorflow", "sentencepiece")
+"""Libraries whose versions the card names."""
+
+UNKNOWN_LICENCE = "(to be filled in: the conditions under which others may use this model)"
+
+
+def model_card(run: Run, checkpoints: int, licence: str, name: str) -> str:
+    """The card of a run.
+
+    Args:
+        checkpoints: number of newest checkpoints whose mean the weights are; 0: the best weights.
+        licence: of the model; empty: left to be filled in.
+        name: file name of the pack, for the examples.
+    """
+    languages = run.languages
+    rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, checkpoints))
+    return f"""# {run.config.name}
+
+A translation model from {languages.source} to {languages.target}, trained with nmt {__version__}.
+
+Licence: {licence or UNKNOWN_LICENCE}
+
+| | |
+| --- | --- |
+{rows}
+
+The scores are those of the validation pairs, which also selected the weights: other text gives lower ones.
+
+## How to use it
+
+    nmt translate --model {name} --input new.txt --output translated.txt
+    nmt align --model {name} --source new.txt --output alignments
+    nmt verify {name}
+
+In Python:
+
+    import nmt
+
+    for translation in nmt.Translator.load("{name}").translate(["A sentence."]):
+        print(translation.text)
+
+The training text is not in this file.
+"""
+
+
+def _facts(run: Run, checkpoints: int) -> Iterable[tuple[str, str]]:
+    """The rows of the card's table."""
+    config = run.config
+    yield "languages", f"{run.languages.source} to {run.languages.target}"
+    yield from _data(run)
+    yield from _scores(run)
+    yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else "best of all validations"
+    yield "parameters", f"{sum(math.prod(array.shape) for array in run.weights().values()):,}"
+    yield "network", _network(config.model)
+    pieces = f"{run.source.size:,}" if config.vocabulary.shared else f"{run.source.size:,} and {run.target.size:,}"
+    yield "vocabulary", f"{pieces} pieces ({config.vocabulary.type})"
+    search = config.search
+    beam = f"beam of {search.beam_size}, length penalty {search.length_penalty:g}"
+    yield "search", beam if search.method == "beam" else search.method
+    yield "made with", ", ".join([f"nmt {__version__}", *map(_library, LIBRARIES)])
+
+
+def _data(run: Run) -> Iterable[tuple[str, str]]:
+    """The numbers of pairs, where the run still has them."""
+    corpus = run.directory / "corpus"
+    try:
+        yield "training pairs", f"{len(EncodedCorpus(corpus)):,}"
+        with open(corpus / "validation.jsonl", "rb") as file:
+            yield "validation pairs", f"{sum(1 for _ in file):,}"
+    except (NmtError, OSError):
+        return
+
+
+def _scores(run: Run) -> Iterable[tuple[str, str]]:
+    """The best scores in history.csv."""
+    try:
+        rows = run.read_history()
+    except NmtError:
+        return
+    names = dict.fromkeys(name for row in rows for name in row if name.startswith("validation_"))
+    for name in names:
+        values = [value for row in rows if (value := _number(row.get(name, ""))) is not None]
+        if values:
+            best = min(values) if name.endswith("loss") else max(values)
+            yield f"best {name.replace('_', ' ')}", f"{best:g}"
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _network(model: ModelConfig) -> str:
+    """The network in one line."""
+    if model.architecture == "transformer":
+        sizes = model.transformer
+        return (
+            f"Transformer, {sizes.encoder_layers} and {sizes.decoder_layers} layers of width {model.embedding}, "
+            f"{sizes.heads} heads"
+        )
+    encoder = "BiLSTM encoder" if model.architecture == "rnn" else "Transformer encoder"
+    attention = "no attention" if model.attention.score == "none" else f"{model.attention.score} attention"
+    decoder = f"{model.decoder.capitalize()} decoder ({model.cell.upper()}, {model.units} units)"
+    return f"{encoder}, {decoder}, {attention}, embeddings of {model.embedding}"
+
+
+def _library(name: str) -> str:
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return f"{name} (unknown version)"

@@ -1,0 +1,98 @@
+"""Making a pack: a run as one file to give away, without the text that it was trained on."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt.config import CorpusConfig, PairsConfig, RunConfig
+from nmt.files.atomic_writing import replacement_for
+from nmt.run.arrays import packed_arrays
+from nmt.run.directory import BEST, CONFIG, SHORT_LIST, Run
+from nmt.run.errors import RunError
+from nmt.run.manifest import MANIFEST, Manifest
+from nmt.run.model_card import model_card
+from nmt.run.pack_storage import CARD
+from nmt.run.vocabularies import LARGEST, vocabulary_names
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The date of all members, so that equal runs give equal packs."""
+
+_MODE = 0o644 << 16
+"""Permissions of all members, as zip files have them."""
+
+
+class Packed(NamedTuple):
+    """What a pack has, and what it lacks of its run."""
+
+    members: dict[str, int]
+    """Bytes by name."""
+    left_out: dict[str, int]
+    """Bytes by name of a file or folder at the top of the run directory."""
+
+
+def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") -> Packed:
+    """Writes a pack of a run directory. Equal runs give equal bytes.
+
+    Args:
+        output: the file; it appears when it is complete.
+        checkpoints: pack the mean of this many newest checkpoints; 0: the best weights.
+        licence: for the model card.
+
+    Raises:
+        RunError: the run is a pack, has no weights or is damaged, or the file cannot be written.
+    """
+    run.require_directory()
+    run.weights()  # refuses missing and damaged weights
+    shared = replace(run, config=without_paths(run.config))
+    members = {
+        CARD: model_card(run, checkpoints, licence, output.name).encode(),
+        CONFIG: shared.config_content(),
+        **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
+        BEST: _weights(run, checkpoints),
+    }
+    if run.storage.exists(SHORT_LIST):
+        members[SHORT_LIST] = packed_arrays(run.load_short_list())
+    sums = {name: (hashlib.sha256(content).hexdigest(),) for name, content in members.items()}
+    members[MANIFEST] = Manifest(files=sums).as_bytes()
+    with replacement_for(output, RunError) as path, zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            about = zipfile.ZipInfo(name, _DATE)
+            about.create_system, about.external_attr = 3, _MODE
+            archive.writestr(about, content)
+    return Packed({name: len(content) for name, content in members.items()}, _left_out(run.directory, members))
+
+
+def without_paths(config: RunConfig) -> RunConfig:
+    """The settings without the names of files and directories, which say more about their machine than the model."""
+    corpus: CorpusConfig = replace(config.corpus, train=PairsConfig(), validation=PairsConfig())
+    guided = replace(config.training.guided, links="")
+    return replace(
+        config,
+        directory=RunConfig().directory,
+        corpus=corpus,
+        vocabulary=replace(config.vocabulary, run=""),
+        training=replace(config.training, initial="", guided=guided),
+    )
+
+
+def _weights(run: Run, checkpoints: int) -> bytes:
+    """The .npz file of the weights to pack."""
+    if checkpoints:
+        return packed_arrays(run.averaged_checkpoints(checkpoints, run.weights()))
+    with run.storage.open(BEST) as file:
+        return file.read()
+
+
+def _left_out(directory: Path, members: Mapping[str, bytes]) -> dict[str, int]:
+    """Sizes of the files and folders of a run that are not in its pack."""
+    sizes = {}
+    for path in sorted(directory.iterdir()):
+        if path.name not in members and not path.name.startswith("."):
+            files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+            sizes[path.name + "/" * path.is_dir()] = sum(file.stat().st_size for file in files)
+    return sizes
