@@ -11,6 +11,7 @@ import keras
 from nmt.config import ModelConfig
 from nmt.errors import NmtError
 from nmt.network.model import Seq2Seq
+from nmt.network.weights import stable_names
 
 
 def build_model(
@@ -39,18 +40,25 @@ def build_model(
 
 def count_parameters(config: ModelConfig, source_size: int, target_size: int) -> int:
     """The number of trained weights of a model, from their shapes alone."""
+    return sum(map(math.prod, weight_shapes(config, source_size, target_size).values()))
 
-    def count() -> int:
+
+def weight_shapes(config: ModelConfig, source_size: int, target_size: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each trained weight of a model, by path; no weight is allocated."""
+
+    def shapes() -> dict[str, tuple[int, ...]]:
         with keras.StatelessScope(initialize_variables=False):
             model = Seq2Seq(config, source_size, target_size)
             model.build()
-        return sum(math.prod(variable.shape) for variable in model.trainable_variables)
+        variables = model.trainable_variables
+        names = stable_names(variable.path for variable in variables)
+        return {name: tuple(variable.shape) for name, variable in zip(names, variables, strict=True)}
 
     state = random.getstate()  # Keras draws the seeds of initializers from Python's generator
     try:
         # Keras has a list of variables without values for each thread. The next scope of a thread initializes its list.
         with ThreadPoolExecutor(1) as thread:
-            return thread.submit(count).result()
+            return thread.submit(shapes).result()
     finally:
         random.setstate(state)
 

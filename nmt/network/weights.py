@@ -10,6 +10,8 @@ import numpy as np
 
 from nmt.errors import NmtError
 
+Shape = tuple[int, ...]
+
 
 class WeightsError(NmtError):
     """Saved arrays that do not fit the variables of a model or an optimizer."""
@@ -35,17 +37,32 @@ def assign_arrays(variables: list[Any], arrays: Mapping[str, np.ndarray], where:
     """
     arrays = named_arrays(arrays)
     by_name = dict(zip(stable_names(variable.path for variable in variables), variables, strict=True))
-    advice = "weights, vocabulary and config.json belong to different runs"
-    if missing := [name for name in by_name if name not in arrays]:
-        raise WeightsError(f"{where}: has no array {missing[0]}, which the model needs: {advice}")
-    if extra := [name for name in arrays if name not in by_name]:
-        raise WeightsError(f"{where}: has an array {extra[0]}, which the model does not have: {advice}")
-    for name, variable in by_name.items():
-        if tuple(variable.shape) != arrays[name].shape:
-            shapes = f"{arrays[name].shape}; the model needs {tuple(variable.shape)}"
-            raise WeightsError(f"{where}: {name} has shape {shapes}: {advice}")
+    expected = {name: tuple(variable.shape) for name, variable in by_name.items()}
+    require_shapes({name: array.shape for name, array in arrays.items()}, expected, where)
     for name, variable in by_name.items():
         variable.assign(arrays[name])
+
+
+def require_shapes(found: Mapping[str, Shape], expected: Mapping[str, Shape], where: str) -> None:
+    """Refuses arrays that are not exactly the weights of a model.
+
+    Args:
+        found: shapes of the arrays, by the names that `variables_to_arrays` gives.
+        expected: shapes of the weights of the model.
+        where: the source of the arrays, for messages.
+
+    Raises:
+        WeightsError: a weight without an array, an array without a weight, or an array of another shape.
+    """
+    advice = "weights, vocabulary and config.json belong to different runs"
+    if missing := [name for name in expected if name not in found]:
+        raise WeightsError(f"{where}: has no array {missing[0]}, which the model needs: {advice}")
+    if extra := [name for name in found if name not in expected]:
+        raise WeightsError(f"{where}: has an array {extra[0]}, which the model does not have: {advice}")
+    for name, shape in expected.items():
+        if shape != found[name]:
+            shapes = f"{found[name]}; the model needs {shape}"
+            raise WeightsError(f"{where}: {name} has shape {shapes}: {advice}")
 
 
 def named_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

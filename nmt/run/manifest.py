@@ -26,7 +26,7 @@ MANIFEST = "manifest.json"
 
 VOCABULARIES = ("shared.model", "source.model", "target.model")
 
-LISTED = ("config.json", *VOCABULARIES, "best.npz", "shortlist.npz")
+LISTED = ("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json")
 """The files with a sum; in a directory the files of corpus/ too. A run has some of them."""
 
 _FORMAT = 1

@@ -17,6 +17,8 @@ from nmt.run.errors import RunError
 from nmt.run.manifest import MANIFEST, Manifest
 from nmt.run.model_card import model_card
 from nmt.run.pack_storage import CARD
+from nmt.run.text_profile import LARGEST as LARGEST_PROFILE
+from nmt.run.text_profile import PROFILE
 from nmt.run.vocabularies import LARGEST, vocabulary_names
 
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -57,6 +59,8 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
     }
     if run.storage.exists(SHORT_LIST):
         members[SHORT_LIST] = packed_arrays(run.load_short_list())
+    if run.storage.exists(PROFILE):
+        members[PROFILE] = run.storage.read(PROFILE, LARGEST_PROFILE)
     sums = {name: (hashlib.sha256(content).hexdigest(),) for name, content in members.items()}
     members[MANIFEST] = Manifest(files=sums).as_bytes()
     with replacement_for(output, RunError) as path, zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:

@@ -7,10 +7,14 @@ from pathlib import Path
 
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
+from nmt.run.pack_storage import storage_of
 from nmt.text.profile import TextProfile
 
 PROFILE = "profile.json"
 """The file in a run directory."""
+
+LARGEST = 2**26
+"""Bytes of the largest profile that is read."""
 
 
 def save_profile(directory: Path, profile: TextProfile) -> None:
@@ -21,14 +25,19 @@ def save_profile(directory: Path, profile: TextProfile) -> None:
 def load_profile(directory: Path) -> TextProfile | None:
     """Reads the profile that `save_profile` wrote; None for a run without one, such as a run of version 0.1.
 
+    Args:
+        directory: the run directory, or a pack.
+
     Raises:
         RunError: the file is damaged.
     """
     path = directory / PROFILE
     try:
-        return TextProfile.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return TextProfile.from_json(json.loads(storage_of(directory).read(PROFILE, LARGEST)))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except RunError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RunError(
             f"{path}: damaged ({error}): delete it; input is then translated as it is, without warnings about it"

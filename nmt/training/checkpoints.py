@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from nmt.network.weights import assign_arrays, variables_to_arrays
+from nmt.network.building import weight_shapes
+from nmt.network.weights import assign_arrays, named_arrays, require_shapes, variables_to_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.weight_checks import require_numbers
@@ -65,6 +66,7 @@ def newest_checkpoint(run: Run, say: Callable[[str], None]) -> Checkpoint | None
 
     Raises:
         RunError: all checkpoints are damaged; the message says what happens when they are deleted.
+        WeightsError: the newest undamaged checkpoint belongs to another model than config.json describes.
     """
     damaged: dict[Path, RunError] = {}
     for path in reversed(run.checkpoints()):
@@ -89,7 +91,15 @@ def _load(run: Run, path: Path) -> Checkpoint:
     arrays = run.load_checkpoint(path)
     state = _read_state(path, arrays.pop(STATE, None))
     require_numbers(arrays, path)
+    _require_model(run, arrays, path)
     return Checkpoint(path, arrays, state)
+
+
+def _require_model(run: Run, arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    """Refuses a checkpoint of another model than config.json describes, before a model of its sizes is built."""
+    expected = weight_shapes(run.config.model, run.source.size, run.target.size)
+    found = {name: array.shape for name, array in named_arrays(arrays).items() if name in expected}
+    require_shapes(found, expected, str(path))
 
 
 def _read_state(checkpoint: Path, saved: np.ndarray | None) -> TrainingState:

@@ -9,7 +9,9 @@ import numpy as np
 from keras.ops import convert_to_numpy
 
 from nmt.config import RunConfig, network_settings
+from nmt.network.building import weight_shapes
 from nmt.network.model import Seq2Seq
+from nmt.network.weights import require_shapes
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.text.tokenizer import Tokenizer
@@ -36,6 +38,7 @@ def open_initial_run(config: RunConfig) -> Run:
 
     Raises:
         RunError: there is no such run, it has no weights yet, or its network differs; the message names the settings.
+        WeightsError: its weights are not those of its network.
     """
     initial = Run.open(Path(config.training.initial))
     if not initial.has_weights:
@@ -46,6 +49,8 @@ def open_initial_run(config: RunConfig) -> Run:
         raise RunError(
             f"training.initial: the network of {initial.directory} differs, {values}: set the values of that run"
         )
+    expected = weight_shapes(initial.config.model, initial.source.size, initial.target.size)
+    require_shapes({name: array.shape for name, array in initial.weights().items()}, expected, str(initial.best))
     return initial
 
 

@@ -74,14 +74,18 @@ def translator_of_models(run: Run, *models: Seq2Seq, averaging: Averaging = "pro
 
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:
-    """The model of a run with its weights; stored weights need no more digits than the matrix products read."""
-    from nmt.network.building import build_model
-    from nmt.network.weights import assign_arrays
+    """The model of a run with its weights; stored weights need no more digits than the matrix products read.
 
-    model = build_model(run.config.model, run.source.size, run.target.size, dtype=precision.removeprefix("mixed_"))
-    if checkpoints:
-        arrays = run.averaged_checkpoints(checkpoints, (weight.path for weight in model.trainable_variables))
-        assign_arrays(model.trainable_variables, arrays, str(run.directory))
-    else:
-        assign_arrays(model.trainable_variables, run.weights(), str(run.best))
+    The weights are read and compared with the configuration before a model of its sizes is built.
+    """
+    from nmt.network.building import build_model, weight_shapes
+    from nmt.network.weights import assign_arrays, require_shapes
+
+    sizes = run.config.model, run.source.size, run.target.size
+    expected = weight_shapes(*sizes)
+    arrays = run.averaged_checkpoints(checkpoints, expected) if checkpoints else run.weights()
+    where = str(run.directory if checkpoints else run.best)
+    require_shapes({name: array.shape for name, array in arrays.items()}, expected, where)
+    model = build_model(*sizes, dtype=precision.removeprefix("mixed_"))
+    assign_arrays(model.trainable_variables, arrays, where)
     return model

@@ -1,0 +1,166 @@
+"""Runs and packs of other people: nothing is executed, nothing is written elsewhere, and memory stays bounded."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tracemalloc
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt.config import ModelConfig, RunConfig, TransformerConfig
+from nmt.network.weights import WeightsError
+from nmt.run.arrays import load_arrays, packed_arrays
+from nmt.run.directory import Run
+from nmt.run.errors import RunError
+from nmt.run.manifest import Manifest
+from nmt.run.packing import write_pack
+from nmt.translation.loading import load_translator
+
+
+@pytest.fixture
+def pack(run, tmp_path) -> Path:
+    run.save_weights({"seq2seq/a": np.zeros(3)})
+    write_pack(run, tmp_path / "model.nmt")
+    return tmp_path / "model.nmt"
+
+
+def with_member(pack: Path, name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> Path:
+    """A copy of a pack with another member, whose sum the manifest has."""
+    with zipfile.ZipFile(pack) as archive:
+        members = {one: archive.read(one) for one in archive.namelist() if one != "manifest.json"} | {name: content}
+    sums = {one: (hashlib.sha256(member).hexdigest(),) for one, member in members.items()}
+    with zipfile.ZipFile(pack.with_name("bad.nmt"), "w") as archive:
+        for one, member in {**members, "manifest.json": Manifest(files=sums).as_bytes()}.items():
+            archive.writestr(one, member, compression if one == name else zipfile.ZIP_STORED)
+    return pack.with_name("bad.nmt")
+
+
+@pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "a\\..\\b", "corpus/source.ids", "code.py", "x\ny"])
+def test_a_pack_with_other_members_is_refused(name, pack, tmp_path):
+    bad = with_member(pack, name, b"x")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunError, match=r"bad\.nmt: has a member .*, which no pack of nmt pack has$") as error:
+        Run.open(bad)
+    assert "\n" not in str(error.value)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_pack_that_would_unpack_to_a_multiple_of_its_size_is_refused(pack):
+    with pytest.raises(RunError, match="has compressed members"):
+        Run.open(with_member(pack, "README.md", bytes(10**6), zipfile.ZIP_DEFLATED))
+    whole = bytearray(with_member(pack, "README.md", bytes(10**5)).read_bytes())
+    entry = whole.rindex(b"PK\x01\x02")  # the manifest's entry now points to the largest member
+    whole[entry + 20 : entry + 28] = (10**5).to_bytes(4, "little") * 2
+    bad = pack.with_name("overlapping.nmt")
+    bad.write_bytes(whole)
+    with pytest.raises(RunError, match=r"overlapping\.nmt: .*a damaged pack|damaged: get the pack again"):
+        Run.open(bad)
+
+
+def test_arrays_that_overlap_in_their_file_are_refused(tmp_path):
+    """A megabyte of zeros, listed twenty times."""
+    content = packed_arrays({"a": np.zeros(2**17)})
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        start = archive.start_dir
+    entry = content[start : content.rindex(b"PK\x05\x06")]
+    entries = b"".join(entry.replace(b"a.npy", b"%c.npy" % (97 + i)) for i in range(20))
+    end = bytearray(content[content.rindex(b"PK\x05\x06") :])
+    end[8:12], end[12:16] = (20).to_bytes(2, "little") * 2, len(entries).to_bytes(4, "little")
+    path = tmp_path / "best.npz"
+    path.write_bytes(content[:start] + entries + end)
+    tracemalloc.start()
+    with pytest.raises(RunError, match="damaged, or not a file of weights"):
+        load_arrays(path)
+    assert tracemalloc.get_traced_memory()[1] < 2 * len(content)
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"text\n", b"PK\x05\x06" + bytes(18)])
+def test_a_file_that_is_no_pack_is_one_line(content, tmp_path):
+    (tmp_path / "model.nmt").write_bytes(content)
+    with pytest.raises(RunError, match=r"model\.nmt: not a run directory and not a pack"):
+        Run.open(tmp_path / "model.nmt")
+
+
+WIDE = {
+    "rnn": ModelConfig(units=2**14, embedding=2**14),
+    "transformer": ModelConfig(
+        architecture="transformer",
+        embedding=2**14,
+        transformer=TransformerConfig(longest=2**16, positions="learned"),
+    ),
+}
+
+
+@pytest.mark.parametrize("model", WIDE.values(), ids=WIDE)
+@pytest.mark.parametrize("arrays", [{}, {"seq2seq/other": np.zeros(2)}])
+def test_a_network_of_other_sizes_than_the_weights_is_never_built(model, arrays, tmp_path, tokenizer, monkeypatch):
+    """The weights name no size that could be compared one by one; the network would need hundreds of gigabytes."""
+    run = Run.create(tmp_path, RunConfig(model=model), tokenizer, tokenizer)
+    run.save_weights(arrays)
+    monkeypatch.setattr("nmt.network.building.build_model", None)
+    with pytest.raises(WeightsError, match=r"best\.npz: has no array seq2seq/"):
+        load_translator(tmp_path)
+    run.save_checkpoint(1, arrays)
+    with pytest.raises(RunError, match=r"000000001\.npz: has no array seq2seq/"):
+        load_translator(tmp_path, checkpoints=1)
+
+
+def test_a_checkpoint_of_other_sizes_is_refused_before_a_network_is_built(tmp_path, tokenizer):
+    from nmt.training.checkpoints import newest_checkpoint
+
+    run = Run.create(tmp_path, RunConfig(model=WIDE["rnn"]), tokenizer, tokenizer)
+    run.save_checkpoint(1, {"place": np.array("{}"), "seq2seq/other": np.zeros(2)})
+    with pytest.raises(WeightsError, match=r"000000001\.npz: has no array seq2seq/"):
+        newest_checkpoint(run, print)
+
+
+@pytest.mark.parametrize(
+    "state", ['{"step": "x"}', '{"step": -1}', '{"best": NaN}', '{"losses": null}', "[" * 10**5, '{"stopped_early": 1}']
+)
+def test_a_training_state_with_other_values_is_refused(state, run):
+    from nmt.training.checkpoints import newest_checkpoint
+
+    run.save_checkpoint(1, {"place": np.array(state)})
+    with pytest.raises(RunError, match="has no training state that this version of nmt can read"):
+        newest_checkpoint(run, print)
+
+
+def test_a_short_list_of_other_vocabularies_is_refused(run):
+    from nmt.translation.short_list import KEPT, ShortList
+
+    size = run.source.size
+    good = {"translations": np.zeros((size, KEPT), np.int32), "frequent": np.zeros(size, np.int32)}
+    run.save_short_list(good)
+    assert ShortList.of_run(run).frequent.shape == (size,)
+    for name, array in (
+        ("translations", good["translations"] + size),
+        ("translations", good["translations"] - 1),
+        ("translations", good["translations"].astype(float)),
+        ("translations", good["translations"][:-1]),
+        ("frequent", np.zeros(size + 1, np.int32)),
+    ):
+        run.save_short_list({**good, name: array})
+        with pytest.raises(RunError, match="damaged; delete it"):
+            ShortList.of_run(run)
+
+
+def test_paths_of_the_machine_are_not_in_a_pack(run, tmp_path):
+    config = json.loads((run.directory / "config.json").read_text())
+    for group in ("train", "validation"):
+        config["corpus"][group] |= {"source": "/secret/a", "target": "/secret/b", "alignment": "/secret/c"}
+    config["vocabulary"]["run"] = config["training"]["initial"] = config["training"]["guided"]["links"] = "/secret/d"
+    config["directory"] = "/secret/e"
+    (run.directory / "config.json").write_text(json.dumps(config))
+    (run.directory / "manifest.json").unlink()
+    opened = Run.open(run.directory)
+    opened.save_weights({"seq2seq/a": np.zeros(3)})
+    write_pack(opened, tmp_path / "model.nmt")
+    assert b"secret" not in (tmp_path / "model.nmt").read_bytes()
+    assert replace(Run.open(tmp_path / "model.nmt"), directory=run.directory).config.model == run.config.model
