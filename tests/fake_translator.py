@@ -20,6 +20,7 @@ from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
+from nmt.text.languages import Words
 from nmt.text.pieces import UNK
 from nmt.translation import loading, translator
 from nmt.translation.erased_words import ErasureMethod
@@ -41,6 +42,9 @@ class Vocabulary:
 
     def index(self, piece: str) -> int:
         return 10
+
+    def with_words(self, words: Words) -> Vocabulary:
+        return self
 
 
 class Translator(translator.Translator):

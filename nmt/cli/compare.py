@@ -83,8 +83,7 @@ def run(arguments: Namespace) -> None:
 def _test_sources(test: TestSet, variants: str) -> list[str]:
     """The source sentences of the test set, after checks that its files fit together and can be measured by."""
     from nmt.alignment.pharaoh_and_naacl import read_gold
-    from nmt.config import CorpusConfig
-    from nmt.text.languages import decide_languages, words_of
+    from nmt.text.languages import words_of
 
     paths = [path for path in (test.source, test.target, test.alignment) if path]
     if not can_be_read_again(paths):
@@ -93,6 +92,5 @@ def _test_sources(test: TestSet, variants: str) -> list[str]:
     sources, references = list(read_lines(test.source)), list(read_lines(test.target))
     require_lines(test.source, sources)
     gold = read_gold(list(read_lines(test.alignment)), test.alignment) if test.alignment else ()
-    words = words_of(decide_languages(CorpusConfig(), sources, references))
-    require_measurable(sources, references, test.tokenize, gold, test.alignment, words)
+    require_measurable(sources, references, test.tokenizer, gold, test.alignment, words_of(test.languages))
     return sources

@@ -16,6 +16,7 @@ from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.config import config_to_dict
 from nmt.errors import NmtError
+from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.files.outputs import open_output
 from nmt.progress import counted
 from nmt.text.languages import SPACED
@@ -31,7 +32,7 @@ def add_flags(parser: Parser) -> None:
     add_pair_flags(parser)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
-    parser.add_argument("--tokenize", default="13a", metavar="NAME", help="sacreBLEU's tokenizer (default: 13a)")
+    parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer (default: the run's)")
     parser.add_argument("--output", metavar="FILE", help="file for the translations")
     parser.add_argument("--json", metavar="FILE", help="file for the scores, as JSON")
     add_search_flags(parser)
@@ -47,8 +48,10 @@ def run(arguments: Namespace) -> None:
         raise NmtError("standard output (-) has the scores: name files for --output and --json")
     sources, references = text.test_set()
     gold = read_gold_flags(arguments, text.name, len(sources))
-    words = words_of_run(config_of(arguments)) if gold else (SPACED, SPACED)
-    require_measurable(sources, references, arguments.tokenize, gold or (), arguments.gold, words)
+    config = config_of(arguments)
+    tokenize = arguments.tokenize or tokenizer_of_run(config)
+    words = words_of_run(config) if gold else (SPACED, SPACED)
+    require_measurable(sources, references, tokenize, gold or (), arguments.gold, words)
     with ExitStack() as files:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
@@ -56,7 +59,7 @@ def run(arguments: Namespace) -> None:
         progress = lines_of(len(sources))
         translations = translator.translate(sources, search, report=progress.advance)
         hypotheses = [found.text for found in watched(translations, progress)]
-        results = _print_scores(hypotheses, references, arguments.tokenize)
+        results = _print_scores(hypotheses, references, tokenize)
         if gold is not None:
             pairs = lines_of(len(sources)).over(translator.align(sources, references))
             results["alignment"] = print_alignment_score((pair.alignment.links for pair in pairs), gold)

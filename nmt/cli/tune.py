@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.cli.loading import config_of, lines_of, load, say, say_if_cut
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress
+from nmt.text.languages import words_of
 
 if TYPE_CHECKING:
     from nmt.evaluation.bleu_and_chrf import CorpusScore
@@ -38,7 +39,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--metric", choices=["bleu", "chrf"], default="bleu", help="score that chooses the penalty (default: bleu)"
     )
-    parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer, for BLEU (default: 13a)")
+    parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer, for BLEU (default: the run's)")
     parser.add_argument(
         "--save", action="store_true", help="make this search with the best penalty the default of the run"
     )
@@ -55,11 +56,12 @@ def run(arguments: Namespace) -> None:
         raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
     lists = _translate(translator, sources, search)
     progress = LineProgress(len(penalties(search)), unit="penalties")
-    scores = list(progress.over(score_penalties(lists, references, search, measure)))
+    of_source, of_target = words_of(translator.config.corpus)
+    scores = list(progress.over(score_penalties(lists, references, search, measure, of_target)))
     best = best_penalty(scores)
     _print_scores(scores)
     _say_best(best, scores[0])
-    ratio = sum(len(line.split()) for line in references) / max(sum(len(line.split()) for line in sources), 1)
+    ratio = sum(len(of_target(line)) for line in references) / max(sum(len(of_source(line)) for line in sources), 1)
     say(f"the references have {ratio:.3f} words per source word: the penalty suits text like that")
     if arguments.save:
         _save(translator, best.penalty.within(search))
@@ -78,9 +80,15 @@ def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
     if arguments.metric == "chrf":
         refuse_idle(arguments, ["tokenize"], "is for BLEU: leave it or --metric chrf out")
     sources, references = text.test_set()
-    measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=arguments.tokenize or "13a")
+    measure = chrf if arguments.metric == "chrf" else partial(bleu, tokenize=_tokenizer(arguments))
     measure(["a"], ["a"])  # refuses an unknown tokenizer before the translation
     return sources, references, measure
+
+
+def _tokenizer(arguments: Namespace) -> str:
+    from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
+
+    return arguments.tokenize or tokenizer_of_run(config_of(arguments))
 
 
 def _translate(translator: Translator, sources: Sequence[str], search: SearchConfig) -> NbestLists:

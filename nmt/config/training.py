@@ -108,7 +108,15 @@ class TrainingConfig:
         "first steps, so the average spans at most a twentieth of the run; 0: no average.",
     )
     validate_every: int = setting(0, "Steps between two validations; 0: one validation at the end of each epoch.")
-    metric: Literal["bleu", "loss"] = setting("bleu", "Metric that selects the best weights and stops training early.")
+    metric: Literal["bleu", "chrf", "loss"] = setting(
+        "bleu", "Metric that selects the best weights and stops training early."
+    )
+    tokenize: str = setting(
+        "auto",
+        "sacreBLEU's tokenizer for BLEU, in validation and by default in nmt evaluate; auto: 13a for languages with "
+        "spaces between words, zh for Chinese, ja-mecab and ko-mecab where sacrebleu[ja] and sacrebleu[ko] are "
+        "installed, else char.",
+    )
     patience: int = setting(6, "Validations without improvement after which training ends; 0: train all epochs.")
     checkpoints: CheckpointConfig = group(CheckpointConfig, "Checkpoints on disk.")
     precision: Precision = setting(

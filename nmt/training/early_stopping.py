@@ -15,7 +15,7 @@ def note_validation(measured: Mapping[str, float], state: TrainingState, config:
     """Updates the best values, the plateau's halvings and the decision to stop.
 
     Args:
-        measured: `loss` and `bleu` of the validation pairs.
+        measured: `loss`, `bleu` and `chrf` of the validation pairs.
         state: changed in place.
 
     Returns:
@@ -34,12 +34,13 @@ def note_validation(measured: Mapping[str, float], state: TrainingState, config:
 def is_better(measured: Mapping[str, float], state: TrainingState, metric: str) -> bool:
     """Whether the measured weights beat the best ones before.
 
-    Where BLEU is equal to the hundredth, the loss decides: BLEU stays near 0 until the model has learned phrases.
+    Where BLEU or chrF is equal to the hundredth, the loss decides: BLEU stays near 0 until the model has learned
+    phrases.
     """
     best, best_loss = state.best, state.best_loss
     if best is None or metric == "loss":
         return best is None or measured["loss"] < best
-    gained = round(measured["bleu"], 2) - round(best, 2)
+    gained = round(measured[metric], 2) - round(best, 2)
     return gained > 0 or (gained == 0 and best_loss is not None and measured["loss"] < best_loss)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.drawing import drawable, heatmap, pixels
 from nmt.evaluation.alignment_error_rate import alignment_score
-from nmt.evaluation.bleu_and_chrf import bleu
+from nmt.evaluation.bleu_and_chrf import bleu, chrf
+from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
@@ -63,7 +64,8 @@ def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
     """Scores of a model on validation pairs.
 
     Returns:
-        `loss` in nats per target token, `bleu` of greedy translations, and `aer` where the pairs have gold links.
+        `loss` in nats per target token, `bleu` and `chrf` of greedy translations, and `aer` where the pairs have gold
+        links.
     """
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     forced = list(translator.align(sources, targets))
@@ -71,7 +73,8 @@ def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
     texts = [translation.text for translation in translator.translate(sources, greedy)]
     measured = {
         "loss": mean_loss(forced, translator.run.target.encode(targets)),
-        "bleu": bleu(texts, targets).value,
+        "bleu": bleu(texts, targets, tokenizer_of_run(translator.config)).value,
+        "chrf": chrf(texts, targets).value,
     }
     if pairs[0].alignment is not None:
         gold = [parse_pharaoh(pair.alignment or "", f"validation pair {i + 1}") for i, pair in enumerate(pairs)]

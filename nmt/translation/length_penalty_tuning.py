@@ -122,6 +122,7 @@ def score_penalties(
     references: Sequence[str],
     search: SearchConfig,
     measure: Callable[[Sequence[str], Sequence[str]], CorpusScore],
+    words: Callable[[str], list[str]] = str.split,
 ) -> Iterator[PenaltyScore]:
     """Yields the score of each penalty, the search's own first.
 
@@ -130,11 +131,12 @@ def score_penalties(
         references: the known translation of each sentence.
         search: the search that found the lists.
         measure: the score of translations, given them and the references.
+        words: cuts a sentence of the target language into words.
     """
-    words = max(sum(len(line.split()) for line in references), 1)
+    of_references = max(sum(len(words(line)) for line in references), 1)
     for penalty in penalties(search):
         texts = lists.best(penalty)
-        ratio = sum(len(text.split()) for text in texts) / words
+        ratio = sum(len(words(text)) for text in texts) / of_references
         yield PenaltyScore(penalty, measure(texts, references), ratio)
 
 

@@ -19,21 +19,27 @@ Utility = Literal["bleu", "chrf"]
 """Sentence BLEU over the orders that the sentence has, or sentence chrF2, both by sacrebleu, 0 to 100."""
 
 
-def most_agreed(candidates: Sequence[Translation], utility: Utility, sampled: bool) -> Translation:
+def most_agreed(
+    candidates: Sequence[Translation], utility: Utility, sampled: bool, tokenize: str = "13a"
+) -> Translation:
     """The candidate with the greatest expected utility.
 
     Args:
         candidates: translations of one sentence.
         utility: see `Utility`.
         sampled: whether the candidates are samples, which weigh equally; hypotheses of a beam weigh by probability.
+        tokenize: sacreBLEU's tokenizer for BLEU.
     """
     weights = None if sampled else [candidate.log_probability for candidate in candidates]
-    values = expected_utilities([candidate.text for candidate in candidates], utility, weights)
+    values = expected_utilities([candidate.text for candidate in candidates], utility, weights, tokenize)
     return candidates[values.index(max(values))]
 
 
 def expected_utilities(
-    candidates: Sequence[str], utility: Utility, log_probabilities: Sequence[float] | None = None
+    candidates: Sequence[str],
+    utility: Utility,
+    log_probabilities: Sequence[float] | None = None,
+    tokenize: str = "13a",
 ) -> list[float]:
     """The mean utility of each candidate, with every candidate in turn as the reference (Kumar and Byrne 2004).
 
@@ -42,6 +48,7 @@ def expected_utilities(
         utility: see `Utility`.
         log_probabilities: weights of the references, for hypotheses of a beam; None: equal weights, for samples of the
             model (Eikema and Aziz 2020).
+        tokenize: sacreBLEU's tokenizer for BLEU.
 
     Returns:
         One value for each candidate; the best candidate has the greatest.
@@ -51,16 +58,16 @@ def expected_utilities(
     shares: Counter[str] = Counter()
     for text, weight in zip(candidates, weights / weights.sum(), strict=True):
         shares[text] += weight
-    compare = sentence_utility(utility)
+    compare = sentence_utility(utility, tokenize)
     of_text = {text: sum(share * compare(text, other) for other, share in shares.items()) for text in shares}
     return [of_text[text] for text in candidates]
 
 
 @cache
-def sentence_utility(utility: Utility) -> Callable[[str, str], float]:
+def sentence_utility(utility: Utility, tokenize: str = "13a") -> Callable[[str, str], float]:
     """The function from a translation and a reference to their utility, 0 to 100."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    scorer = BLEU(effective_order=True) if utility == "bleu" else CHRF()
+    scorer = BLEU(tokenize=tokenize, effective_order=True) if utility == "bleu" else CHRF()
     return lambda hypothesis, reference: scorer.sentence_score(hypothesis, [reference]).score

@@ -15,6 +15,7 @@ from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
 from nmt.batches.windows import windows
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
+from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.run.directory import Run
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
@@ -130,7 +131,8 @@ class Translator:
             sources = [cut_words(self.run.source.segment(one.text), one.search.max_source) for one in chunk]
             found = self._find(chunk, sources, report)
             for request, source, hypotheses in zip(chunk, sources, found, strict=True):
-                yield chosen(request, [self._translation(request, source, one, linking) for one in hypotheses])
+                translations = [self._translation(request, source, one, linking) for one in hypotheses]
+                yield chosen(request, translations, tokenizer_of_run(self.config))
 
     def translate(
         self,
@@ -246,11 +248,15 @@ class Translator:
         return translation
 
 
-def chosen(request: TranslationRequest, candidates: list[Translation]) -> list[Translation]:
-    """The candidates that answer a request: all of them, or the one with the least Bayes risk."""
+def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> list[Translation]:
+    """The candidates that answer a request: all of them, or the one with the least Bayes risk.
+
+    Args:
+        tokenize: sacreBLEU's tokenizer, where BLEU is the utility.
+    """
     if request.minimum_bayes_risk is None or len(candidates) == 1:
         return candidates
-    return [most_agreed(candidates, request.minimum_bayes_risk, sampled=request.search.method == "sample")]
+    return [most_agreed(candidates, request.minimum_bayes_risk, request.search.method == "sample", tokenize)]
 
 
 def _requests(

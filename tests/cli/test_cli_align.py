@@ -10,7 +10,7 @@ import pytest
 
 from nmt.alignment.hard_links import Linking
 from nmt.cli import main
-from nmt.config import CorpusConfig
+from nmt.config import CorpusConfig, TrainingConfig
 
 # Align
 
@@ -258,6 +258,17 @@ def test_evaluate_prints_and_writes_the_scores(model, write, tmp_path, capsys):
     assert scores["alignment"]["aer"] == 0
     assert (scores["sentences"], scores["search"]["beam_size"]) == (3, 2)
     assert (tmp_path / "out").read_text() == "DAS IST EIN HAUS\n\nJA\n"
+
+
+def test_evaluate_counts_by_the_tokenizer_of_the_run(model, write, capsys, monkeypatch):
+    config = fake_translator.Translator.config
+    thai = replace(config, corpus=CorpusConfig(target_language="th"))
+    recorded = replace(config, training=TrainingConfig(tokenize="intl"))
+    command = ["evaluate", "--model", model, "--source", write("in", "a"), "--reference", write("ref", "A")]
+    for of_run, flags, name in ((thai, [], "char"), (recorded, [], "intl"), (thai, ["--tokenize", "13a"], "13a")):
+        monkeypatch.setattr(fake_translator.Translator, "config", of_run)
+        assert main([*command, *flags]) == 0
+        assert f"|tok:{name}|" in capsys.readouterr().out
 
 
 def test_evaluate_names_references_without_words_and_keeps_its_input(model, write, capsys):

@@ -8,7 +8,10 @@ import copy_task
 import pytest
 from prepared_runs import prepared
 
+from nmt.evaluation import bleu_tokenizer
+from nmt.evaluation.errors import EvaluationError
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 
 JAPANESE = ["猫が好きです。", "犬も好きです。", "本を読みます。", "水を飲みます。"]
 
@@ -23,15 +26,18 @@ def tags(run) -> tuple[str, str]:
     return str(run.languages.source), str(run.languages.target)
 
 
-def test_the_script_decides_and_the_run_says_so(corpus):
+def test_the_script_decides_and_the_run_says_so(corpus, monkeypatch):
     copy_task.write_lines(corpus / "train.target", JAPANESE * 15)
     said: list[str] = []
+    monkeypatch.setattr(bleu_tokenizer, "find_spec", lambda name: None)
     run = prepared(copy_task.config(corpus, vocabulary={"type": "char", "size": 100}), said).run
     assert tags(run) == tags(Run.open(run.directory)) == ("und-Latn", "ja")
     assert said[0] == (
         "languages: und-Latn to ja, by the script of the text; another language is named with "
-        "--corpus.source_language and --corpus.target_language; words of the target are cut by budoux's model ja_word"
+        "--corpus.source_language and --corpus.target_language; words of the target are cut by budoux's model ja_word; "
+        "BLEU counts by sacreBLEU's tokenizer char (sacrebleu[ja] has a better one)"
     )
+    assert run.config.training.tokenize == "char"
     assert run.target.segment("猫が好き").words == ["猫", "が", "好き"]
     assert run.source.segment("猫が好き").words == ["猫が好き"]
 
@@ -70,6 +76,22 @@ def test_a_run_from_before_languages_opens_with_unknown_ones_and_resumes(corpus)
     path.write_text("".join(line for line in lines if "_language" not in line), encoding="utf-8")
     assert tags(Run.open(run.directory)) == ("und", "und")
     assert tags(prepared(config).run) == ("und", "und")
+
+
+def test_an_unknown_tokenizer_is_refused_before_the_work(corpus):
+    with pytest.raises(EvaluationError, match="^tokenize is 'moses': expected one of none, zh, 13a"):
+        prepared(copy_task.config(corpus, training={"tokenize": "moses"}))
+    assert not (corpus / "runs").exists()
+
+
+def test_a_resumed_run_keeps_its_tokenizer(corpus):
+    config = copy_task.config(corpus, training={"tokenize": "intl"})
+    prepared(config)
+    unnamed = replace(config, training=replace(config.training, tokenize="auto"))
+    assert prepared(unnamed).run.config.training.tokenize == "intl"
+    other = replace(config, training=replace(config.training, tokenize="char"))
+    with pytest.raises(RunError, match=r"was begun with training.tokenize = 'intl', now it is 'char'"):
+        prepared(other)
 
 
 def test_standard_input_is_refused_before_it_is_read(corpus, monkeypatch):

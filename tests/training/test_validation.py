@@ -44,10 +44,10 @@ def first_batch(trainer: Trainer) -> Batch:
 def test_validation_measures_loss_bleu_and_alignment_error(trainer, corpus):
     one = trainer()
     measured = validation.measure(one.validation.translator, one.prepared.validation)
-    assert list(measured) == ["loss", "bleu", "aer"]
+    assert list(measured) == ["loss", "bleu", "chrf", "aer"]
     assert measured["loss"] == pytest.approx(mean_loss(one, one.prepared.validation), rel=1e-5)
     without = [pair._replace(alignment=None) for pair in one.prepared.validation]
-    assert list(validation.measure(one.validation.translator, without)) == ["loss", "bleu"]
+    assert list(validation.measure(one.validation.translator, without)) == ["loss", "bleu", "chrf"]
 
 
 def mean_loss(trainer: Trainer, pairs: list[Pair], longest: int | None = None) -> float:

@@ -114,7 +114,7 @@ def model(tmp_path, monkeypatch) -> str:
     directory.mkdir()
     fake_translator.install(monkeypatch.setattr)
     monkeypatch.setattr(fake_translator.Translator, "config", RunConfig(search=SearchConfig(length_penalty=0)))
-    run = Run(directory, fake_translator.Translator.config, None, None)
+    run = Run(directory, fake_translator.Translator.config, fake_translator.Vocabulary(), fake_translator.Vocabulary())
     run.save_config()
     monkeypatch.setattr(fake_translator.Translator, "run", run, raising=False)
     monkeypatch.setattr(

@@ -25,6 +25,12 @@ def test_sentence_bleu_uses_the_orders_that_a_sentence_has() -> None:
     assert expected_utilities(["a b", "a b"], "bleu") == pytest.approx([100, 100])
 
 
+def test_sentence_bleu_counts_by_the_tokenizer() -> None:
+    assert expected_utilities(["猫が好き", "猫は好き"], "bleu") == pytest.approx([50, 50])
+    of_characters = expected_utilities(["猫が好き", "猫は好き"], "bleu", tokenize="char")
+    assert min(of_characters) > 60
+
+
 @given(candidates=WORDS)
 def test_expected_utilities_equal_a_plain_double_sum(candidates: list[str]) -> None:
     metric = CHRF()

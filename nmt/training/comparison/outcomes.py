@@ -143,7 +143,7 @@ def measure_outcome(run: VariantRun, test: TestSet, paths: Paths, jobs: int) -> 
 def _fingerprint(test: TestSet) -> str:
     """A digest of the test set's text and tokenizer."""
     files = [digest_file(path) for path in (test.source, test.target, test.alignment) if path]
-    return hashlib.sha256(json.dumps([*files, test.tokenize]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([*files, test.tokenizer]).encode()).hexdigest()
 
 
 def _read_json(path: Path, advice: str) -> dict[str, Any]:

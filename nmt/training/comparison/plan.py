@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
+from nmt.config import ConfigError, CorpusConfig, RunConfig, config_from_dict, config_to_dict
 from nmt.config.hints import did_you_mean
 from nmt.config.reading import merge_fields
 from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
+from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
+from nmt.text.languages import decide_languages
+from nmt.text.lines import read_lines
 
 
 class ComparisonError(NmtError):
@@ -26,8 +30,18 @@ class TestSet:
     target: str
     alignment: str = ""
     """A file of gold links in Pharaoh format; empty: alignments are not measured."""
-    tokenize: str = "13a"
-    """The name of sacreBLEU's tokenizer."""
+    tokenize: str = ""
+    """The name of sacreBLEU's tokenizer; empty: by the language of the text."""
+
+    @cached_property
+    def languages(self) -> CorpusConfig:
+        """The languages of its text and their words, decided by the text."""
+        return decide_languages(CorpusConfig(), list(read_lines(self.source)), list(read_lines(self.target)))
+
+    @property
+    def tokenizer(self) -> str:
+        """The name of sacreBLEU's tokenizer that measures it."""
+        return self.tokenize or tokenizer_of_run(RunConfig(corpus=self.languages))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from nmt.alignment.links import Gold
 from nmt.alignment.pharaoh_and_naacl import read_gold
 from nmt.files.atomic_writing import write_atomically
+from nmt.text.languages import words_of
 from nmt.text.lines import read_lines
 from nmt.training.comparison.figures import save_attention, save_curves
 from nmt.training.comparison.length_buckets import Bucket, bleu_by_bucket, length_buckets
@@ -42,11 +43,12 @@ def write_report(plan: ComparisonPlan, output: Path, sentence: int = 0) -> Path:
         raise ComparisonError(f"{output}: no training is done yet: there is nothing to report")
     write_atomically(output / "outcomes.csv", csv_text([outcome for _, outcome, _ in measured]).encode())
     sources, references = list(read_lines(plan.test.source)), list(read_lines(plan.test.target))
-    buckets = length_buckets([len(source.split()) for source in sources])
+    words, _ = words_of(plan.test.languages)
+    buckets = length_buckets([len(words(source)) for source in sources])
     outcomes: dict[str, list[Outcome]] = {}
     curves: dict[str, list[list[float]]] = {}
     for run, outcome, translations in measured:
-        values = bleu_by_bucket(buckets, translations, references, plan.test.tokenize)
+        values = bleu_by_bucket(buckets, translations, references, plan.test.tokenizer)
         outcomes.setdefault(run.variant, []).append(outcome)
         curves.setdefault(run.variant, []).append(values)
     save_curves([label for label, _ in buckets], curves, output / "by_length.png")

@@ -85,7 +85,7 @@ def _train_and_measure(
     for path in (paths.log, paths.scores, paths.translation):
         path.parent.mkdir(parents=True, exist_ok=True)
     evaluation = ["evaluate", "--model", run.directory, "--source", test.source, "--reference", test.target]
-    evaluation += ["--tokenize", test.tokenize, "--output", paths.translation, "--json", paths.scores]
+    evaluation += ["--tokenize", test.tokenizer, "--output", paths.translation, "--json", paths.scores]
     evaluation += ["--gold", test.alignment] if test.alignment else []
     with open(paths.log, "a", encoding="utf-8") as log:
         for command in (["train", "--config", paths.config], evaluation):

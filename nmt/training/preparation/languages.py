@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import islice
 
 from nmt.config import CorpusConfig, RunConfig, config_from_dict, config_to_dict
-from nmt.text.languages import decide_languages, languages_of, main_script, script_counts, words_of
+from nmt.evaluation.bleu_and_chrf import require_tokenizer
+from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
+from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
 from nmt.text.pairs import PairReader
 
 _PAIRS_READ = 10_000
@@ -17,7 +19,7 @@ _DECIDED = tuple(f"{side}_{what}" for side in _SIDES for what in ("language", "w
 
 
 def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
-    """The configuration of a new run with both languages, and the rules for their words.
+    """The configuration of a new run with both languages, the rules for their words and BLEU's tokenizer.
 
     Args:
         config: the first 10,000 pairs decide on a language that it leaves empty.
@@ -25,6 +27,7 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
 
     Raises:
         CorpusError: the pairs cannot be read, or can be read only once.
+        EvaluationError: sacreBLEU lacks the tokenizer.
     """
     texts = _first_texts(config.corpus)
     corpus = decide_languages(config.corpus, *texts)
@@ -32,7 +35,10 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
     given = [config.corpus.source_language, config.corpus.target_language]
     guessed = [side for side, tag in zip(_SIDES, given, strict=True) if not tag]
     cut = [f"; words of the {side} are cut {rule.name}" for side, rule in zip(_SIDES, words, strict=True) if rule.name]
-    say(f"languages: {languages.source} to {languages.target}{_reason(guessed)}{''.join(cut)}")
+    tokenize = tokenizer_of_run(replace(config, corpus=corpus))
+    require_tokenizer(tokenize)
+    about = [_reason(guessed), *cut, _about_bleu(tokenize, languages.target)]
+    say(f"languages: {languages.source} to {languages.target}{''.join(about)}")
     for side, language, text in zip(_SIDES, languages, texts, strict=True):
         found = main_script(script_counts(text))
         if side not in guessed and found and language.script and not _same_script(language.script, found):
@@ -40,15 +46,30 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
                 f"corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
                 "are source and target exchanged?"
             )
-    return replace(config, corpus=corpus)
+    return replace(config, corpus=corpus, training=replace(config.training, tokenize=tokenize))
+
+
+def _about_bleu(tokenize: str, target: Language) -> str:
+    if tokenize == SPACED:
+        return ""
+    missing = "" if tokenize.endswith("mecab") else missing_analyser(target)
+    return f"; BLEU counts by sacreBLEU's tokenizer {tokenize}" + f" ({missing} has a better one)" * bool(missing)
 
 
 def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:
-    """The requested configuration with the saved languages and rules for words where it leaves them open."""
+    """The requested configuration with the saved languages, words and tokenizer where it leaves them open.
+
+    Raises:
+        EvaluationError: sacreBLEU lacks the tokenizer.
+    """
     new, old = config_to_dict(requested.corpus), config_to_dict(saved.corpus)
     kept = {name: old[name] for name in _DECIDED if new[name] in ("", "auto")}
     corpus: CorpusConfig = config_from_dict(CorpusConfig, new | kept)
-    return replace(requested, corpus=corpus)
+    given = requested.training.tokenize
+    tokenize = saved.training.tokenize if given == "auto" else given
+    if tokenize != "auto":
+        require_tokenizer(tokenize)
+    return replace(requested, corpus=corpus, training=replace(requested.training, tokenize=tokenize))
 
 
 def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:
