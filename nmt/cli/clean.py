@@ -91,11 +91,11 @@ def run(arguments: Namespace) -> None:
         usual, total = None, None
         if text.is_file:
             reading = LineProgress(unit="pairs")
-            usual = learn_statistics(reading.over(raw_pairs(text.pairs)), rules.sample)
+            usual = learn_statistics(reading.over(raw_pairs(text.pairs, text.languages)), rules.sample)
             total = reading.count
-        judged = judge(raw_pairs(text.pairs), rules, usual)
+        judged = judge(raw_pairs(text.pairs, text.languages), rules, usual)
         if arguments.model:
-            scores = _scores(arguments, judge(raw_pairs(text.pairs), rules, usual), total)
+            scores = _scores(arguments, judge(raw_pairs(text.pairs, text.languages), rules, usual), total)
             judged = judge_by_scores(judged, arguments.by or _BY, scores, _limit(arguments, scores))
         counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report)
     _summarize(counts, arguments)

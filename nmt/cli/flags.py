@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from argparse import Namespace
 from pathlib import Path
 from typing import TypeVar
@@ -58,6 +59,16 @@ def _add_checkpoints_flag(parser: Parser) -> None:
 
 def add_output_directory_flag(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory for the results")
+
+
+def add_language_flags(group: argparse._ArgumentGroup) -> None:
+    """Flags that choose among the languages of a document."""
+    for side in ("source", "target"):
+        group.add_argument(
+            f"--{side}-language",
+            metavar="TAG",
+            help=f"language of the {side} in a TMX file, such as en or pt-BR (default: the run's, or as the file says)",
+        )
 
 
 def add_search_flags(parser: Parser) -> None:

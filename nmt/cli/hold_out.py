@@ -6,9 +6,10 @@ from argparse import Namespace
 from collections.abc import Iterable
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.loading import say
+from nmt.cli.loading import languages_from_flags, say
 from nmt.cli.pair_files import add_pair_flags, pairs_from_flags
 from nmt.cli.parser import Parser, count, positive
+from nmt.config import CorpusConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
@@ -37,12 +38,14 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Reads the pairs twice: to draw the held-out pairs, and to write the others."""
     given = pairs_from_flags(arguments)
-    read = [path for path in (given.source, given.target, given.tsv) if path]
+    read = [path for path in (given.source, given.target, given.tsv, given.document) if path]
     if not can_be_read_again(read):
         raise NmtError(
             "standard input and pipes can be read only once, but nmt hold-out reads the pairs twice: use files"
         )
-    reader = PairReader(given)
+    languages = languages_from_flags(arguments)
+    tags = languages.source.tag, languages.target.tag
+    reader = PairReader(given, CorpusConfig(source_language=tags[0], target_language=tags[1]))
     test_files = [arguments.output_source, arguments.output_target]
     training_files = [arguments.rest_source, arguments.rest_target]
     require_files_of_their_own(read, [*test_files, *training_files])

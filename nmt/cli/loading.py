@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
-from nmt.config import RunConfig, SearchConfig
+from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
+from nmt.text.languages import UNKNOWN, Languages, languages_of
 
 if TYPE_CHECKING:
     from nmt.text.languages import Words
@@ -60,6 +61,29 @@ def _search(arguments: Namespace) -> SearchConfig:
     else:
         refuse_idle(arguments, ("beam_size", *CHOOSING), "is for a beam: leave it or --method sample out")
     return search
+
+
+def languages_from_flags(arguments: Namespace) -> Languages:
+    """The languages that the flags name, otherwise those of the first run, if the command line names one.
+
+    Args:
+        arguments: of a command with `add_language_flags`.
+
+    Raises:
+        NmtError: a flag that is no language tag, or a run that cannot be opened.
+    """
+    from nmt.translation import loading
+
+    own = UNKNOWN
+    if getattr(arguments, "model", None):
+        own = languages_of(loading.config_of_run(arguments.model[0]).corpus)
+    with as_flags(CorpusConfig):
+        return languages_of(
+            CorpusConfig(
+                source_language=arguments.source_language or own.source.tag,
+                target_language=arguments.target_language or own.target.tag,
+            )
+        )
 
 
 def load_models(arguments: Namespace) -> Translator:

@@ -1,4 +1,4 @@
-"""The sentences that a command line names: pairs in two files or a TSV file, or sources alone."""
+"""The sentences that a command line names: pairs in two files, a TSV file or a document, or sources alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import tee
 
 from nmt.cli.files import count_lines, require_lines, require_same_length
-from nmt.cli.flags import settings_from_flags, with_dashes
+from nmt.cli.flags import add_language_flags, settings_from_flags, with_dashes
+from nmt.cli.loading import languages_from_flags
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import PairsConfig
 from nmt.config.fields import settings_of
@@ -16,10 +17,14 @@ from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress
 from nmt.text.formats import text_pairs
+from nmt.text.languages import UNKNOWN
 from nmt.text.lines import read_lines
 
 _DATASETS = ("tfds", "split", "tfds_source", "tfds_target", "tfds_directory")
 """Settings of TensorFlow datasets."""
+
+_LANGUAGES = ("source_language", "target_language")
+"""Flags that choose among the languages of a document."""
 
 _FILES = tuple(
     setting.name for setting in settings_of(PairsConfig) if setting.path == "FILE" and setting.name != "alignment"
@@ -41,7 +46,9 @@ def add_pair_flags(parser: Parser, datasets: bool = False) -> None:
     """
     left_out = ("alignment",) if datasets else ("alignment", *_DATASETS)
     pairs = (setting for setting in settings_of(PairsConfig) if setting.name not in left_out)
-    add_settings(parser.add_argument_group("sentence pairs"), pairs, spell=with_dashes)
+    group = parser.add_argument_group("sentence pairs")
+    add_settings(group, pairs, spell=with_dashes)
+    add_language_flags(group)
     parser.aliases |= {"--input": "--source", "--reference": "--target"}
 
 
@@ -53,8 +60,10 @@ def pairs_from_flags(arguments: Namespace) -> PairsConfig:
     """
     pairs, datasets = settings_from_flags(PairsConfig, arguments), hasattr(arguments, "tfds")
     if not pairs:
-        more = ", or --tsv, or --tfds" if datasets else ", or --tsv"
-        raise NmtError(f"no sentence pairs are given: name --source and --target{more}")
+        more = ", or --tfds" if datasets else ""
+        raise NmtError(f"no sentence pairs are given: name --source and --target, or --tsv, or --document{more}")
+    if not pairs.document:
+        refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
     if not pairs.tsv:
         refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
     if datasets and not pairs.tfds:
@@ -78,9 +87,12 @@ class GivenText:
             self.pairs = pairs_from_flags(arguments)
         elif arguments.source:
             refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+            refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
             self.pairs = PairsConfig()
         else:
-            raise NmtError("no sentences are given: name --source, with --target for pairs, or --tsv")
+            raise NmtError("no sentences are given: name --source, with --target for pairs, or --tsv, or --document")
+        self.languages = languages_from_flags(arguments) if self.pairs.document else UNKNOWN
+        """The languages to take from a document."""
         self.paths: list[str] = [path for name in _FILES if (path := getattr(arguments, name))]
         """The files that are read."""
 
@@ -97,6 +109,8 @@ class GivenText:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the arguments that choose a part of the file; none for two files."""
+        if self.pairs.document:
+            return _LANGUAGES
         return ("source_column", "target_column") if self.pairs.tsv else ()
 
     def count(self) -> int | None:
@@ -109,7 +123,12 @@ class GivenText:
             return require_same_length({path: count_lines(path) for path in self.paths})
         if not self.is_file:
             return None
-        return sum(1 for _ in LineProgress(task=f"reading {self.name}", unit="pairs").over(text_pairs(self.pairs)))
+        return sum(
+            1
+            for _ in LineProgress(task=f"reading {self.name}", unit="pairs").over(
+                text_pairs(self.pairs, self.languages)
+            )
+        )
 
     def sources(self) -> Iterator[str]:
         """The sentences of --source, which has no translations."""
@@ -117,7 +136,7 @@ class GivenText:
 
     def sides(self) -> tuple[Iterator[str], Iterator[str]]:
         """The sources and the targets of the pairs. Read them at the same pace: pairs between the two are in memory."""
-        sources, targets = tee(text_pairs(self.pairs))
+        sources, targets = tee(text_pairs(self.pairs, self.languages))
         return (source for source, _ in sources), (target for _, target in targets)
 
     def test_set(self) -> tuple[list[str], list[str]]:
@@ -127,6 +146,6 @@ class GivenText:
             NmtError: different numbers of lines, or no line.
         """
         self.count()
-        pairs = list(text_pairs(self.pairs))
+        pairs = list(text_pairs(self.pairs, self.languages))
         require_lines(self.name, pairs)
         return [source for source, _ in pairs], [target for _, target in pairs]

@@ -30,6 +30,7 @@ COMMON = [
     "corpus.train.source",
     "corpus.train.target",
     "corpus.train.tsv",
+    "corpus.train.document",
     "corpus.train.tfds",
     "corpus.validation.source",
     "corpus.validation.target",

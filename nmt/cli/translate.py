@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from itertools import count, islice
 from typing import TYPE_CHECKING, TextIO
 
+from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import CHOOSING, lines_of, load, say, say_if_cut
@@ -20,6 +21,7 @@ from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 from nmt.progress import LineProgress
+from nmt.text.documents import document_kind
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ DESCRIPTION = (
     "Translates text, one sentence per line. The output has as many lines as the input, and an empty line stays empty. "
     "Without --source, it reads standard input, with a prompt if that is a terminal. If an interruption happens, whole "
     "blocks of 500 translated lines are kept, and --resume continues behind them. This needs plain files for --source "
-    "and --output, without --nbest."
+    "and --output, without --nbest. PO, XLIFF, TMX and SRT files are translated as documents."
 )
 
 
@@ -71,15 +73,25 @@ def add_flags(parser: Parser) -> None:
         metavar="FILE",
         help="dictionary for --copy-unknown: on each line a source word, a tab and its translation",
     )
+    add_document_flags(parser)
     add_search_flags(parser)
     parser.aliases["--input"] = "--source"
 
 
 def run(arguments: Namespace) -> None:
+    """Translates a document, or each line of a text."""
+    path = "-" if arguments.input is None else arguments.input
+    if document_kind(path):
+        translate_document(arguments)
+    else:
+        refuse_document_flags(arguments)
+        _translate_lines(arguments, path)
+
+
+def _translate_lines(arguments: Namespace, path: str) -> None:
     """Checks the files and flags, then translates each line, in order."""
     from nmt.translation.translator import Translator
 
-    path = "-" if arguments.input is None else arguments.input
     _check_flags(arguments, path)
     requests = RequestFiles(arguments, path)
     outputs = [name for name in (arguments.output, arguments.alignments) if name]

@@ -16,7 +16,10 @@ WordRule = Literal["auto", "spaces", "cut"]
 
 @dataclass(frozen=True)
 class PairsConfig:
-    """One set of sentence pairs: two line-parallel files, one TSV file, or a TensorFlow dataset. Empty: no pairs."""
+    """One set of sentence pairs: two line-parallel files, one file with both sides, or a TensorFlow dataset.
+
+    Empty: no pairs.
+    """
 
     source: str = setting("", "File of source sentences, one sentence per line; .gz files are read too.", "FILE")
     target: str = setting("", "File of target sentences; line N translates line N of the source file.", "FILE")
@@ -25,6 +28,12 @@ class PairsConfig:
     )
     source_column: int = setting(1, "Column of the source sentence in the TSV file, counted from 1.")
     target_column: int = setting(2, "Column of the target sentence in the TSV file, counted from 1.")
+    document: str = setting(
+        "",
+        "Instead of two files: a translation memory or a translated document: TMX, XLIFF or PO, by the end of its name "
+        "(or .gz). source_language and target_language choose among the languages of a TMX file.",
+        "FILE",
+    )
     tfds: str = setting("", "Instead of files: a TensorFlow dataset, such as ted_hrlr_translate/pt_to_en.")
     split: str = setting("train", "Split of the TensorFlow dataset.")
     tfds_source: str = setting("", "Source feature of the TensorFlow dataset; empty: the first of its supervised keys.")
@@ -40,10 +49,13 @@ class PairsConfig:
     )
 
     def __post_init__(self) -> None:
-        kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.tfds)]
-        require(sum(kinds) <= 1, "pairs are given in more than one way: keep source and target, or tsv, or tfds")
+        kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.document), bool(self.tfds)]
+        require(
+            sum(kinds) <= 1,
+            "pairs are given in more than one way: keep source and target, or tsv, or document, or tfds",
+        )
         require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
-        for name in ("source", "target", "tsv", "tfds", "alignment"):
+        for name in ("source", "target", "tsv", "document", "tfds", "alignment"):
             require("\0" not in getattr(self, name), f"{name} is not a file name: it contains a NUL character")
         require_positive(self, "source_column", "target_column")
         require_at_most(self, source_column=10**6, target_column=10**6)
@@ -51,7 +63,7 @@ class PairsConfig:
         require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
 
     def __bool__(self) -> bool:
-        return bool(self.source or self.tsv or self.tfds)
+        return bool(self.source or self.tsv or self.document or self.tfds)
 
 
 @dataclass(frozen=True)

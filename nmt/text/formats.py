@@ -1,4 +1,4 @@
-"""The formats of sentence pairs: two line-parallel files, a TSV file, a TensorFlow dataset. Rows are still bytes."""
+"""The formats of sentence pairs: line-parallel files, TSV, documents, TensorFlow datasets. Rows are still bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import NamedTuple, NoReturn
 from nmt.config import PairsConfig
 from nmt.progress import counted
 from nmt.text.datasets import dataset_rows
+from nmt.text.documents import document_kind, read_pairs
 from nmt.text.errors import CorpusError
+from nmt.text.languages import UNKNOWN, Languages
 from nmt.text.lines import decoded, raw_lines, shown_name
 
 
@@ -32,24 +34,37 @@ class RowStream(NamedTuple):
     """Columns of each row."""
     unit: str = "line"
     """The name of a row in messages."""
+    current_line: Callable[[], int] | None = None
+    """The line of the row that was read last, in files whose rows are not lines."""
 
     def place(self, number: int) -> str:
-        """The place of a row in messages, such as "FILE, line 3"; rows are counted from 1."""
+        """The place of the row that was read last, such as "FILE, line 3"; rows are counted from 1."""
+        if self.current_line:
+            return f"{shown_name(self.name)}, line {self.current_line()}"
         return f"{shown_name(self.name)}, {self.unit} {number}"
 
 
-def open_pairs(pairs: PairsConfig, links: str) -> list[RowStream]:
-    """The streams of a corpus: the pairs in one stream or two, then alignment and links if their files are named."""
+def open_pairs(pairs: PairsConfig, links: str, languages: Languages = UNKNOWN) -> list[RowStream]:
+    """The streams of a corpus: the pairs in one stream or two, then alignment and links if their files are named.
+
+    Args:
+        pairs: the files or the dataset.
+        links: file of word links; empty: none.
+        languages: choose among the languages of a document.
+    """
     if pairs.tfds:
         streams = [RowStream(f"{pairs.tfds} {pairs.split}", dataset_rows(pairs), 2, "example")]
     elif pairs.tsv:
         streams = [RowStream(pairs.tsv, _tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column), 2)]
+    elif pairs.document:
+        rows = _DocumentRows(pairs.document, languages)
+        streams = [RowStream(pairs.document, iter(rows), 2, "unit", lambda: rows.line)]
     else:
         streams = [_lines(pairs.source), _lines(pairs.target)]
     return streams + [_lines(path) for path in (pairs.alignment, links) if path]
 
 
-def raw_pairs(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
+def raw_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[bytes, bytes]]:
     """The pairs of a corpus as bytes, without line ends.
 
     Raises:
@@ -58,17 +73,17 @@ def raw_pairs(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
     """
     if pairs.source == pairs.target == "-":
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
-    for cells in side_by_side(open_pairs(pairs, "")):
+    for cells in side_by_side(open_pairs(pairs, "", languages)):
         yield cells[0], cells[1]
 
 
-def text_pairs(pairs: PairsConfig) -> Iterator[tuple[str, str]]:
+def text_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[str, str]]:
     """The pairs of a corpus as they are: with outer whitespace, and with pairs that have an empty side.
 
     Raises:
         CorpusError: see `raw_pairs`; also text that is not valid UTF-8.
     """
-    streams = open_pairs(pairs, "")
+    streams = open_pairs(pairs, "", languages)
     columns = [stream for stream in streams for _ in range(stream.width)]
     for number, cells in enumerate(side_by_side(streams), 1):
         source, target = (decoded(cell, stream.place(number)) for cell, stream in zip(cells, columns, strict=True))
@@ -115,7 +130,30 @@ def side_by_side(
             yield tuple(cell for row in rows for cell in row)  # type: ignore[union-attr]
 
 
+class _DocumentRows:
+    """The rows of a document, and the line of the current row."""
+
+    def __init__(self, path: str, languages: Languages) -> None:
+        self.line = 0
+        self._rows = read_pairs(path, languages)
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes] | MalformedRow]:
+        for row in self._rows:
+            self.line = row.line
+            yield MalformedRow(row.problem) if row.problem else row.cells
+
+
 def _lines(path: str) -> RowStream:
+    """The lines of one side.
+
+    Raises:
+        CorpusError: a document, whose lines are not sentences.
+    """
+    kind = document_kind(path)
+    if kind == "SRT":
+        raise CorpusError(f"{path}: subtitles have no pairs: extract sentences that translate each other, line by line")
+    if kind:
+        raise CorpusError(f"{path}: a {kind} file has both sides: give it as the document (--corpus.train.document)")
     return RowStream(path, zip(raw_lines(path)))
 
 

@@ -54,11 +54,25 @@ def raw_lines(path: str) -> Iterator[bytes]:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        with open(path, "rb") as file:
-            compressed = file.read(2) == b"\x1f\x8b"
-        if not compressed:
-            raise CorpusError(f"{path}: is not compressed, whatever its name says: take .gz off its name") from None
-        raise CorpusError(f"{path}: cut off or damaged after line {number} ({error}): fetch it again") from None
+        raise _damaged(path, f"line {number}", error) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def raw_chunks(path: str) -> Iterator[bytes]:
+    """The content of a file, of a .gz file or of standard input (-), a mebibyte at a time.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    read = 0
+    try:
+        with _opened(path) as file:
+            while chunk := file.read(1 << 20):
+                read += len(chunk)
+                yield chunk
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise _damaged(path, f"byte {read}", error) from None
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -89,6 +103,15 @@ def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.Gzi
     if path == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+
+
+def _damaged(path: str, place: str, error: Exception) -> CorpusError:
+    """The error of a .gz file that cannot be read behind a place."""
+    with open(path, "rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    if not compressed:
+        return CorpusError(f"{path}: is not compressed, whatever its name says: take .gz off its name")
+    return CorpusError(f"{path}: cut off or damaged after {place} ({error}): fetch it again")
 
 
 def _unreadable(path: str, error: OSError) -> CorpusError:

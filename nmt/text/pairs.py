@@ -14,10 +14,10 @@ from nmt.files.paths import can_be_read_again
 from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
 from nmt.text.formats import RowStream, open_pairs, side_by_side
-from nmt.text.languages import words_of
+from nmt.text.languages import languages_of, words_of
 from nmt.text.lines import digest_text, invalid_utf8, shown_name
 
-_FILE_FIELDS = ("source", "target", "tsv", "alignment")
+_FILE_FIELDS = ("source", "target", "tsv", "document", "alignment")
 """Fields of `PairsConfig` that name a file."""
 _EXAMPLES_SHOWN = 3
 """Invalid pairs that a report names."""
@@ -87,7 +87,7 @@ class PairReader:
         if not pairs:
             raise CorpusError(
                 "no sentence pairs are given: set source and target (--corpus.train.source FILE and "
-                "--corpus.train.target FILE), or tsv, or tfds"
+                "--corpus.train.target FILE), or tsv, or document, or tfds"
             )
         self.report = CorpusReport()
         """The report of the last complete iteration."""
@@ -107,7 +107,7 @@ class PairReader:
             self.require_files()
         self._started = True
         report = CorpusReport()
-        streams = open_pairs(self._pairs, self._links)
+        streams = open_pairs(self._pairs, self._links, languages_of(self._corpus))
         columns = [stream for stream in streams for _ in range(stream.width)]
         for cells in side_by_side(streams, partial(self._drop_malformed, report)):
             report.read += 1
@@ -129,7 +129,9 @@ class PairReader:
         """
         self.require_files()
         settings = config_to_dict(self._pairs)
-        settings |= {name: digest_text(settings[name]) for name in _FILE_FIELDS if settings[name]}
+        if not self._pairs.document:
+            del settings["document"]  # fingerprints of version 0.1 lack it
+        settings |= {name: digest_text(settings[name]) for name in _FILE_FIELDS if settings.get(name)}
         if self._links:
             settings["links"] = digest_text(self._links)
         if self._pairs.tfds:

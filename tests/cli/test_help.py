@@ -58,7 +58,7 @@ def test_settings_are_printed_without_source_files(without_sources):
 
 def test_help_of_train_shows_the_common_settings_and_where_all_are(capsys):
     assert set(COMMON) <= ALL
-    assert 20 <= len(COMMON) <= 30
+    assert 20 <= len(COMMON) <= 32
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     assert end.value.code == 0

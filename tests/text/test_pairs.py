@@ -73,6 +73,16 @@ class TestFingerprint:
             path.write_bytes(content)
         assert PairReader(one).fingerprint() == before
 
+    def test_documents_count_only_where_they_are_used(self, tmp_path):
+        """Runs of version 0.1 saved fingerprints without documents, and their text has not changed."""
+        assert "document" not in PairReader(parallel(tmp_path, b"a\n", b"A\n")).fingerprint()
+        unit = b'<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>A</seg></tuv></tu>'
+        found = []
+        for name, content in (("a.tmx", unit), ("b.tmx", unit), ("c.tmx", unit + unit)):
+            path = files(tmp_path, **{name: b'<tmx><header srclang="en"/><body>' + content + b"</body></tmx>"})[name]
+            found.append(PairReader(PairsConfig(document=path)).fingerprint())
+        assert found[0] == found[1] != found[2]
+
     def test_fingerprint_depends_on_the_columns(self, tmp_path):
         (tmp_path / "pairs.tsv").write_bytes(b"a\tA\n")
         tsv = PairsConfig(tsv=str(tmp_path / "pairs.tsv"))

@@ -5,12 +5,13 @@ unknown language, and `und-Cyrl` an unknown language in Cyrillic letters.
 """
 
 from nmt.text.languages.deciding import decide_languages
-from nmt.text.languages.language import Language, Languages, languages_of
+from nmt.text.languages.language import UNKNOWN, Language, Languages, languages_of
 from nmt.text.languages.scripts import guess_language, main_script, script_counts
 from nmt.text.languages.words import SPACED, Words, words_of
 
 __all__ = [
     "SPACED",
+    "UNKNOWN",
     "Language",
     "Languages",
     "Words",

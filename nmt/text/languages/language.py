@@ -103,6 +103,10 @@ class Languages(NamedTuple):
     target: Language
 
 
+UNKNOWN = Languages(Language(), Language())
+"""The languages of text that nobody has named."""
+
+
 def languages_of(corpus: CorpusConfig) -> Languages:
     """The languages that a configuration names. Older runs name none, so theirs are `und`."""
     return Languages(Language.of(corpus.source_language), Language.of(corpus.target_language))

@@ -9,6 +9,7 @@ from itertools import islice
 from nmt.config import CorpusConfig, RunConfig, config_from_dict, config_to_dict
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
+from nmt.text.documents import declared_languages
 from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
 from nmt.text.pairs import PairReader
 
@@ -22,7 +23,8 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
     """The configuration of a new run with both languages, the rules for their words and BLEU's tokenizer.
 
     Args:
-        config: the first 10,000 pairs decide on a language that it leaves empty.
+        config: a language that it leaves empty is the one that a document of pairs declares; without one, the first
+            10,000 pairs decide.
         say: takes a line on the languages, and a line for a language whose script differs from the text's.
 
     Raises:
@@ -30,9 +32,10 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
         EvaluationError: sacreBLEU lacks the tokenizer.
     """
     texts = _first_texts(config.corpus)
-    corpus = decide_languages(config.corpus, *texts)
+    named = _with_declared(config.corpus)
+    corpus = decide_languages(named, *texts)
     languages, words = languages_of(corpus), words_of(corpus)
-    given = [config.corpus.source_language, config.corpus.target_language]
+    given = [named.source_language, named.target_language]
     guessed = [side for side, tag in zip(_SIDES, given, strict=True) if not tag]
     cut = [f"; words of the {side} are cut {rule.name}" for side, rule in zip(_SIDES, words, strict=True) if rule.name]
     tokenize = tokenizer_of_run(replace(config, corpus=corpus))
@@ -54,6 +57,19 @@ def _about_bleu(tokenize: str, target: Language) -> str:
         return ""
     missing = "" if tokenize.endswith("mecab") else missing_analyser(target)
     return f"; BLEU counts by sacreBLEU's tokenizer {tokenize}" + f" ({missing} has a better one)" * bool(missing)
+
+
+def _with_declared(corpus: CorpusConfig) -> CorpusConfig:
+    """The settings with the languages that a document of pairs declares where the user names none."""
+    if not corpus.train.document:
+        return corpus
+    found = declared_languages(corpus.train.document, languages_of(corpus))
+    declared = ["" if language == Language() else language.tag for language in found]
+    return replace(
+        corpus,
+        source_language=corpus.source_language or declared[0],
+        target_language=corpus.target_language or declared[1],
+    )
 
 
 def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:

@@ -1,0 +1,73 @@
+"""`nmt translate` of a document: a PO, XLIFF, TMX or SRT file, filled in."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import add_language_flags
+from nmt.cli.loading import languages_from_flags, lines_of, load, say, say_if_cut
+from nmt.cli.parser import Parser, refuse_idle
+from nmt.cli.request_files import RequestFiles
+from nmt.errors import NmtError
+from nmt.files.outputs import open_outputs
+from nmt.text.documents import Document, document_kind, open_document
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
+
+_ONLY_LINES = ("resume", "nbest", "alignments", "prefixes", "phrases")
+"""Flags that count lines."""
+_ONLY_DOCUMENTS = ("all_units", "source_language", "target_language")
+
+
+def add_document_flags(parser: Parser) -> None:
+    """Flags for documents."""
+    group = parser.add_argument_group(
+        "documents",
+        "Input that ends in .po, .pot, .xliff, .xlf, .tmx or .srt (or .gz behind it) is a document. Its untranslated "
+        "units are filled in, and the rest stays as it is.",
+    )
+    group.add_argument("--all-units", action="store_true", help="also replace the translations that are there")
+    add_language_flags(group)
+
+
+def refuse_document_flags(arguments: Namespace) -> None:
+    """Refuses the flags for documents where lines are translated."""
+    if kind := document_kind(arguments.output):
+        raise NmtError(f"{arguments.output}: a {kind} file is written from a {kind} file: name another output")
+    refuse_idle(arguments, _ONLY_DOCUMENTS, "is for documents: give a PO, XLIFF, TMX or SRT file, or leave it out")
+
+
+def translate_document(arguments: Namespace) -> None:
+    """Translates the document that the flags name, and reports the numbers of its units."""
+    path = arguments.input
+    _check_flags(arguments, document_kind(path))
+    document = open_document(path, languages_from_flags(arguments), arguments.all_units)
+    requests = RequestFiles(arguments, path)
+    require_files_of_their_own(requests.paths, [arguments.output])
+    with open_outputs([arguments.output]) as (file,):
+        translator, search = load(arguments)
+        requests.check(search, translator.run.target)
+        file.write(document.filled(_translations(document, translator, requests)))
+    place = "standard output" if arguments.output == "-" else arguments.output
+    say(f"{document.outcome.summary()}; written to {place}")
+
+
+def _check_flags(arguments: Namespace, kind: str) -> None:
+    refuse_idle(arguments, _ONLY_LINES, f"is for lines of text, and {arguments.input} is a {kind} file: leave it out")
+    if arguments.output != "-" and document_kind(arguments.output) != kind:
+        raise NmtError(f"{arguments.output}: the output of a {kind} file is a {kind} file: name it so")
+
+
+def _translations(document: Document, translator: Translator, requests: RequestFiles) -> list[str]:
+    texts = document.texts()
+    lines = [unit.line for unit in document.units for _ in unit.texts]
+    progress = lines_of(len(texts))
+    answers = translator.answer(requests.of_lines(iter(texts), 0), report=progress.advance)
+    found = []
+    for line, translations in zip(lines, progress.over(answers), strict=True):
+        say_if_cut(translations[0], progress, line)
+        found.append(translations[0].text)
+    return found

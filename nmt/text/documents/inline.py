@@ -1,0 +1,64 @@
+"""Text of XML elements with inline markup: the codes of TMX and XLIFF that stand for tags and placeholders."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nmt.text.documents.xml_elements import Element
+
+_AROUND_TEXT = {"hi", "g", "mrk", "pc"}
+"""Elements around text of the sentence. All others are codes: their content, if any, is no text."""
+
+_PAIRED = {("bpt", "ept"), ("bx", "ex"), ("sc", "ec")}
+"""Codes that open and close a range of text."""
+
+
+def plain_text(element: Element) -> str:
+    """The text of a segment without its codes."""
+    texts = [part if isinstance(part, str) else _inline_text(part) for part in element.content]
+    return "".join(texts)
+
+
+def _inline_text(element: Element) -> str:
+    return plain_text(element) if element.name in _AROUND_TEXT else ""
+
+
+class EnclosedText(NamedTuple):
+    """The text of a segment, and where it is in the document."""
+
+    text: str
+    start: int
+    end: int
+
+
+def enclosed_text(segment: Element, data: bytes) -> EnclosedText | None:
+    """The text of a segment whose codes, if it has any, enclose the whole text.
+
+    Args:
+        segment: a `seg`, `source` or `target`.
+        data: the document in UTF-8.
+
+    Returns:
+        None if codes are inside the text, or if there is no text.
+    """
+    content, span = segment.content, segment.inner(data)
+    while span is not None:
+        start, end = span
+        items = [part for part in content if not isinstance(part, str) or part.strip()]
+        if all(isinstance(part, str) for part in items):
+            text = "".join(part for part in content if isinstance(part, str))
+            return EnclosedText(text, start, end) if text.strip() else None
+        first, last = items[0], items[-1]
+        if isinstance(first, str) or isinstance(last, str):
+            return None
+        if first is last and first.name in _AROUND_TEXT:
+            content, span = first.content, first.inner(data)
+        elif (first.name, last.name) in _PAIRED:
+            content, span = _between(content, first, last), (first.end(data), last.start)
+        else:
+            return None
+    return None
+
+
+def _between(content: list[str | Element], first: Element, last: Element) -> list[str | Element]:
+    return content[content.index(first) + 1 : content.index(last)]

@@ -1,0 +1,118 @@
+"""Text units as sentences to translate, and back: line breaks, outer spaces, enclosing tags, placeholders.
+
+A translation must have the placeholders of its source, such as %s, {name} or <b>, or it is refused: a program that
+shows it would fail, or show a broken page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+_PLACEHOLDER = re.compile(
+    r"""
+      %\([^()\s]+\)[-#0+]*\d*(?:\.\d+)?[a-zA-Z]                # Python: %(name)s
+    | %\{\w+\}                                                 # Ruby: %{name}
+    | %(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[zjtLq])?[a-zA-Z@%]  # C: %s, %1$d, %%
+    | %L?\d+                                                   # Qt: %1
+    | \$?\{[^{}]*\}                                            # {name}, {0}, ${name}
+    | </?[A-Za-z][^<>]*>                                       # <b>, </b>, <br/>
+    | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);               # &nbsp;
+    | \\[A-Za-z"'\\]                                           # an escape that is part of the text
+    | https?://\S+
+    """,
+    re.VERBOSE,
+)
+_POSITIONAL = re.compile(r"%(?![({%]|\d+\$|L?\d+$).+|\{\}")
+"""Placeholders that are filled by their order."""
+
+_CHOICE = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
+"""A choice between texts in ICU's message format."""
+
+_ENCLOSING = re.compile(r"(<([A-Za-z]\w*)(?:\s[^<>]*)?>\s*)(.*?)(\s*</\2\s*>)", re.DOTALL)
+
+_MARK = re.compile(r"(?:\{\\[^{}]*\}\s*)+|[-\u2010-\u2015\u2022*]\s+")
+"""A mark in front of a text: a place on the screen, such as {\\an8}, or the dash of a list or of a speaker."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A text as sentences with everything around them."""
+
+    texts: tuple[str, ...]
+    """The sentences to translate, without outer white space and without the tags and marks around them."""
+    _rebuild: Callable[[Sequence[str]], str]
+
+    def fill(self, translations: Sequence[str]) -> str | None:
+        """The text with translations in place of `texts`; None if one is blank or has other placeholders."""
+        for text, translation in zip(self.texts, translations, strict=True):
+            if not translation.strip() or not same_placeholders(text, translation):
+                return None
+        return self._rebuild(translations)
+
+
+def line_by_line(text: str) -> Template:
+    """A text whose lines are translated each for itself; line breaks and outer spaces stay."""
+    frames = [_Frame.of(line) for line in re.split(r"(\r\n|\n|\r)", text)]
+
+    def rebuild(translations: Sequence[str]) -> str:
+        left = iter(translations)
+        return "".join(frame.before + (next(left) if frame.text else "") + frame.after for frame in frames)
+
+    return Template(tuple(frame.text for frame in frames if frame.text), rebuild)
+
+
+def sentence(text: str, laid_out: Callable[[str], str]) -> Template:
+    """A text that is one sentence, whatever its line breaks.
+
+    Args:
+        text: has a character that is not white space.
+        laid_out: breaks the translation into lines.
+    """
+    frame = _Frame.of(text)
+    texts = (" ".join(frame.text.split()),) if frame.text else ()
+    return Template(texts, lambda found: frame.before + "".join(map(laid_out, found)) + frame.after)
+
+
+def has_choice(text: str) -> bool:
+    """Whether a text has a choice between texts in ICU's message format, which a sentence model cannot translate."""
+    return bool(_CHOICE.search(text))
+
+
+def same_placeholders(one: str, other: str) -> bool:
+    """Whether two texts have equal placeholders; placeholders that are filled by their order keep it."""
+    found = [_PLACEHOLDER.findall(text) for text in (one, other)]
+    ordered = [[token for token in tokens if _POSITIONAL.fullmatch(token)] for tokens in found]
+    return Counter(found[0]) == Counter(found[1]) and ordered[0] == ordered[1]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A text with the white space and the tags that enclose it."""
+
+    before: str
+    text: str
+    after: str
+
+    @classmethod
+    def of(cls, text: str) -> _Frame:
+        before, inner, after = _outer_space(text)
+        while inner:
+            if mark := _MARK.match(inner):
+                before, inner = before + mark[0], inner[mark.end() :]
+                continue
+            enclosing = _ENCLOSING.fullmatch(inner)
+            if not enclosing or re.search(rf"</?{enclosing[2]}\b", enclosing[3]):
+                break
+            before, inner, after = before + enclosing[1], enclosing[3], enclosing[4] + after
+        return cls(before, inner, after)
+
+
+def _outer_space(text: str) -> tuple[str, str, str]:
+    inner = text.strip()
+    if not inner:
+        return text, "", ""
+    start = text.index(inner)
+    return text[:start], inner, text[start + len(inner) :]
