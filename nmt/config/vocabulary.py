@@ -20,6 +20,9 @@ class VocabularyConfig:
     size: int = setting(
         8000, "Pieces of the source, or of both languages if the vocabulary is shared; special symbols are included."
     )
+    adapt_size: bool = setting(
+        False, "Take another number of pieces where the text does not allow `size`; recipe auto sets it."
+    )
     target_size: int = setting(
         0, "Pieces of the target if the vocabularies are separate; 0: as many as for the source."
     )

@@ -25,7 +25,7 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.text.errors import VocabularyError
 from nmt.text.languages import SPACED, Words
 from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
-from nmt.text.sentencepiece_training import train_model
+from nmt.text.sentencepiece_training import single_spaced, train_model
 
 
 class SegmentedSentence(NamedTuple):
@@ -105,14 +105,16 @@ class Tokenizer:
         `config.character_coverage` become UNK. A char or word model keeps the most frequent pieces, at most `size`.
 
         Args:
-            sentences: a stream that is read once; its errors are raised unchanged.
+            sentences: their errors are raised unchanged. If they can be read several times, a wrong size is refused
+                with both bounds, and `config.adapt_size` works.
             config: kind of model, normalisation, symbols.
             size: number of pieces, special pieces included; 0: `config.size`.
 
         Raises:
             VocabularyError: no text, more or fewer pieces than the text allows, or unusable symbols.
         """
-        return cls(train_model(map(_single_spaced, sentences), config, size or config.size))
+        flag = "--vocabulary.target_size" if size else "--vocabulary.size"
+        return cls(train_model(sentences, config, size or config.size, flag))
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -154,14 +156,14 @@ class Tokenizer:
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """The piece ids of each sentence, without BOS and EOS. Unknown text becomes UNK."""
-        return self._processor.encode([_single_spaced(sentence) for sentence in sentences], return_type=int)
+        return self._processor.encode([single_spaced(sentence) for sentence in sentences], return_type=int)
 
     def encode_with_surfaces(self, sentences: Sequence[str]) -> list[list[tuple[int, str]]]:
         """As `encode`, with the text that each piece stands for: normalised, with ▁ for a space.
 
         The surface of an unknown piece is the unknown text.
         """
-        texts = [_single_spaced(sentence) for sentence in sentences]
+        texts = [single_spaced(sentence) for sentence in sentences]
         surfaces = self._processor.encode(texts, return_type=str)
         return [list(zip(*both, strict=True)) for both in zip(self.encode(texts), surfaces, strict=True)]
 
@@ -174,7 +176,7 @@ class Tokenizer:
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, with single spaces between words; PAD, BOS and EOS have no text."""
         texts = self._processor.decode([list(sequence) for sequence in ids], return_type=str) if len(ids) else []
-        return [_single_spaced(text) for text in texts]
+        return [single_spaced(text) for text in texts]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece writes them, with ▁ for a space."""
@@ -201,7 +203,7 @@ class Tokenizer:
         spaces belongs to the first of them: a word model makes one piece of neighbouring unknown words. A piece that
         covers several words of a language without spaces is divided by characters.
         """
-        text = _single_spaced(sentence)
+        text = single_spaced(sentence)
         encoded = self._processor.encode(text, return_type="offset_mapping")
         origins = self._processor.normalize(text, with_offsets=True)[1]
         spans: list[tuple[int, int] | None] = []
@@ -224,7 +226,7 @@ class Tokenizer:
         for begin, end in decoded["offsets"]:
             lead = end - begin - len(text[begin:end].lstrip())
             spans.append((begin + lead, end) if begin + lead < end else None)
-        return self._segmented(_single_spaced(text), text, decoded["ids"], spans)
+        return self._segmented(single_spaced(text), text, decoded["ids"], spans)
 
     def _segmented(
         self, sentence: str, text: str, ids: list[int], spans: list[tuple[int, int] | None]
@@ -235,10 +237,6 @@ class Tokenizer:
         word_of_piece = _words_of_spans(spans, word_at)
         divided = _divided(spans, word_at, text) if self.words.name else ()
         return SegmentedSentence(sentence, words, ids, word_of_piece, divided=divided)
-
-
-def _single_spaced(sentence: str) -> str:
-    return " ".join(sentence.split())
 
 
 def _word_at(text: str, words: Sequence[str]) -> list[int]:

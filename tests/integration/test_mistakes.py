@@ -78,9 +78,9 @@ def test_the_error_about_a_large_vocabulary_names_the_largest_size(place, capfd)
     command = ["train", "--name", "new", "--directory", ".", *pairs]
     assert main(command) == 2
     said = capfd.readouterr().err
-    assert "nmt: error: 8000 pieces are more than this text allows: set vocabulary.size" in said
+    assert "nmt: error: 8000 pieces are more than this text allows: set --vocabulary.size" in said
     assert not (place / "new").exists()
-    largest = said.split("to at most ")[1].strip()
+    largest = said.split("and at most ")[1].strip()
     small = ["--model.units", "8", "--model.embedding", "8", "--model.attention.units", "8", "--training.passes", "1"]
     assert main([*command, "--vocabulary.size", largest, *small]) == 0
 

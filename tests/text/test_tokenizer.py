@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -114,17 +115,33 @@ class TestTrain:
         assert [Tokenizer.train(LINES, config(), size=size).size for size in (90, 0)] == [90, 120]
 
     @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-    def test_too_large_names_the_maximum_and_the_maximum_works(self, kind):
-        with pytest.raises(VocabularyError, match=r"^5000 pieces are more .* at most \d+$") as caught:
-            Tokenizer.train(LINES, config(type=kind, size=5000))
-        maximum = int(str(caught.value).split()[-1])
-        assert Tokenizer.train(LINES, config(type=kind, size=maximum)).size == maximum
+    @pytest.mark.parametrize("size", [5000, 10])
+    def test_a_wrong_size_is_refused_with_both_bounds_and_both_work(self, kind, size):
+        wrong = "more than this text allows" if size > 100 else "too few for the characters"
+        message = rf"^{size} pieces are {wrong}.*: set --vocabulary.size to at least (\d+) and at most (\d+)"
+        with pytest.raises(VocabularyError, match=message) as caught:
+            Tokenizer.train(LINES, config(type=kind, size=size))
+        bounds = [int(bound) for bound in re.search(message, str(caught.value)).groups()]
+        assert [Tokenizer.train(LINES, config(type=kind, size=bound)).size for bound in bounds] == bounds
+        for beyond in (bounds[0] - 1, bounds[1] + 1):
+            with pytest.raises(VocabularyError):
+                Tokenizer.train(LINES, config(type=kind, size=beyond))
 
-    def test_too_small_names_the_minimum_and_the_minimum_works(self):
-        with pytest.raises(VocabularyError, match=r"at least (\d+), or lower vocabulary.character_coverage") as caught:
-            Tokenizer.train(LINES, config(size=10))
-        minimum = int(str(caught.value).split("at least ")[1].split(",")[0])
-        assert Tokenizer.train(LINES, config(size=minimum)).size == minimum
+    def test_a_stream_that_cannot_be_read_again_is_refused_with_the_known_bound(self):
+        with pytest.raises(VocabularyError, match=r"set --vocabulary.target_size to at most \d+$"):
+            Tokenizer.train(iter(LINES), config(), size=5000)
+
+    @pytest.mark.parametrize("kind", ["unigram", "bpe"])
+    @pytest.mark.parametrize(
+        "text", [LINES, ["a"] * 20, ["01 10"] * 20, [chr(0x4E00 + i) + chr(0x5000 + i % 7) for i in range(300)]]
+    )
+    @pytest.mark.parametrize("size", [8, 9, 8000])
+    def test_an_adapted_size_fits_any_text(self, kind, text, size):
+        made = Tokenizer.train(text, VocabularyConfig(type=kind, size=size, adapt_size=True))
+        assert made.decode(made.encode(text)) == text
+
+    def test_a_size_that_fits_is_not_adapted(self):
+        assert Tokenizer.train(LINES, config(adapt_size=True)) == Tokenizer.train(LINES, config())
 
     @pytest.mark.parametrize("kind", ["char", "word"])
     def test_char_and_word_models_may_have_fewer_pieces(self, kind):

@@ -25,7 +25,7 @@ def corpus(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"vocabulary": {"type": "unigram", "size": 5000}}, r"5000 pieces are more than .* to at most \d+"),
+        ({"vocabulary": {"type": "unigram", "size": 5000}}, r"5000 pieces are more than .* at most \d+"),
         ({"corpus": {"train": {"source": "nowhere"}}}, "nowhere: No such file"),
         ({"corpus": {"train": {"source": "{}/bad"}}}, "bad, line 3: not valid UTF-8"),
         ({"corpus": {"train": {"source": "{}/short"}}}, "short has 2 lines, .*train.target has 60 lines"),

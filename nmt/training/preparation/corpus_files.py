@@ -76,7 +76,8 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
     if not config.vocabulary.run:
-        say(f"making a vocabulary of {config.vocabulary.size} pieces")  # this can take minutes
+        about = "about " * config.vocabulary.adapt_size
+        say(f"making a vocabulary of {about}{config.vocabulary.size} pieces")  # this can take minutes
     source, target = make_vocabularies(config, pairs, report)
     save_validation_pairs(directory, validation)
     write_atomically(directory / TEXT_FINGERPRINTS, json.dumps(key["text"], ensure_ascii=False).encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nmt.config import RunConfig
@@ -32,17 +32,28 @@ def make_vocabularies(
         report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        shared = Tokenizer.train(
-            (side for pair in LineProgress(unit="pairs").over(pairs) for side in pair[:2]), settings
-        )
+        shared = Tokenizer.train(_Sentences(pairs, slice(0, 2)), settings)
         report(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train((pair.source for pair in LineProgress(unit="pairs").over(pairs)), settings)
-    target = Tokenizer.train(
-        (pair.target for pair in LineProgress(unit="pairs").over(pairs)), settings, settings.target_size
-    )
+    source = Tokenizer.train(_Sentences(pairs, slice(0, 1)), settings)
+    target = Tokenizer.train(_Sentences(pairs, slice(1, 2)), settings, settings.target_size)
     report(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
+
+
+class _Sentences:
+    """The sentences of pairs, which can be read several times; a line shows how far each reading is.
+
+    Args:
+        sides: the positions of the sentences in a pair.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], sides: slice) -> None:
+        self._pairs, self._sides = pairs, sides
+
+    def __iter__(self) -> Iterator[str]:
+        for pair in LineProgress(unit="pairs").over(self._pairs):
+            yield from pair[self._sides]
 
 
 def run_of_vocabularies(config: RunConfig) -> Run:
