@@ -89,6 +89,11 @@ class CorpusConfig:
         "Training pairs held out for validation where no validation set is given. Pairs that nearly repeat a held-out "
         "pair leave the training set too, as in nmt hold-out.",
     )
+    near_duplicates: Literal["drop", "keep"] = setting(
+        "drop",
+        "Treatment of training pairs that nearly repeat a held-out pair: drop them, so that validation measures unseen "
+        "sentences; or keep all but those with an equal source, where little else would be left.",
+    )
     max_pieces: int = setting(100, "Longest training sentence in pieces, on either side.")
     on_invalid: Literal["stop", "drop"] = setting(
         "stop", "Treatment of a line that is invalid UTF-8: stop and name the line, or drop the pair and count it."

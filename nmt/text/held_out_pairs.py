@@ -14,8 +14,13 @@ from nmt.text.errors import CorpusError
 from nmt.text.near_duplicates import similarity_keys
 from nmt.text.pairs import Pair
 
-_HOW = "(nmt hold-out --pairs, nmt train --corpus.held_out; or train with validation pairs of your own)"
-"""The options that decide the number of held-out pairs."""
+
+def _fewer(count: int) -> str:
+    """The flags that hold out `count` pairs."""
+    return (
+        f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or pairs of your own by "
+        f"--corpus.validation.source and --corpus.validation.target; nmt hold-out: --pairs {count})"
+    )
 
 
 def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
@@ -49,7 +54,7 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
     if not left_over:
         raise CorpusError(
             f"{count} pairs cannot be held out: there are only {len(chosen)} different sources; "
-            f"hold out fewer, such as {max(len(chosen) // 10, 1)} {_HOW}"
+            f"{_fewer(max(len(chosen) // 10, 1))}"
         )
     return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 
@@ -60,32 +65,43 @@ class WithoutHeldOut:
     Args:
         pairs: all pairs, the held-out pairs among them.
         held_out: the pairs that `hold_out` chose.
+        near: whether near-duplicates are removed; otherwise only pairs with the source of a held-out pair are.
 
     Raises:
         CorpusError: at the end of an iteration that yielded no pair.
     """
 
-    def __init__(self, pairs: Iterable[Pair], held_out: Sequence[Pair]) -> None:
+    def __init__(self, pairs: Iterable[Pair], held_out: Sequence[Pair], near: bool = True) -> None:
         self.kept = 0
         """Pairs that the last complete iteration yielded."""
         self.removed = 0
         """Pairs that the last complete iteration removed, the held-out pairs among them."""
-        self._pairs = pairs
-        self._sources = frozenset(key for pair in held_out for key in similarity_keys(pair.source))
-        self._targets = frozenset(key for pair in held_out for key in similarity_keys(pair.target))
+        self._pairs, self._count, self._near = pairs, len(held_out), near
+        if near:
+            self._sources = frozenset(key for pair in held_out for key in similarity_keys(pair.source))
+            self._targets = frozenset(key for pair in held_out for key in similarity_keys(pair.target))
+        else:
+            self._equal = frozenset(pair.source for pair in held_out)
 
     def __iter__(self) -> Iterator[Pair]:
         kept = removed = 0
         for pair in self._pairs:
-            if self._sources.isdisjoint(similarity_keys(pair.source)) and self._targets.isdisjoint(
-                similarity_keys(pair.target)
-            ):
+            if self._repeats(pair):
+                removed += 1
+            else:
                 kept += 1
                 yield pair
-            else:
-                removed += 1
         if not kept:
             raise CorpusError(
-                f"all {removed} training pairs are near-duplicates of held-out pairs; hold out fewer {_HOW}"
+                f"all {removed} training pairs are near-duplicates of held-out pairs; "
+                f"{_fewer(max(self._count // 2, 1))}; or keep them: --corpus.near_duplicates keep"
             )
         self.kept, self.removed = kept, removed
+
+    def _repeats(self, pair: Pair) -> bool:
+        if not self._near:
+            return pair.source in self._equal
+        return not (
+            self._sources.isdisjoint(similarity_keys(pair.source))
+            and self._targets.isdisjoint(similarity_keys(pair.target))
+        )

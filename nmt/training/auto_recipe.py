@@ -1,29 +1,146 @@
-"""Recipe `auto`: the recipe for the size of a corpus."""
+"""Recipe `auto`: the recipe for the size of a text, fitted to the text."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from nmt.config import CorpusConfig
+from nmt.config import RunConfig, recipes
+from nmt.config.reading import merge_fields
 from nmt.config.recipes import BESIDE, PAIRS
+from nmt.config.yaml_files import load_fields
+from nmt.progress import LineProgress
 from nmt.text.errors import CorpusError
+from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import PairReader
+from nmt.text.text_size import TextSize, measure_text
+
+LEAST_PAIRS = 20
+"""Fewer pairs teach nothing that a validation could measure."""
+
+MOST_HELD_OUT = 1000
+"""Held-out pairs of a text of ten thousand pairs or more."""
+
+SCALED = ("100", "1k")
+"""Recipes whose number of epochs `auto` scales, so that fewer pairs have as many updates."""
+
+VALIDATIONS = 20
+"""Validations of a whole training by a scaled recipe."""
+
+LONG_EPOCH, VALIDATE_EVERY = 10_000, 5000
+"""Batches of an epoch from which on `auto` validates within an epoch, and how often: each validation saves the run."""
 
 
-def choose_recipe(corpus: CorpusConfig) -> tuple[str, str]:
-    """The recipe whose number of training pairs is nearest, as a ratio, to the number of the corpus.
+class Choice(NamedTuple):
+    """The settings that `auto` chose."""
 
-    Returns:
-        Name of the recipe, and a line on the reason and on another recipe for this size.
+    fields: dict[str, Any]
+    """Nested fields, to lie below the configuration file and the flags."""
+    lines: list[str]
+    """What was chosen and why, for the user."""
+
+
+def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
+    """The settings for a text: the recipe whose number of pairs is nearest, as a ratio, and what depends on the text.
+
+    Args:
+        given: the fields that the user gave, as nested dictionaries; the other choices heed them.
+        config: the same fields as a configuration.
 
     Raises:
-        CorpusError: the pairs cannot be read, or there are none.
+        CorpusError: the pairs cannot be read, or are too few.
     """
-    pairs = sum(1 for _ in PairReader(corpus.train, corpus))
-    if not pairs:
-        raise CorpusError("there are no sentence pairs to train on: the text is empty")
-    if not corpus.validation and pairs > corpus.held_out:
-        pairs -= corpus.held_out
+    corpus = config.corpus
+    size = measure_text(LineProgress(unit="pairs").over(PairReader(corpus.train, corpus)))
+    require_enough(size)
+    held_out = {} if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
+    pairs = size.pairs - held_out.get("held_out", 0)
     name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
+    recipe = load_fields(recipes.path(name))
+    training = recipe["training"] | given.get("training", {})
+    if name in SCALED and "passes" not in given.get("training", {}):
+        training["passes"] = max(round(training["passes"] * PAIRS[name] / pairs), 1)
+    batches = max(size.pieces * pairs / size.pairs / training["batch_tokens"], 1)
+    fitted = {
+        "corpus": held_out,
+        "vocabulary": {"adapt_size": not {"size", "target_size"} & set(given.get("vocabulary", {}))},
+        "training": {
+            "passes": training["passes"],
+            "validate_every": _validate_every(name, training["passes"], batches),
+        },
+    }
+    fields = merge_fields(recipe, fitted)
     reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
-    return name, "; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])
+    lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
+    return Choice(fields, [*lines, _summary(merge_fields(fields, given), bool(corpus.validation))])
+
+
+def require_enough(size: TextSize) -> None:
+    """Refuses a text that is too small to learn from and to validate on.
+
+    Raises:
+        CorpusError: fewer than `LEAST_PAIRS` pairs, or a single source sentence.
+    """
+    if not size.pairs:
+        raise CorpusError("there are no sentence pairs to train on: the text is empty")
+    if size.pairs < LEAST_PAIRS or size.sources < 2:
+        found = f"{size.pairs} pairs" if size.pairs < LEAST_PAIRS else "one source sentence"
+        raise CorpusError(
+            f"the text has {found}, and training needs {LEAST_PAIRS} pairs of different sentences at least: add pairs"
+        )
+
+
+def fit_held_out(given: Mapping[str, Any], config: RunConfig, size: TextSize) -> dict[str, Any]:
+    """How many pairs to hold out, and whether their near-duplicates are dropped.
+
+    A tenth of a small text. Fewer, if dropping the near-duplicates would cost too much of the text. Text that is made
+    of one pattern has near-duplicates everywhere and keeps them.
+
+    Args:
+        given: the fields of `corpus` that the user gave.
+    """
+    if "held_out" in given:
+        return {"held_out": given["held_out"]}
+    large = size.pairs >= 10 * MOST_HELD_OUT
+    wish = min(MOST_HELD_OUT if large else max(size.pairs // 10, 4), max(size.sources // 5, 1))
+    if given.get("near_duplicates") == "keep":
+        return {"held_out": wish}
+    least, count = (0.5 if large else 0.75), wish
+    while count > 1:  # a single pair measures nothing
+        if _kept(config, count) >= least * (size.pairs - count):
+            return {"held_out": count}
+        count //= 2
+    return {"held_out": wish, "near_duplicates": "keep"}
+
+
+def _kept(config: RunConfig, held_out: int) -> int:
+    """The training pairs that are left when so many pairs are held out and near-duplicates are dropped."""
+    reader = PairReader(config.corpus.train, config.corpus)
+    try:
+        return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed)))
+    except CorpusError:  # all are near-duplicates
+        return 0
+
+
+def _validate_every(recipe: str, passes: int, batches: float) -> int:
+    """Steps between two validations; 0: once an epoch."""
+    if recipe in SCALED:
+        return max(round(passes * batches / VALIDATIONS), 1)
+    return VALIDATE_EVERY if batches > LONG_EPOCH else 0
+
+
+def _summary(fields: Mapping[str, Any], validated: bool) -> str:
+    """The line on what was chosen, the user's own settings among it."""
+    corpus, vocabulary, training = (fields.get(name, {}) for name in ("corpus", "vocabulary", "training"))
+    every = training["validate_every"]
+    held_out = [] if validated else [f"{corpus['held_out']} pairs held out for validation"]
+    if corpus.get("near_duplicates") == "keep":
+        held_out.append("their near-duplicates kept, because most of the text is made of them")
+    chosen = [
+        *held_out,
+        f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces",
+        f"{training['passes']} epochs of batches of {training['batch_tokens']} tokens",
+        f"a validation every {every} steps" if every else "a validation each epoch",
+    ]
+    return f"{', '.join(chosen)}; flags override each choice"

@@ -3,38 +3,147 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nmt.cli import main
-from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig, recipes
-from nmt.config.yaml_files import load_fields
-from nmt.training.auto_recipe import choose_recipe
+from nmt.config import ConfigError, RunConfig, recipes
+from nmt.config.reading import build_config
+from nmt.config.yaml_files import as_yaml, load_fields
+from nmt.text.errors import CorpusError
+from nmt.text.text_size import TextSize
+from nmt.training.auto_recipe import Choice, fit_to_text
 from nmt.training.settings import load_config
 
 
-def corpus(directory: Path, pairs: int, validation: bool = True) -> CorpusConfig:
+def fields(directory: Path, pairs: int, validation: bool = True, **corpus: Any) -> dict[str, Any]:
+    """Fields of a run on so many pairs, of which no two are near-duplicates."""
     for side in ("en", "de"):
-        (directory / side).write_text("a b\n" * pairs, encoding="utf-8")
-    files = PairsConfig(str(directory / "en"), str(directory / "de"))
-    return CorpusConfig(files, files) if validation else CorpusConfig(files)
+        (directory / side).write_text("".join(f"{side}{n} b\n" for n in range(pairs)), encoding="utf-8")
+    files = {"source": str(directory / "en"), "target": str(directory / "de")}
+    return {"corpus": {"train": files, **({"validation": files} if validation else {}), **corpus}}
+
+
+def chosen(given: dict[str, Any]) -> Choice:
+    return fit_to_text(given, build_config(given, None, {}))
 
 
 @pytest.mark.parametrize(
     ("pairs", "name"),
-    [(1, "10k"), (3000, "10k"), (17_000, "10k"), (18_000, "30k"), (60_000, "30k"), (80_000, "150k"), (300_000, "150k")],
+    [
+        (20, "100"),
+        (316, "100"),
+        (317, "1k"),
+        (3162, "1k"),
+        (3163, "10k"),
+        (17_000, "10k"),
+        (18_000, "30k"),
+        (60_000, "30k"),
+        (80_000, "150k"),
+        (300_000, "150k"),
+    ],
 )
-def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, pairs, name):
-    chosen, reason = choose_recipe(corpus(tmp_path, pairs))
-    assert chosen == name
+def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, monkeypatch, pairs, name):
+    monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(pairs, pairs, 10 * pairs))
+    reason = chosen(fields(tmp_path, 1)).lines[0]
     assert f"recipe {name}: there are {pairs:,} pairs" in reason
     others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
     assert [other for other in recipes.OTHERS if other in reason] == others  # others of this size
 
 
-def test_held_out_pairs_do_not_count(tmp_path):
-    assert "17,000 pairs" in choose_recipe(corpus(tmp_path, 18_000, validation=False))[1]
-    assert "6 pairs" in choose_recipe(corpus(tmp_path, 6, validation=False))[1]  # too few to hold out a thousand
+def test_from_ten_thousand_pairs_on_auto_takes_the_recipe_as_it_is(tmp_path):
+    """Where it chose a recipe alone before, it chooses the same."""
+    expected = load_fields(recipes.path("10k"))
+    made = chosen(fields(tmp_path, 12_000, validation=False)).fields
+    assert made["corpus"] == {"held_out": 1000}
+    assert made["vocabulary"] == {**expected["vocabulary"], "adapt_size": True}
+    assert made["training"] == {**expected["training"], "validate_every": 0}
+    assert (made["model"], made["search"]) == (expected["model"], expected["search"])
+
+
+@pytest.mark.parametrize(("pairs", "held_out"), [(20, 4), (25, 4), (200, 20), (3000, 300), (10_000, 1000)])
+def test_auto_holds_out_a_tenth_of_a_small_text(tmp_path, pairs, held_out):
+    choice = chosen(fields(tmp_path, pairs, validation=False))
+    assert choice.fields["corpus"] == {"held_out": held_out}
+    assert f"{pairs - held_out:,} pairs to train on" in choice.lines[0]
+    assert f"{held_out} pairs held out for validation" in choice.lines[1]
+
+
+def test_fewer_pairs_are_held_out_where_near_duplicates_would_cost_too_much(tmp_path):
+    """Twenty sentences occur five times, each time with another last word."""
+    given = fields(tmp_path, 100, validation=False)
+    lines = [" ".join(f"{word}{n}" for word in "abcde") + f" {last}" for n in range(20) for last in range(5)]
+    for side in ("en", "de"):
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert chosen(given).fields["corpus"] == {"held_out": 5}
+
+
+def test_text_of_one_pattern_keeps_its_near_duplicates(tmp_path):
+    given = fields(tmp_path, 40, validation=False)
+    for side in ("en", "de"):
+        (tmp_path / side).write_text("".join(f"here is the word number {n}\n" for n in range(40)), encoding="utf-8")
+    choice = chosen(given)
+    assert choice.fields["corpus"] == {"held_out": 4, "near_duplicates": "keep"}
+    assert "their near-duplicates kept" in choice.lines[1]
+
+
+def test_fewer_pairs_have_about_as_many_updates(tmp_path):
+    updates = []
+    for pairs in (20, 100, 300):
+        training = chosen(fields(tmp_path, pairs)).fields["training"]
+        updates.append(training["passes"] * pairs)
+        assert training["validate_every"] > 0
+    assert max(updates) - min(updates) < 0.05 * max(updates)
+
+
+def test_long_epochs_are_validated_within(tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(2_000_000, 10_000, 40_000_000))
+    assert chosen(fields(tmp_path, 1)).fields["training"]["validate_every"] == 5000
+
+
+def test_the_users_settings_override_every_choice_and_the_others_heed_them(tmp_path):
+    given = fields(tmp_path, 200, validation=False, held_out=50)
+    flags = ["--vocabulary.size", "77", "--training.passes", "3", "--training.batch_tokens", "64"]
+    names = [f"--corpus.train.{side}={given['corpus']['train'][side]}" for side in ("source", "target")]
+    lines: list[str] = []
+    config = load_config(None, [*names, "--corpus.held_out", "50", *flags], "auto", lines.append)
+    assert (config.corpus.held_out, config.vocabulary.size, config.vocabulary.adapt_size) == (50, 77, False)
+    assert (config.training.passes, config.training.batch_tokens) == (3, 64)
+    assert "150 pairs to train on" in lines[0]
+    assert lines[1].startswith("50 pairs held out for validation, 77 pieces, 3 epochs of batches of 64 tokens")
+    assert config.training.validate_every < chosen(fields(tmp_path, 200)).fields["training"]["validate_every"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"), [(0, "no sentence pairs to train on"), (19, "the text has 19 pairs, and training needs 20")]
+)
+def test_too_few_pairs_are_refused(tmp_path, pairs, found):
+    with pytest.raises(CorpusError, match=found):
+        chosen(fields(tmp_path, pairs, validation=False))
+
+
+def test_one_sentence_alone_is_refused(tmp_path):
+    given = fields(tmp_path, 1, validation=False)
+    for side in ("en", "de"):
+        (tmp_path / side).write_text("a b\n" * 30, encoding="utf-8")
+    with pytest.raises(CorpusError, match="the text has one source sentence"):
+        chosen(given)
+
+
+def test_a_run_that_has_begun_keeps_the_choice(tmp_path):
+    """The text has changed since; another choice could not be resumed."""
+    given = fields(tmp_path, 200)
+    flags = [f"--corpus.{part}.{side}={given['corpus']['train'][side]}" for part in ("train", "validation")
+             for side in ("source", "target")] + ["--directory", str(tmp_path)]  # fmt: skip
+    begun = load_config(None, flags, "auto")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text(as_yaml(begun), encoding="utf-8")
+    fields(tmp_path, 5000)
+    said: list[str] = []
+    assert load_config(None, flags, "auto", said.append) == begun
+    assert "has begun already and keeps its settings" in said[0]
+    assert load_config(None, [*flags, "--training.passes", "99"], "auto").training.passes == 99
 
 
 @pytest.mark.parametrize("name", recipes.NAMES)
@@ -60,20 +169,19 @@ def test_every_recipe_file_has_a_name():
 
 
 def test_unknown_recipe_is_refused():
-    with pytest.raises(ConfigError, match="recipe is 20k: expected 10k, 30k, 150k, 30k-transformer, or auto"):
+    with pytest.raises(ConfigError, match="recipe is 20k: expected 100, 1k, 10k, 30k, 150k, 30k-transformer, or auto"):
         load_config(recipe="20k")
 
 
 def test_train_prints_the_recipe_that_auto_chose(tmp_path, capsys):
-    corpus(tmp_path, 20)
-    sides = {"source": str(tmp_path / "en"), "target": str(tmp_path / "de")}
+    sides = fields(tmp_path, 20)["corpus"]["train"]
     flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
     assert main(["train", "--recipe", "auto", *flags, "--print_config"]) == 0
     captured = capsys.readouterr()
-    assert "recipe 10k: there are 20 pairs to train on" in captured.err
+    assert "recipe 100: there are 20 pairs to train on" in captured.err
     printed = tmp_path / "printed.yaml"
     printed.write_text(captured.out, encoding="utf-8")
-    assert load_config(printed) == load_config(None, flags, "10k")
+    assert load_config(printed) == load_config(None, flags, "auto")
 
 
 def test_a_missing_corpus_is_one_line(tmp_path, capsys):

@@ -111,6 +111,11 @@ class TestHoldOut:
         far = Pair("We saw dogs.", "Nous voyons")
         assert list(WithoutHeldOut([near_source, far, *held, near_target], held)) == [far]
 
+    def test_near_duplicates_can_stay_without_the_sources_of_held_out_pairs(self):
+        held, again = Pair("I like my old green car.", "a"), Pair("I like my old green car.", "b")
+        near = Pair("I like my new green car.", "a")
+        assert list(WithoutHeldOut([held, near, again], [held], near=False)) == [near]
+
     def test_memory_does_not_grow_with_the_corpus(self):
         import tracemalloc
 

@@ -146,3 +146,26 @@ def test_text_that_changes_during_the_preparation_is_refused(corpus, monkeypatch
             prepared(copy_task.config(corpus))
     assert not (corpus / "runs" / "run").exists()
     assert texts(prepared(copy_task.config(corpus)))[0][0] == lines(corpus, "train.source")[0]
+
+
+def test_near_duplicates_of_held_out_pairs_can_stay(corpus):
+    """All sentences but the held-out ones, which no setting trains on."""
+    pattern = [f"here is the word number {n}" for n in range(60)]
+    for side in ("source", "target"):
+        copy_task.write_lines(corpus / f"train.{side}", pattern)
+    with pytest.raises(NmtError, match="all 60 training pairs are .*; or keep them: --corpus.near_duplicates keep"):
+        held_out(corpus, "dropped")
+    nothing = {"source": "", "target": "", "alignment": ""}
+    changes = {"corpus": {"validation": nothing, "held_out": 10, "near_duplicates": "keep"}}
+    result = prepared(copy_task.config(corpus, name="kept", vocabulary={"size": 80}, **changes), said := list[str]())
+    assert len(texts(result)) == 50
+    assert "10 pairs are held out for validation; 0 further pairs with their sources are left out of training" in said
+
+
+def test_a_vocabulary_of_another_size_is_made_where_the_text_allows_no_other(corpus):
+    changes = {"vocabulary": {"type": "unigram", "size": 5000, "adapt_size": True}}
+    said: list[str] = []
+    size = prepared(copy_task.config(corpus, **changes), said).run.source.size
+    assert "making a vocabulary of about 5000 pieces" in said
+    assert 8 < size < 5000
+    assert f"vocabulary: {size} unigram pieces for both languages" in said

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmt.config.checks import ConfigError
 
-PAIRS = {"10k": 10_000, "30k": 30_000, "150k": 150_000}
+PAIRS = {"100": 100, "1k": 1000, "10k": 10_000, "30k": 30_000, "150k": 150_000}
 """Recipes that "auto" chooses from, each with the number of training pairs that it was tuned on."""
 
 OTHERS = ("30k-transformer",)

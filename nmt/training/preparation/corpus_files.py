@@ -91,9 +91,11 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
     profile = profiler.save(directory)
     report(reader.report.summary())
     if isinstance(pairs, WithoutHeldOut):
+        near = config.corpus.near_duplicates == "drop"
+        duplicates = "near-duplicates of them" if near else "further pairs with their sources"
         report(
             f"{len(validation)} pairs are held out for validation; "
-            f"{pairs.removed - len(validation)} near-duplicates of them are left out of training"
+            f"{pairs.removed - len(validation)} {duplicates} are left out of training"
         )
     for line in exchanged_beside_training(validation, profile, vocabularies):
         report(line)

@@ -24,10 +24,13 @@ def split_pairs(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iter
     """
     if not config.corpus.validation:
         validation = hold_out(reader, config.corpus.held_out, config.training.seed)
-        return validation, WithoutHeldOut(reader, validation)
+        return validation, WithoutHeldOut(reader, validation, config.corpus.near_duplicates == "drop")
     validation = list(PairReader(config.corpus.validation, config.corpus))
     if not validation:
-        raise NmtError("corpus.validation has no pairs: leave it out, or give other files")
+        raise NmtError(
+            "corpus.validation has no pairs: leave --corpus.validation.source and --corpus.validation.target out, or "
+            "give other files"
+        )
     return validation, reader
 
 

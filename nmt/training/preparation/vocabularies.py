@@ -32,11 +32,11 @@ def make_vocabularies(
         report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        shared = Tokenizer.train(_Sentences(pairs, slice(0, 2)), settings)
+        shared = Tokenizer.train(_Sentences(pairs, "source", "target"), settings)
         report(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
         return shared, shared
-    source = Tokenizer.train(_Sentences(pairs, slice(0, 1)), settings)
-    target = Tokenizer.train(_Sentences(pairs, slice(1, 2)), settings, settings.target_size)
+    source = Tokenizer.train(_Sentences(pairs, "source"), settings)
+    target = Tokenizer.train(_Sentences(pairs, "target"), settings, settings.target_size)
     report(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
 
@@ -45,15 +45,15 @@ class _Sentences:
     """The sentences of pairs, which can be read several times; a line shows how far each reading is.
 
     Args:
-        sides: the positions of the sentences in a pair.
+        sides: fields of `Pair`.
     """
 
-    def __init__(self, pairs: Iterable[Pair], sides: slice) -> None:
+    def __init__(self, pairs: Iterable[Pair], *sides: str) -> None:
         self._pairs, self._sides = pairs, sides
 
     def __iter__(self) -> Iterator[str]:
         for pair in LineProgress(unit="pairs").over(self._pairs):
-            yield from pair[self._sides]
+            yield from (getattr(pair, side) for side in self._sides)
 
 
 def run_of_vocabularies(config: RunConfig) -> Run:
