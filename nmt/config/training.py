@@ -108,8 +108,10 @@ class TrainingConfig:
         "first steps, so the average spans at most a twentieth of the run; 0: no average.",
     )
     validate_every: int = setting(0, "Steps between two validations; 0: one validation at the end of each epoch.")
-    metric: Literal["bleu", "chrf", "loss"] = setting(
-        "bleu", "Metric that selects the best weights and stops training early."
+    metric: Literal["bleu", "chrf", "loss", "last"] = setting(
+        "bleu",
+        "Metric that selects the best weights and stops training early; last: the newest weights count as the best, "
+        "which suits very few validation pairs.",
     )
     tokenize: str = setting(
         "auto",
@@ -117,7 +119,9 @@ class TrainingConfig:
         "spaces between words, zh for Chinese, ja-mecab and ko-mecab where sacrebleu[ja] and sacrebleu[ko] are "
         "installed, else char.",
     )
-    patience: int = setting(6, "Validations without improvement after which training ends; 0: train all epochs.")
+    patience: int = setting(
+        6, "Validations of changed weights without improvement after which training ends; 0: train all epochs."
+    )
     checkpoints: CheckpointConfig = group(CheckpointConfig, "Checkpoints on disk.")
     precision: Precision = setting(
         "auto",

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras.ops import convert_to_numpy
 
+from nmt.config import TrainingConfig
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import stable_names, variables_to_arrays
 
@@ -22,3 +23,14 @@ def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> di
     averages = inner._model_variables_moving_average
     names = stable_names(variable.path for variable in model.trainable_variables)
     return {name: convert_to_numpy(average.value) for name, average in zip(names, averages, strict=True)}
+
+
+def weight_versions(step: int, config: TrainingConfig, averaged_every: int) -> int:
+    """How many different weights `averaged_arrays` has had after so many steps, not counting the initial ones.
+
+    Args:
+        step: batches that the model has been trained on.
+        averaged_every: updates between two steps of the moving average.
+    """
+    updates = step // config.accumulate
+    return -(-updates // averaged_every) if config.ema else updates

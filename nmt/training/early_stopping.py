@@ -11,22 +11,28 @@ from nmt.config import TrainingConfig
 from nmt.training.state import TrainingState
 
 
-def note_validation(measured: Mapping[str, float], state: TrainingState, config: TrainingConfig) -> bool:
+def note_validation(
+    measured: Mapping[str, float], state: TrainingState, config: TrainingConfig, changed: bool = True
+) -> bool:
     """Updates the best values, the plateau's halvings and the decision to stop.
 
     Args:
         measured: `loss`, `bleu` and `chrf` of the validation pairs.
         state: changed in place.
+        changed: whether the measured weights have changed since the last validation. Equal weights are no sign that
+            training has stopped to learn.
 
     Returns:
         Whether the measured weights are the best.
     """
     better = is_better(measured, state, config.metric)
     if better:
-        state.best, state.best_loss, state.stale = measured[config.metric], measured["loss"], 0
-    else:
+        value = measured["bleu" if config.metric == "last" else config.metric]
+        state.best, state.best_loss, state.best_step, state.stale = value, measured["loss"], state.step, 0
+    elif changed:
         state.stale += 1
         state.halvings += state.stale % config.schedule.plateau == 0
+    state.validated_step = state.step
     state.stopped_early = out_of_patience(state, config.patience)
     return better
 
@@ -38,6 +44,8 @@ def is_better(measured: Mapping[str, float], state: TrainingState, metric: str) 
     phrases.
     """
     best, best_loss = state.best, state.best_loss
+    if metric == "last":
+        return True
     if best is None or metric == "loss":
         return best is None or measured["loss"] < best
     gained = round(measured[metric], 2) - round(best, 2)

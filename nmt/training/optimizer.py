@@ -11,6 +11,9 @@ from nmt.backend.errors import BackendError
 AVERAGED_EVERY = 8
 """Updates between two steps of the moving average. Each step reads all weights, and they change little in between."""
 
+SHORT_RUN = 400
+"""Updates below which every update enters the moving average, because the weights change much in a short run."""
+
 MEAN_AGE = 1 / 20
 """The highest mean age of the averaged weights, as a share of the run."""
 
@@ -20,13 +23,24 @@ class Adam(keras.optimizers.Adam):
     """Keras's Adam with a faster update, and with moving averages that are never older than a twentieth of the run.
 
     Only the weights of every eighth update enter the average, so seven of eight updates skip it. The n-th weights enter
-    with the decay min(`ema_momentum`^8, n / (n + 19)). A decay of n / (n + k) makes the mean age of the averaged
-    weights n / (k + 1) updates. A constant decay would make it equally old after few and after many updates, which is
-    too old for a short run.
+    with the decay min(`ema_momentum`^8, n / (n + 19)). In a short run every update enters, with 1 in place of 8. A
+    decay of n / (n + k) makes the mean age of the averaged weights n / (k + 1) updates. A constant decay would make it
+    equally old after few and after many updates, which is too old for a short run.
+
+    Args:
+        averaged_every: updates between two steps of the moving average, from `averaging_interval`.
+        options: those of Keras's Adam.
 
     Raises:
         BackendError: TensorFlow's strategy has several replicas (in `build` or in the first update).
     """
+
+    def __init__(self, learning_rate: Any = 0.001, averaged_every: int = AVERAGED_EVERY, **options: Any) -> None:
+        super().__init__(learning_rate, **options)
+        self.averaged_every = averaged_every
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"averaged_every": self.averaged_every}
 
     def build(self, variables: list[Any]) -> None:
         _require_one_replica()
@@ -81,9 +95,9 @@ class Adam(keras.optimizers.Adam):
             return
         batches = self.gradient_accumulation_steps or 1  # per update
         updates, rest = self._iterations // batches, (self._iterations + 1) % batches
-        taken = keras.ops.cast(updates // AVERAGED_EVERY, "float32")
-        share = 1 - keras.ops.minimum(self.ema_momentum**AVERAGED_EVERY, taken / (taken + 1 / MEAN_AGE - 1))
-        due = keras.ops.logical_and(rest == 0, updates % AVERAGED_EVERY == 0)
+        taken = keras.ops.cast(updates // self.averaged_every, "float32")
+        share = 1 - keras.ops.minimum(self.ema_momentum**self.averaged_every, taken / (taken + 1 / MEAN_AGE - 1))
+        due = keras.ops.logical_and(rest == 0, updates % self.averaged_every == 0)
 
         def average(share: Any) -> None:
             for variable, mean in zip(trainable_variables, self._model_variables_moving_average, strict=True):
@@ -93,6 +107,11 @@ class Adam(keras.optimizers.Adam):
             keras.ops.cond(due, lambda: average(share), lambda: None)
         else:  # on JAX variables cannot be assigned under a condition
             average(share * keras.ops.cast(due, "float32"))
+
+
+def averaging_interval(updates: int) -> int:
+    """Updates between two steps of the moving average, in a run of so many updates."""
+    return 1 if updates < SHORT_RUN else AVERAGED_EVERY
 
 
 def _require_one_replica() -> None:

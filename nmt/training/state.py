@@ -20,7 +20,7 @@ class TrainingState:
     best_loss: float | None = None
     """Validation loss of the best weights."""
     stale: int = 0
-    """Validations since the best one."""
+    """Validations of changed weights since the best one."""
     halvings: int = 0
     """Times that a plateau has halved the learning rate."""
     losses: float = 0.0
@@ -38,6 +38,10 @@ class TrainingState:
 
     schedule_passes: int = 0
     """Epochs that the learning rate's schedule spans; 0 in checkpoints of version 0.1."""
+    validated_step: int = 0
+    """Step of the last validation."""
+    best_step: int = -1
+    """Step of the best validation; -1 before it, and in checkpoints of version 0.1."""
 
     def add_losses(self, loss: float, attention: float = 0.0) -> None:
         """Adds the losses of one batch to the sums since the last validation."""

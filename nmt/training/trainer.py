@@ -23,16 +23,23 @@ from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine
 from nmt.text.pieces import PAD
-from nmt.training.averaging import averaged_arrays
+from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
-from nmt.training.console import farewell, memory_lines, progress_line, raised_rate_line, validation_line
+from nmt.training.console import (
+    farewell,
+    memory_lines,
+    nothing_learned_line,
+    progress_line,
+    raised_rate_line,
+    validation_line,
+)
 from nmt.training.divergence import require_finite
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
 from nmt.training.fine_tuning import open_initial_run, transfer_weights
 from nmt.training.history import History
 from nmt.training.interruption import interruption
-from nmt.training.optimizer import Adam
+from nmt.training.optimizer import Adam, averaging_interval
 from nmt.training.pending_losses import PendingLosses
 from nmt.training.preparation.claim import claimed
 from nmt.training.preparation.prepare import Prepared, prepare
@@ -40,6 +47,7 @@ from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
 from nmt.training.step import TrainStep
+from nmt.training.unigram_baseline import unigram_loss
 from nmt.training.validation import Validation
 
 
@@ -162,8 +170,18 @@ class Trainer:
                     )
                     break
         if self._done:
-            self.status.print(farewell(self.state, self.config))
+            self._conclude()
         return TrainingResult(self.prepared.run.directory, self.state.step, self.state.best, self._done)
+
+    def _conclude(self) -> None:
+        """Prints the result, and advice if nothing was learned."""
+        prepared, say = self.prepared, self.status.print
+        say(farewell(self.state, self.config))
+        target = prepared.run.target
+        validation = target.encode([pair.target for pair in prepared.validation])
+        baseline = unigram_loss(prepared.train.target, validation, target.size)
+        if advice := nothing_learned_line(self.state, self.config, baseline):
+            say(advice)
 
     def _introduce(self) -> None:
         run, prepared, say = self.prepared.run, self.prepared, self.status.print
@@ -240,7 +258,7 @@ class Trainer:
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
         measured = self.validation.measure(weights)
-        better = note_validation(measured, state, self.config)
+        better = note_validation(measured, state, self.config, self._changed_since(state.validated_step))
         if better:
             run.save_weights(weights)
         row = self.history.add(state, measured, float(self.optimizer.learning_rate))
@@ -249,6 +267,12 @@ class Trainer:
         self.status.print(validation_line(state.step, measured, better))
         self.history.add_events(row, self.validation.alignment_image())
         self.speed.validation_seconds = time.perf_counter() - started
+
+    def _changed_since(self, step: int) -> bool:
+        """Whether the averaged weights have changed since a step."""
+        every = averaging_interval(self.schedule.steps // self.config.accumulate)
+        versions = [weight_versions(each, self.config, every) for each in (step, self.state.step)]
+        return versions[0] != versions[1]
 
     def _save(self) -> None:
         self._settle()
@@ -261,6 +285,7 @@ def build_optimizer(model: Seq2Seq, config: TrainingConfig, total_steps: int) ->
         learning_rate(config.schedule, total_steps),
         global_clipnorm=config.clip_norm or None,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
+        averaged_every=averaging_interval(total_steps // config.accumulate),
         use_ema=config.ema > 0,
         ema_momentum=config.ema or 0.99,
     )

@@ -8,6 +8,7 @@ import pytest
 from short_runs import config, history, let_validations_find, saved_state, weights_of
 
 from nmt.config import ScheduleConfig, TrainingConfig
+from nmt.training.averaging import weight_versions
 from nmt.training.early_stopping import note_validation
 from nmt.training.state import TrainingState
 from nmt.training.trainer import train
@@ -41,6 +42,31 @@ def test_patience_counts_validations_in_a_row():
     assert not noted(TrainingConfig(patience=2), *values[:4])[1].stopped_early
     assert noted(TrainingConfig(patience=2), *values)[1].stopped_early
     assert not noted(TrainingConfig(patience=0), *values)[1].stopped_early
+
+
+def test_validations_of_unchanged_weights_do_not_count():
+    """Averaged weights change every few updates only."""
+    state, config = TrainingState(), TrainingConfig(patience=2)
+    for changed in (True, False, False, False, True, False):
+        note_validation({"bleu": 1.0, "loss": 2.0}, state, config, changed)
+    assert (state.stale, state.stopped_early) == (1, False)
+    note_validation({"bleu": 1.0, "loss": 2.0}, state, config, True)
+    assert state.stopped_early
+
+
+def test_the_newest_weights_are_the_best_where_the_metric_is_last():
+    better, state = noted(TrainingConfig(metric="last", patience=1), (10, 3.0), (20, 4.0), (15, 1.0))
+    assert better == [True, True, True]
+    assert (state.best, state.best_loss, state.stopped_early) == (15, 1.0, False)
+
+
+@pytest.mark.parametrize(
+    ("step", "accumulate", "ema", "every", "versions"),
+    [(0, 1, 0.9, 8, 0), (1, 1, 0.9, 8, 1), (8, 1, 0.9, 8, 1), (9, 1, 0.9, 8, 2), (9, 1, 0.9, 1, 9), (9, 1, 0, 8, 9),
+     (9, 4, 0, 8, 2), (35, 4, 0.9, 8, 1), (36, 4, 0.9, 8, 2)],
+)  # fmt: skip
+def test_averaged_weights_change_with_each_step_of_the_average(step, accumulate, ema, every, versions):
+    assert weight_versions(step, TrainingConfig(accumulate=accumulate, ema=ema), every) == versions
 
 
 def test_every_second_stale_validation_of_a_plateau_of_2_halves():
@@ -105,3 +131,22 @@ def test_a_resumed_run_counts_the_validations_of_its_plateau_on(corpus, tmp_path
     let_validations_find(monkeypatch, [4])
     result = train(config(corpus, tmp_path, passes=4, schedule=schedule, patience=0))
     assert float(history(result)[-1]["learning_rate"]) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(("loss", "said"), [(9.0, True), (0.5, False)])
+def test_a_training_that_has_learned_nothing_says_so(
+    corpus, tmp_path, counting, steps, monkeypatch, capsys, loss, said
+):
+    """The frequencies of the 24 target words alone give a loss of about 3 nats."""
+    let_validations_find(monkeypatch, bleu=[0.1] * 3, loss=[loss] * 3)
+    train(config(corpus, tmp_path))
+    advice = "or continue with --training.passes 12"
+    found = capsys.readouterr().err
+    assert (f"has not learned to translate: the validation loss of {loss:.2f} is not below" in found) is said
+    assert (advice in found) is said
+
+
+def test_bleu_shows_learning_whatever_the_loss(corpus, tmp_path, counting, steps, monkeypatch, capsys):
+    let_validations_find(monkeypatch, bleu=[20] * 3, loss=[9.0] * 3)
+    train(config(corpus, tmp_path))
+    assert "has not learned" not in capsys.readouterr().err

@@ -17,15 +17,17 @@ from nmt.training.optimizer import AVERAGED_EVERY
 from nmt.training.trainer import Trainer
 
 
-def test_averaged_weights_are_validated_and_saved(trainer):
-    one = trainer(ema=0.95)
+@pytest.mark.parametrize(("passes", "every"), [(3, 1), (50, AVERAGED_EVERY)])
+def test_averaged_weights_are_validated_and_saved(trainer, passes, every):
+    """An epoch has 10 batches: every update of a short run enters the average, and every eighth of a long one."""
+    one = trainer(ema=0.95, passes=passes)
     expected: list[np.ndarray] = []
     for t in range(10):
         one._step(first_batch(one))
-        if t % AVERAGED_EVERY:
+        if t % every:
             continue
-        taken = t // AVERAGED_EVERY
-        decay = min(0.95**AVERAGED_EVERY, taken / (taken + 19))
+        taken = t // every
+        decay = min(0.95**every, taken / (taken + 19))
         now = [np.asarray(v.value) for v in one.model.trainable_variables]
         # The average begins with the weights of the first step.
         expected = [decay * old + (1 - decay) * new for old, new in zip(expected or now, now, strict=True)]
