@@ -73,7 +73,7 @@ def add_flags(parser: Parser, shown: Collection[str] = COMMON) -> None:
         default="",
         metavar="NAME",
         help=f"settings that come with nmt: {', '.join(recipes.NAMES)}, named after the number of training pairs that "
-        "they suit; auto: chosen by the number of pairs",
+        "they suit; auto: chosen by the number of pairs and fitted to the text",
     )
     parser.add_argument("--print_config", action="store_true", help="print all settings as YAML and do not train")
     parser.add_argument("--help-all", action=_HelpAll, help="show the help with all settings and exit")

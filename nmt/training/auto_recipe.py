@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
@@ -24,6 +25,9 @@ MOST_HELD_OUT = 1000
 
 SCALED = ("100", "1k")
 """Recipes whose number of epochs `auto` scales, so that fewer pairs have as many updates."""
+
+SHORTER_PIECES = 1.8
+"""The small vocabularies of the scaled recipes cut a sentence into so many times the usual number of pieces."""
 
 VALIDATIONS = 20
 """Validations of a whole training by a scaled recipe."""
@@ -52,7 +56,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
         CorpusError: the pairs cannot be read, or are too few.
     """
     corpus = config.corpus
-    size = measure_text(LineProgress(unit="pairs").over(PairReader(corpus.train, corpus)))
+    size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
     require_enough(size)
     held_out = {} if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
     pairs = size.pairs - held_out.get("held_out", 0)
@@ -61,7 +65,8 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
         training["passes"] = max(round(training["passes"] * PAIRS[name] / pairs), 1)
-    batches = max(size.pieces * pairs / size.pairs / training["batch_tokens"], 1)
+    shorter = SHORTER_PIECES if name in SCALED else 1
+    batches = max(shorter * size.pieces * pairs / size.pairs / training["batch_tokens"], 1)
     fitted = {
         "corpus": held_out,
         "vocabulary": {"adapt_size": not {"size", "target_size"} & set(given.get("vocabulary", {}))},
@@ -74,6 +79,11 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
     reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, _summary(merge_fields(fields, given), bool(corpus.validation))])
+
+
+def training_pairs(config: RunConfig) -> PairReader:
+    """The training pairs without gold links, whose words are not yet known."""
+    return PairReader(replace(config.corpus.train, alignment=""), config.corpus)
 
 
 def require_enough(size: TextSize) -> None:
@@ -116,7 +126,7 @@ def fit_held_out(given: Mapping[str, Any], config: RunConfig, size: TextSize) ->
 
 def _kept(config: RunConfig, held_out: int) -> int:
     """The training pairs that are left when so many pairs are held out and near-duplicates are dropped."""
-    reader = PairReader(config.corpus.train, config.corpus)
+    reader = training_pairs(config)
     try:
         return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed)))
     except CorpusError:  # all are near-duplicates

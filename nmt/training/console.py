@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nmt.config import TrainingConfig
-from nmt.progress import duration
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
-
-LEARNED_BLEU = 1.0
-"""Validation BLEU that no model reaches without learning."""
 
 
 def progress_line(state: TrainingState, speed: Speed, guided: bool) -> str:
@@ -60,35 +55,4 @@ def raised_rate_line(step: int, before: float, now: float, planned: int, passes:
         f"the learning rate rises from {before:.3g} to {now:.3g} at step {step}, because its schedule spans {passes} "
         f"epochs and not {planned}: --training.schedule.more_passes final_rate keeps the schedule over {planned} and "
         "continues at its last rate"
-    )
-
-
-def farewell(state: TrainingState, config: TrainingConfig) -> str:
-    """Why the training ended, after how many steps, and the best value."""
-    epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"
-    reason = f"no better {config.metric} in {config.patience} validations" if state.stopped_early else epochs
-    value = "last validation bleu" if config.metric == "last" else f"best validation {config.metric}"
-    return f"training has ended: {reason}, {state.step} steps in {duration(state.seconds)}; {value} {state.best:.2f}"
-
-
-def nothing_learned_line(state: TrainingState, config: TrainingConfig, baseline: float) -> str:
-    """Advice for a finished training that has learned nothing; "" for others.
-
-    Args:
-        baseline: `unigram_loss` of the validation pairs.
-    """
-    more = f"--training.passes {4 * config.passes}" + " --training.patience 0" * state.stopped_early
-    if config.initial and state.best_step == 0:
-        return (
-            f"no validation was better than the one before training, so the run translates as {config.initial} does: "
-            f"give more text, or try {more}"
-        )
-    if state.best is None or state.best_loss is None or state.best_loss < baseline:
-        return ""
-    if config.metric != "loss" and state.best >= LEARNED_BLEU:
-        return ""
-    return (
-        f"training has not learned to translate: the validation loss of {state.best_loss:.2f} is not below "
-        f"{baseline:.2f}, the loss of the frequencies of the target pieces alone: give more text, or continue with "
-        f"{more}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from keras.ops import convert_to_numpy
@@ -14,6 +14,7 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import require_shapes
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.resuming import differing_settings
 from nmt.text.tokenizer import Tokenizer
 
 ROW_PER_PIECE = {
@@ -42,16 +43,22 @@ def open_initial_run(config: RunConfig) -> Run:
     """
     initial = Run.open(Path(config.training.initial))
     if not initial.has_weights:
-        raise RunError(f"training.initial: {initial.directory} has no weights yet: train it first")
-    here, there = network_settings(config), network_settings(initial.config)
-    if different := [name for name, value in here.items() if value != there[name]]:
-        values = ", ".join(f"model.{name} is {there[name]} there and {here[name]} here" for name in different)
+        raise RunError(f"--training.initial {initial.directory}: the run has no weights yet: train it first")
+    there, here = network_settings(initial.config), network_settings(config)
+    if different := differing_settings(there, here, "model."):
+        values = ", ".join(f"{name} is {old} there and {new} here" for name, old, new in different)
+        flags = " ".join(f"--{name} {_as_flag_value(old)}" for name, old, _ in different)
         raise RunError(
-            f"training.initial: the network of {initial.directory} differs, {values}: set the values of that run"
+            f"--training.initial {initial.directory}: its network differs, {values}: leave these settings out, or give "
+            f"{flags}"
         )
     expected = weight_shapes(initial.config.model, initial.source.size, initial.target.size)
     require_shapes({name: array.shape for name, array in initial.weights().items()}, expected, str(initial.best))
     return initial
+
+
+def _as_flag_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def transfer_weights(model: Seq2Seq, run: Run, initial: Run) -> SharedPieces:

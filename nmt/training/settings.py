@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import RunConfig, network_settings, recipes
+from nmt.config import RunConfig, recipes
 from nmt.config.flags import parse_flags
 from nmt.config.reading import build_config, merge_fields
 from nmt.config.yaml_files import load_fields
 from nmt.errors import NmtError
 from nmt.run.directory import Run
-from nmt.training.auto_recipe import fit_to_text
+from nmt.training.auto_recipe import Choice, fit_to_text
+from nmt.training.inherited_settings import settings_for_fine_tuning
 
 
 def load_config(
@@ -26,8 +27,8 @@ def load_config(
 ) -> RunConfig:
     """The configuration in a YAML or JSON file, with flags of `nmt train` over it: `["--model.units", "512"]`.
 
-    If training starts from the weights of another run (`training.initial`), that run's network, without its dropout,
-    lies below the file and the flags.
+    If training starts from the weights of another run (`training.initial`), that run's settings lie below the file and
+    the flags, as `settings_for_fine_tuning` fits them to the text; a recipe's training and dropout lie between.
 
     Args:
         path: the file, which may be the config.json of a run; None: no file.
@@ -48,37 +49,42 @@ def resolve_config(
 ) -> RunConfig:
     """As `load_config`, with the fields that flags give as nested dictionaries."""
     over = {} if path is None else load_fields(path)  # once: it may be a pipe
-    if recipe == "auto":
-        under = _auto_fields(merge_fields(over, flags), build_config(over, path, flags), say)
-    else:
-        under = load_fields(recipes.path(recipe)) if recipe else {}
-    config = build_config(merge_fields(under, over), path, flags)
-    if not config.training.initial:
-        return config
-    under = merge_fields(under, {"model": _network_of(config.training.initial)})
-    return build_config(merge_fields(under, over), path, flags)
+    given, config = merge_fields(over, flags), build_config(over, path, flags)
+    fields = load_fields(recipes.path(recipe)) if recipe not in ("", "auto") else {}
+    initial = _initial_run(config)
+    begun = Path(config.directory) / config.name / "config.json"
+    if (recipe == "auto" or initial) and begun.exists():
+        fields = _fields_of_begun_run(begun, say)
+    elif initial:
+        choice = settings_for_fine_tuning(given, config, initial)
+        own = fields | {"model": {"dropout": fields["model"]["dropout"]}, "vocabulary": {}} if fields else {}
+        fields = merge_fields(_said(choice, say), own)
+    elif recipe == "auto":
+        fields = _said(fit_to_text(given, config), say)
+    return build_config(merge_fields(fields, over), path, flags)
 
 
-def _auto_fields(given: dict[str, Any], config: RunConfig, say: Callable[[str], None]) -> dict[str, Any]:
-    """The settings that lie below the given ones: those of the run, if it has begun, or those that suit the text.
-
-    A text that has changed meanwhile would have other settings, with which the run could not be resumed.
-    """
-    saved = Path(config.directory) / config.name / "config.json"
-    if saved.exists():
-        say(f"recipe auto: {saved.parent} has begun already and keeps its settings")
-        fields = load_fields(saved)
-        kept = {name: fields["corpus"][name] for name in ("held_out", "near_duplicates") if name in fields["corpus"]}
-        return {"corpus": kept} | {name: fields[name] for name in ("vocabulary", "model", "training", "search")}
-    choice = fit_to_text(given, config)
+def _said(choice: Choice, say: Callable[[str], None]) -> dict[str, Any]:
+    """The fields of a choice, whose lines are said."""
     for line in choice.lines:
         say(line)
     return choice.fields
 
 
-def _network_of(initial: str) -> dict[str, Any]:
-    """The network settings of a run; none if there is no run, which preparation reports when it needs one."""
+def _fields_of_begun_run(config_file: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """The settings of a run that is resumed.
+
+    A text that has changed since would have other settings, with which the run could not be resumed.
+    """
+    say(f"{config_file.parent} has begun already and keeps its settings")
+    fields = load_fields(config_file)
+    kept = {name: fields["corpus"][name] for name in ("held_out", "near_duplicates") if name in fields["corpus"]}
+    return {"corpus": kept} | {name: fields[name] for name in ("vocabulary", "model", "training", "search")}
+
+
+def _initial_run(config: RunConfig) -> Run | None:
+    """The run that training begins with; None if there is no such run, which preparation reports when it needs one."""
     try:
-        return network_settings(Run.open(initial).config)
+        return Run.open(config.training.initial) if config.training.initial else None
     except NmtError:
-        return {}
+        return None

@@ -25,10 +25,9 @@ from nmt.progress import StatusLine
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
+from nmt.training.conclusion import concluding_lines
 from nmt.training.console import (
-    farewell,
     memory_lines,
-    nothing_learned_line,
     progress_line,
     raised_rate_line,
     validation_line,
@@ -47,7 +46,6 @@ from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
 from nmt.training.step import TrainStep
-from nmt.training.unigram_baseline import unigram_loss
 from nmt.training.validation import Validation
 
 
@@ -157,6 +155,8 @@ class Trainer:
     def run(self) -> TrainingResult:
         """Trains to the end or to an interruption."""
         self._introduce()
+        if self.config.initial and self.state.best is None and not self._done:
+            self._measure_initial()
         if self._done and (self.state.batches or self.state.best is None):
             self._validate()  # interrupted, then resumed with fewer epochs
         with interruption() as interrupted:
@@ -170,18 +170,9 @@ class Trainer:
                     )
                     break
         if self._done:
-            self._conclude()
+            for line in concluding_lines(self.prepared, self.state):
+                self.status.print(line)
         return TrainingResult(self.prepared.run.directory, self.state.step, self.state.best, self._done)
-
-    def _conclude(self) -> None:
-        """Prints the result, and advice if nothing was learned."""
-        prepared, say = self.prepared, self.status.print
-        say(farewell(self.state, self.config))
-        target = prepared.run.target
-        validation = target.encode([pair.target for pair in prepared.validation])
-        baseline = unigram_loss(prepared.train.target, validation, target.size)
-        if advice := nothing_learned_line(self.state, self.config, baseline):
-            say(advice)
 
     def _introduce(self) -> None:
         run, prepared, say = self.prepared.run, self.prepared, self.status.print
@@ -267,6 +258,14 @@ class Trainer:
         self.status.print(validation_line(state.step, measured, better))
         self.history.add_events(row, self.validation.alignment_image())
         self.speed.validation_seconds = time.perf_counter() - started
+
+    def _measure_initial(self) -> None:
+        """Measures the weights of the initial run, which stay the best until training improves them."""
+        weights = averaged_arrays(self.model, self.optimizer)
+        measured = self.validation.measure(weights)
+        note_validation(measured, self.state, self.config)
+        save_arrays(self.prepared.run.best, weights)
+        self.status.print(validation_line(0, measured, True))
 
     def _changed_since(self, step: int) -> bool:
         """Whether the averaged weights have changed since a step."""

@@ -93,7 +93,7 @@ def test_dropout_may_differ_and_other_network_settings_may_not(corpus, scramble)
     beginning("more dropout", corpus, dropout={"embedding": 0.5})
     with pytest.raises(
         RunError,
-        match=r"differs, model.units is 32 there and 64 here, model.embedding is 32 there and 16 here: set the",
+        match=r"is 32 there and 16 here: leave these settings out, or give --model.units 32 --model.embedding 32$",
     ):
         beginning("wider", corpus, units=64, embedding=16)
     assert not (corpus / "runs" / "wider").exists()  # the same name can be given again

@@ -57,7 +57,7 @@ def test_the_cache_notices_other_vocabularies_in_the_directory_of_a_run(corpus):
 def test_a_shared_vocabulary_does_not_serve_as_two(corpus):
     first = prepared(copy_task.config(corpus)).run.directory
     changes = {"vocabulary": {"run": str(first), "shared": False}, "model": {"tie": "target"}}
-    with pytest.raises(RunError, match="vocabulary.shared is True in .* set the same value here"):
+    with pytest.raises(RunError, match="vocabulary.shared is True in this run: give --vocabulary.shared true"):
         prepared(copy_task.config(corpus, name="second", **changes))
 
 

@@ -65,5 +65,6 @@ def run_of_vocabularies(config: RunConfig) -> Run:
     run = Run.open(Path(config.vocabulary.run))
     shared = run.config.vocabulary.shared
     if shared != config.vocabulary.shared:
-        raise RunError(f"vocabulary.run: vocabulary.shared is {shared} in {run.directory}: set the same value here")
+        flag = f"--vocabulary.shared {str(shared).lower()}"
+        raise RunError(f"--vocabulary.run {run.directory}: vocabulary.shared is {shared} in this run: give {flag}")
     return run

@@ -1,0 +1,113 @@
+"""Fine-tuning: the settings that come from the initial run, and what is left of its model."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import copy_task
+import pytest
+
+from nmt.run.directory import Run
+from nmt.text.text_size import TextSize
+from nmt.training.inherited_settings import UPDATES, fit_epochs
+from nmt.training.settings import load_config
+
+SCHEDULE = {"learning_rate": 0.01, "warmup_steps": 20, "decay": "constant"}
+
+
+@pytest.fixture
+def initial(tmp_path) -> Run:
+    """A run on the copy task that has not been trained; the settings are all that counts."""
+    from nmt.training.preparation.prepare import prepare
+
+    copy_task.write_corpus(tmp_path, train=60, validation=5)
+    changes: dict[str, Any] = {
+        "training": {"schedule": SCHEDULE, "label_smoothing": 0.2, "seed": 5, "batch_tokens": 500},
+        "search": {"length_penalty": 0.3},
+    }
+    return prepare(copy_task.config(tmp_path, **changes), "float32", lambda line: None).run
+
+
+def tuned(initial: Run, *flags: str, pairs: int = 30, said: list[str] | None = None, recipe: str = "") -> Any:
+    """The configuration of a fine-tuning on so many pairs, of which no two are near-duplicates."""
+    place = initial.directory.parent
+    for side in ("source", "target"):
+        copy_task.write_lines(place / f"new.{side}", [f"{side}{n} ba" for n in range(pairs)])
+    new = [f"--corpus.train.{side}={place}/new.{side}" for side in ("source", "target")]
+    directory = ["--directory", str(place), "--name", "tuned"]
+    say = (lambda line: None) if said is None else said.append
+    return load_config(None, [*new, *directory, f"--training.initial={initial.directory}", *flags], recipe, say)
+
+
+def test_network_vocabulary_search_and_a_tenth_of_the_rate_come_from_the_initial_run(initial):
+    said: list[str] = []
+    config = tuned(initial, said=said)
+    assert config.model == initial.config.model
+    assert config.search == initial.config.search
+    assert config.vocabulary.run == str(initial.directory)
+    assert config.vocabulary.shared == initial.config.vocabulary.shared
+    assert (config.training.schedule.learning_rate, config.training.schedule.decay) == (0.001, "constant")
+    assert (config.training.label_smoothing, config.training.seed) == (0.2, 1)
+    assert said[0].endswith("its network, vocabulary and training settings, with a tenth of its learning rate, 0.001")
+    assert said[1].startswith("4 pairs held out for validation, ")
+
+
+def test_flags_override_each_setting(initial):
+    flags = ["--training.schedule.learning_rate", "0.5", "--corpus.held_out", "7", "--training.passes", "2"]
+    config = tuned(initial, *flags, "--training.batch_tokens", "64", "--model.dropout.embedding", "0.9")
+    assert (config.training.schedule.learning_rate, config.corpus.held_out) == (0.5, 7)
+    assert (config.training.passes, config.training.batch_tokens) == (2, 64)
+    assert config.model.dropout.embedding == 0.9
+
+
+def test_another_vocabulary_is_a_choice_with_a_warning(initial):
+    same = tuned(initial, "--vocabulary.size", str(initial.config.vocabulary.size))
+    assert same.vocabulary.run == str(initial.directory)
+    for flags in (["--vocabulary.size", "30"], ["--vocabulary.run", ""]):
+        said: list[str] = []
+        config = tuned(initial, *flags, said=said)
+        assert config.vocabulary.run == ""
+        assert f"{flags[0]} makes another vocabulary than that of {initial.directory}" in said[1]
+        assert "vocabulary" not in said[0]
+    named: list[str] = []
+    config = tuned(initial, "--vocabulary.run", f"{initial.directory}/", said=named)
+    assert config.vocabulary.run == f"{initial.directory}/"
+    assert not any("makes another vocabulary" in line for line in named)
+
+
+def test_a_named_recipe_trains_and_the_network_stays(initial):
+    config, recipe = tuned(initial, recipe="10k"), load_config(recipe="10k")
+    assert config.training.schedule == recipe.training.schedule
+    assert config.model.dropout == recipe.model.dropout
+    assert config.model.units == initial.config.model.units
+    assert config.vocabulary.run == str(initial.directory)
+
+
+@pytest.mark.parametrize("pieces", [50, 300, 3000, 30_000, 3_000_000])
+def test_little_text_has_about_as_many_updates_and_much_text_few_epochs(pieces):
+    fitted = fit_epochs(1200, {}, TextSize(pieces // 10, pieces // 10, pieces))
+    updates = fitted["passes"] * math.ceil(pieces / fitted["batch_tokens"])
+    assert UPDATES / 8 <= updates <= max(1.5 * UPDATES, 3.1 * pieces / 1200)
+    assert 3 <= fitted["passes"] <= 30
+    assert fitted["batch_tokens"] <= 1200
+
+
+@pytest.mark.slow
+def test_fine_tuning_on_few_pairs_keeps_what_the_model_has_learned(copier_run: Path, tmp_path):
+    """Of the new pairs each translates a word in another way than the model has learned."""
+    import nmt
+    from nmt.text.pairs import Pair
+    from nmt.training.validation import measure
+
+    new = [f"{sentence} ba" for sentence in copy_task.sentences(30, seed=9)]
+    copy_task.write_lines(tmp_path / "new.source", new)
+    copy_task.write_lines(tmp_path / "new.target", [f"{copy_task.translation(line[:-3])} ebo".strip() for line in new])
+    flags = [f"--corpus.train.{side}={tmp_path}/new.{side}" for side in ("source", "target")]
+    command = [*flags, f"--training.initial={copier_run}", "--directory", str(tmp_path), "--name", "tuned"]
+    result = nmt.train(nmt.load_config(None, command))
+    fresh = [Pair(line, copy_task.translation(line)) for line in copy_task.sentences(40, seed=77)]
+    before, after = (measure(nmt.Translator.load(run), fresh) for run in (copier_run, result.directory))
+    assert after["bleu"] > before["bleu"] - 5
+    assert after["loss"] < before["loss"] + 0.2
