@@ -103,6 +103,6 @@ def test_the_message_names_a_run_that_is_missing_or_has_no_weights(corpus):
     with pytest.raises(RunError, match="origin: not a run directory"):
         beginning("early", corpus)
     made(corpus, "origin")
-    with pytest.raises(RunError, match="origin has no weights yet: train it first"):
+    with pytest.raises(RunError, match="origin: the run has no weights yet: train it first"):
         beginning("early", corpus)
     assert not (corpus / "runs" / "early").exists()
