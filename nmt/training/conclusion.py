@@ -45,7 +45,7 @@ def advice_if_nothing_learned(state: TrainingState, config: TrainingConfig, base
         )
     if state.best is None or state.best_loss is None or state.best_loss < baseline:
         return ""
-    if config.metric != "loss" and state.best >= LEARNED_BLEU:
+    if config.metric in ("bleu", "last") and state.best >= LEARNED_BLEU:
         return ""
     return (
         f"training has not learned to translate: the validation loss of {state.best_loss:.2f} is not below "

@@ -264,7 +264,7 @@ class Trainer:
         weights = averaged_arrays(self.model, self.optimizer)
         measured = self.validation.measure(weights)
         note_validation(measured, self.state, self.config)
-        save_arrays(self.prepared.run.best, weights)
+        self.prepared.run.save_weights(weights)
         self.status.print(validation_line(0, measured, True))
 
     def _changed_since(self, step: int) -> bool:
