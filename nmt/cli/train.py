@@ -19,10 +19,11 @@ INTERRUPTED = 128 + 2
 
 DESCRIPTION = (
     "Trains a model into a run directory, or continues an interrupted run. Settings come from a recipe, a YAML or JSON "
-    "file over the recipe, and flags over both: --model.units 512 means `model: {units: 512}` in the file. Relative "
-    "paths, also those in the file, are relative to the working directory. The settings below are the ones that most "
+    "file over the recipe, and flags over both: --model.units 512 means `model: {units: 512}` in the file. Paths in "
+    "the file begin at its folder, paths in flags at the working directory. The settings below are the ones that most "
     "people change; --help-all shows all of them."
 )
+EXAMPLE = "nmt train --recipe auto --name mine --corpus.train.source my.en --corpus.train.target my.de"
 
 COMMON = [
     "name",
@@ -90,7 +91,9 @@ class _HelpAll(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
     def __call__(self, parser: Any, *_: Any) -> None:
-        everything = Parser(prog=parser.prog, description=DESCRIPTION.partition(" The settings below")[0])
+        everything = Parser(
+            prog=parser.prog, description=DESCRIPTION.partition(" The settings below")[0], epilog=parser.epilog
+        )
         add_flags(everything, shown=ALL)
         everything.print_help()
         parser.exit()

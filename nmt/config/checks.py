@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import reprlib
 from typing import Any
@@ -15,8 +14,8 @@ _POWER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 LARGEST = 2**63 - 1
 """The largest whole number that any field takes."""
 
-TOO_LONG = math.inf
-"""In place of a whole number with more digits than Python converts. Each field refuses it, with its own name."""
+TOO_LONG = float("inf")
+"""In place of a whole number with more digits than Python converts; no other infinite number is this object."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 200
@@ -45,6 +44,8 @@ def as_whole_number(text: str) -> int | float:
 
 def shown(value: Any) -> str:
     """A value from a file or a command line as a message shows it, shortened if it is very long."""
+    if value is TOO_LONG:
+        return "a number of thousands of digits"
     if type(value) is int and abs(value) > LARGEST:
         return f"a number of about {value.bit_length() * 3 // 10 + 1} digits"
     return _SHORT.repr(value)

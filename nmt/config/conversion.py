@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from nmt.config.checks import LARGEST, ConfigError, as_number, require, shown
+from nmt.config.checks import LARGEST, TOO_LONG, ConfigError, as_number, require, shown
 from nmt.config.hints import expected_one_of
 from nmt.config.run import RunConfig
 
@@ -61,6 +61,7 @@ _EXPECTED = {int: "a whole number", float: "a number", bool: "true or false", st
 
 def _checked(path: str, value: Any, kind: Any) -> Any:
     """A value from a file, refused where it is not of its field's type."""
+    require(value is not TOO_LONG or kind is str, f"{path} is {shown(value)}: expected fewer digits")
     if get_origin(kind) is tuple:
         texts = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
         require(texts, f"{path} is {shown(value)}: expected a list of texts, such as [a, b]")

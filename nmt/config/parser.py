@@ -10,6 +10,9 @@ from typing import Any, NoReturn
 from nmt.config.hints import did_you_mean, expected_one_of
 from nmt.errors import NmtError
 
+EXAMPLE_HEADING = "example:"
+"""Begins the last paragraph of a command's help."""
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are an `NmtError` with one line. It takes no abbreviations."""
@@ -70,10 +73,13 @@ def _plain(flag: str) -> str:
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Shows --NAME and --no-NAME as --[no-]NAME."""
+    """Shows --NAME and --no-NAME as --[no-]NAME, and leaves the line of an example whole, so that it can be pasted."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith(EXAMPLE_HEADING) else super()._fill_text(text, width, indent)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if any(flag.startswith("--no-") for flag in action.option_strings):

@@ -11,6 +11,7 @@ from typing import Any
 from nmt.config.checks import TOO_LONG, ConfigError, shown
 from nmt.config.conversion import config_to_dict
 from nmt.config.hints import did_you_mean
+from nmt.config.relative_paths import fields_from_file
 from nmt.config.run import RunConfig
 from nmt.config.saved import upgrade_fields
 
@@ -18,7 +19,8 @@ from nmt.config.saved import upgrade_fields
 def load_fields(path: str | Path) -> dict[str, Any]:
     """The settings of a run that a YAML or JSON file gives, with checked names.
 
-    An empty group is left out, such as `model:` with all its fields commented out.
+    An empty group is left out, such as `model:` with all its fields commented out. Relative paths begin at the folder
+    of the file (`nmt.config.relative_paths`), but in the config.json of a run at the working directory of its training.
 
     Raises:
         ConfigError: a file that cannot be read, or unknown names.
@@ -26,7 +28,8 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     values = read_yaml(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: expected fields, such as `name: first`")
-    if "format" in values:  # the config.json of a run
+    saved = "format" in values  # the config.json of a run
+    if saved:
         try:
             values = upgrade_fields(values)
         except ConfigError as error:
@@ -34,7 +37,8 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     problems = list(_problems(values, RunConfig, ""))
     if problems:
         raise ConfigError(f"{path}: {'; '.join(problems)}")
-    return _without_empty(values)
+    fields = _without_empty(values)
+    return fields if saved else fields_from_file(fields, path)
 
 
 def as_yaml(config: RunConfig) -> str:
@@ -62,11 +66,21 @@ def read_yaml(path: str | Path) -> Any:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}: save it as UTF-8") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+        raise ConfigError(f"{path}: not valid YAML{_described(error)}") from None
     except ValueError as error:  # such as an impossible date
         raise ConfigError(f"{path}: {error}: text is written in quotes") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply: expected fields") from None
+
+
+def _described(error: Any) -> str:
+    """The place and the reason of an error of YAML, without the library's name for a text that is no file."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is not None:
+        return f", line {mark.line + 1}, column {mark.column + 1}: {problem}"
+    if hasattr(error, "position"):  # of a character that YAML forbids
+        return f": character {error.position + 1} of the file cannot be in YAML: {error.reason}"
+    return f": {' '.join(str(error).split())}"
 
 
 @functools.cache
@@ -87,9 +101,8 @@ def _loader() -> Any:
             names = (name for name, _ in node.value if isinstance(name, yaml.ScalarNode))
             for name in names:
                 if (name.tag, name.value) in seen and name.value != "<<":  # several mappings may be merged in
-                    raise yaml.composer.ComposerError(
-                        "in these fields", node.start_mark, f"{name.value} stands twice", name.start_mark
-                    )
+                    problem = f"{name.value} stands twice in one place"
+                    raise yaml.composer.ComposerError(problem=problem, problem_mark=name.start_mark)
                 seen.add((name.tag, name.value))
             return node
 

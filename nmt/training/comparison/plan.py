@@ -11,6 +11,7 @@ from typing import Any
 from nmt.config import ConfigError, CorpusConfig, RunConfig, config_from_dict, config_to_dict
 from nmt.config.hints import did_you_mean
 from nmt.config.reading import merge_fields
+from nmt.config.relative_paths import fields_from_file, from_file
 from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
@@ -88,7 +89,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonP
         variants:  names, each with the fields that it changes
 
     Args:
-        path: the file; paths in it are relative to the working directory.
+        path: the file; paths in it begin at its folder.
         output: directory of the comparison; runs go into `runs` below it.
         seeds: number of seeds in place of the file's.
 
@@ -97,7 +98,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonP
     """
     values = _fields(path)
     common = _changes(path, "common", values["common"])
-    common = merge_fields(load_fields(values["config"]) if values["config"] else {}, common)
+    common = merge_fields(load_fields(from_file(values["config"], path)) if values["config"] else {}, common)
     variants = values["variants"]
     if not isinstance(variants, dict) or not variants:
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
@@ -118,7 +119,8 @@ def _test_set(path: Path, values: Any) -> TestSet:
     for name, value in values.items():
         if not isinstance(value, str):
             raise ComparisonError(f"{path}: test: {name} is {value!r}: expected text")
-    return TestSet(**values)
+    files = ("source", "target", "alignment")
+    return TestSet(**{name: from_file(value, path) if name in files else value for name, value in values.items()})
 
 
 def _fields(path: Path) -> dict[str, Any]:
@@ -146,7 +148,7 @@ def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
     training = values.get("training")
     if isinstance(training, dict) and "seed" in training:
         raise ComparisonError(f"{path}: {name}: training.seed: every variant is trained with seeds 1, 2, ... (`seeds`)")
-    return values
+    return fields_from_file(values, path)
 
 
 def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output: Path) -> RunConfig:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.config import ConfigError, RunConfig, config_from_dict
 from nmt.config.checks import as_number
 from nmt.config.reading import merge_fields
+from nmt.config.relative_paths import fields_from_file, from_file
 from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
 
@@ -49,7 +50,7 @@ class Space:
 
 
 def read_space(path: Path) -> Space:
-    """Reads a YAML file with these fields:
+    """Reads a YAML file with these fields; paths in it begin at its folder:
 
         config:  configuration file that all trials begin with
         common:  fields that override the configuration file
@@ -69,7 +70,8 @@ def read_space(path: Path) -> Space:
     config, common = values["config"] or "", values["common"] or {}
     if not isinstance(config, str) or not isinstance(common, dict):
         raise NmtError(f"{path}: expected a file name at config, and fields below common")
-    common = merge_fields(load_fields(config) if config else {}, common)
+    common = fields_from_file(common, path)
+    common = merge_fields(load_fields(from_file(config, path)) if config else {}, common)
     space = Space(common, _read_ranges(path, values["space"]), values["metric"])
     _check_ends(path, space)
     return space
