@@ -48,6 +48,7 @@ DESCRIPTION = (
     "and so on are heat maps named after their lines; alignments.pdf has many heat maps on each page. The links of "
     "--gold are drawn too. With --target, the model reads the given translations; without, it translates."
 )
+EXAMPLE = "nmt align --model saved_models/mine --source new.en --output alignments"
 
 
 def add_flags(parser: Parser) -> None:
@@ -135,7 +136,8 @@ def run(arguments: Namespace) -> None:
         links = _write(pairs, directory, arguments, text.name, gold, progress, words, tags)
     if gold is not None:
         print_alignment_score(links, gold)
-    say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
+    drawn = "" if arguments.limit else "; no pair is drawn (--limit 0)"
+    say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}{drawn}")
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:

@@ -25,6 +25,7 @@ DESCRIPTION = (
     "main axes of their vectors, and exports all vectors in word2vec's text format. Counts say how often each piece "
     "occurred in training. The vector of a word with several pieces is the mean of their vectors."
 )
+EXAMPLE = "nmt embeddings --model saved_models/mine --neighbours house garden"
 
 
 def add_flags(parser: Parser) -> None:
@@ -84,9 +85,13 @@ def run(arguments: Namespace) -> None:
     _say_source(found, translator, arguments)
     _say_rare_words([*words, *(word for three in analogies for word in three), *drawn])
     for word, answers in zip(words, neighbours, strict=True):
-        _print_neighbours(word, answers)
+        print(f"{word.text} = {_described(word)}")
+        _print_answers([word], answers, limits[1])
     for three, answers in zip(analogies, solutions, strict=True):
-        _print_analogy(three, answers)
+        print("{} - {} + {}, these left out of the answers".format(*(word.text for word in three)))
+        for word in three:
+            print(f"  {word.text} = {_described(word)}")
+        _print_answers(three, answers, limits[1])
     if projection is not None:
         _plot(drawn, projection, arguments)
     if arguments.export:
@@ -170,19 +175,14 @@ def _times(count: int | None) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _print_neighbours(word: WordVector, answers: Sequence[Neighbour]) -> None:
-    print(f"{word.text} = {_described(word)}")
-    _print_answers(answers)
-
-
-def _print_analogy(three: Sequence[WordVector], answers: Sequence[Neighbour]) -> None:
-    print("{} - {} + {}, these left out of the answers".format(*(word.text for word in three)))
-    for word in three:
-        print(f"  {word.text} = {_described(word)}")
-    _print_answers(answers)
-
-
-def _print_answers(answers: Sequence[Neighbour]) -> None:
+def _print_answers(question: Sequence[WordVector], answers: Sequence[Neighbour], minimum: int) -> None:
+    """Prints the answers to a question; none for words that training never saw, unless --minimum 0 asks for them."""
+    never = [f"'{word.text}'" for word in question if word.word_count == 0]
+    if never and minimum:
+        print(
+            f"  no answers: training never saw {' and '.join(never)}; give words of the training text, or --minimum 0"
+        )
+        return
     print("  cosine     seen  piece")
     for piece, cosine, seen in answers:
         print(f"  {cosine:6.3f}  {'?' if seen is None else format(seen, ','):>7}  {piece}")

@@ -13,7 +13,7 @@ from nmt.config import CorpusConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
 
@@ -22,6 +22,10 @@ DESCRIPTION = (
     "with a side that nearly equals a side of a held-out pair are left out of the training pairs. Two sentences are "
     "nearly equal if they have the same words, regardless of case, order and punctuation. Sentences of five words or "
     "more may also differ in one word. Files whose names end in .gz are read and written compressed."
+)
+EXAMPLE = (
+    "nmt hold-out --tsv fra-eng.tsv --pairs 1000 --output-source test.en --output-target test.fr "
+    "--rest-source train.en --rest-target train.fr"
 )
 
 
@@ -56,9 +60,10 @@ def run(arguments: Namespace) -> None:
         _write(held_out, files[:2])
         _write(rest, files[2:])
     say(reader.report.summary())
-    say(f"{len(held_out)} pairs are held out in {' and '.join(test_files)}")
+    say(f"{counted(len(held_out), 'pair')} held out in {' and '.join(test_files)}")
     near = rest.removed - len(held_out)
-    say(f"{rest.kept} pairs are left in {' and '.join(training_files)}; {near} more nearly equal held-out pairs")
+    left = f"{counted(rest.kept, 'pair')} left in {' and '.join(training_files)}"
+    say(f"{left}; {near} more nearly equal held-out pairs")
 
 
 def _write(pairs: Iterable[Pair], files: list[ByteOutput]) -> None:

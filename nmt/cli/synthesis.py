@@ -14,6 +14,7 @@ from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
+from nmt.progress import counted
 
 if TYPE_CHECKING:
     from nmt.translation.inference.protocol import Report
@@ -73,7 +74,5 @@ def write_made_pairs(
             if number % translator.chunk_size == 0:  # so that an interruption leaves whole chunks
                 for file in files:
                     file.flush()
-    say(
-        f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}); {total * per_line} pairs are in "
-        f"{outputs[0]} and {outputs[1]}"
-    )
+    made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
+    say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")

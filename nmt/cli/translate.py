@@ -20,7 +20,7 @@ from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import can_be_read_again
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.text.documents import document_kind
 from nmt.text.lines import read_lines
 
@@ -34,6 +34,7 @@ DESCRIPTION = (
     "blocks of 500 translated lines are kept, and --resume continues behind them. This needs plain files for --source "
     "and --output, without --nbest. PO, XLIFF, TMX and SRT files are translated as documents."
 )
+EXAMPLE = "nmt translate --model saved_models/mine --source new.en --output new.de"
 
 
 def add_flags(parser: Parser) -> None:
@@ -121,7 +122,7 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         _stream(translator, requests, done, writer, progress)
     place = "standard output" if arguments.output == "-" else arguments.output
     more = f", {done + progress.count} in all" if done else ""
-    say(f"{progress.count} lines in {progress.seconds:.1f} s ({progress.speed}){more}, written to {place}")
+    say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}){more}, written to {place}")
 
 
 def _check_flags(arguments: Namespace, path: str) -> None:

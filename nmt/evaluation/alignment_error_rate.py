@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nmt.alignment.links import Gold, Links
 from nmt.evaluation.errors import require_equal_counts
+from nmt.progress import counted
 
 
 class AlignmentScore(NamedTuple):
@@ -22,7 +23,7 @@ class AlignmentScore(NamedTuple):
     def __str__(self) -> str:
         return (
             f"AER = {self.aer:.3f} (precision {self.precision:.3f}, recall {self.recall:.3f}, F1 {self.f1:.3f}, "
-            f"{self.links} links)"
+            f"{counted(self.links, 'link')})"
         )
 
 

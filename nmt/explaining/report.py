@@ -17,7 +17,7 @@ from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.erasure import Erasure, agreement
 from nmt.explaining.pair_measures import MEASURES, PairMeasures, measure_pair
 from nmt.explaining.unusual_pairs import UNUSUAL, Outliers, find_outliers, reason
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -145,7 +145,7 @@ def count_unusual(corpus: CorpusMeasures) -> tuple[Outliers, str]:
     """The scores of all pairs, and a line on how many pairs are unusual."""
     outliers = find_outliers(corpus.matrix())
     unusual = int((outliers.scores >= UNUSUAL).sum())
-    return outliers, f"{len(corpus.offsets)} pairs, {unusual} of them unusual (score {UNUSUAL} or more)"
+    return outliers, f"{counted(len(corpus.offsets), 'pair')}, {unusual} of them unusual (score {UNUSUAL} or more)"
 
 
 def mean_lines(corpus: CorpusMeasures) -> Iterator[str]:

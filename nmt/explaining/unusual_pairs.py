@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nmt.explaining.pair_measures import MEASURES, PairMeasures
+from nmt.progress import counted
 
 UNUSUAL = 3.5
 """The score from which a pair is unusual (Iglewicz and Hoaglin 1993, "How to Detect and Handle Outliers")."""
@@ -104,7 +105,7 @@ def _in_words(name: str, measures: PairMeasures, usual: float, source: Sequence[
     if name == "repeated":
         return f"repeats earlier words: {_quoted(' '.join(target[begin:end]) for begin, end in measures.repeats)}"
     kind = "short" if measures.length_ratio < math.exp(usual) else "long"
-    return f"{kind}: {len(target)} words for {len(source)}, usually {len(source) * math.exp(usual):.0f}"
+    return f"{kind}: {counted(len(target), 'word')} for {len(source)}, usually {len(source) * math.exp(usual):.0f}"
 
 
 def _quoted(texts: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,14 @@ def read_history(path: Path) -> list[dict[str, str]]:
 def _has_step(row: dict[str, str]) -> bool:
     step = row.get("step", "")
     return step.isdecimal() and len(step) <= _LONGEST_STEP
+
+
+def history_numbers(row: Mapping[str, str], *columns: str) -> list[float] | None:
+    """The values of these columns in a row; None if one is missing or is no number, as after a change by hand."""
+    try:
+        return [float(row[column]) for column in columns]
+    except (KeyError, ValueError):
+        return None
 
 
 def write_history(path: Path, rows: list[dict[str, Any]]) -> None:

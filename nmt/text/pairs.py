@@ -11,6 +11,7 @@ from nmt.alignment.links import require_in_range
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.config import CorpusConfig, PairsConfig, config_to_dict
 from nmt.files.paths import can_be_read_again
+from nmt.progress import counted
 from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
 from nmt.text.formats import RowStream, open_pairs, side_by_side
@@ -60,7 +61,9 @@ class CorpusReport:
             dropped.append(f"{self.invalid} not valid UTF-8 ({_listed(self.examples, self.invalid)})")
         if self.malformed:
             dropped.append(f"{self.malformed} malformed ({_listed(self.malformed_examples, self.malformed)})")
-        return f"{self.read} pairs read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(dropped)
+        return f"{counted(self.read, 'pair')} read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(
+            dropped
+        )
 
 
 def _listed(examples: list[str], count: int) -> str:

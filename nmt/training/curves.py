@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.drawing import save_figure
 from nmt.errors import NmtError
+from nmt.files.atomic_writing import write_atomically
 from nmt.run.directory import Run
+from nmt.run.history import history_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,11 +50,11 @@ def write_curves(runs: Mapping[str, Path], output: Path) -> str:
     """
     curves = {name: read_curve(path, name) for name, path in runs.items()}
     text = format_table(curves)
-    output.mkdir(parents=True, exist_ok=True)
-    (output / "table.md").write_text(text + "\n", encoding="utf-8")
-    with open(output / "points.csv", "w", encoding="utf-8", newline="") as file:
-        points = [point for curve in curves.values() for point in curve]
-        csv.writer(file).writerows([[field.name for field in fields(Point)], *map(astuple, points)])
+    rows = StringIO()
+    points = [point for curve in curves.values() for point in curve]
+    csv.writer(rows).writerows([[field.name for field in fields(Point)], *map(astuple, points)])
+    write_atomically(output / "table.md", f"{text}\n".encode())
+    write_atomically(output / "points.csv", rows.getvalue().encode())
     save_figure(draw_curves(curves), output / "curves.png")
     return text
 
@@ -65,19 +68,12 @@ def read_curve(directory: Path, name: str) -> list[Point]:
     points = [
         Point(name, run.config.training.precision, int(row["step"]), seconds / 60, loss, bleu)
         for row in run.read_history()
-        for seconds, loss, bleu in _measured(row)
+        if (measured := history_numbers(row, "seconds", "validation_loss", "validation_bleu"))
+        for seconds, loss, bleu in [measured]
     ]
     if not points:
         raise NmtError(f"{directory}: no validation in history.csv yet; wait for the first one")
     return points
-
-
-def _measured(row: Mapping[str, str]) -> list[tuple[float, float, float]]:
-    """Seconds, loss and BLEU of a row; nothing if one of them is missing."""
-    try:
-        return [(float(row["seconds"]), float(row["validation_loss"]), float(row["validation_bleu"]))]
-    except (KeyError, ValueError):
-        return []
 
 
 def format_table(curves: Mapping[str, Sequence[Point]]) -> str:

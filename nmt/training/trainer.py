@@ -21,7 +21,7 @@ from nmt.config import RunConfig, TrainingConfig
 from nmt.network.building import build_model
 from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
-from nmt.progress import StatusLine
+from nmt.progress import StatusLine, counted
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
@@ -125,7 +125,7 @@ class Trainer:
         if self.config.accumulate > batches:
             raise TrainingError(
                 f"training.accumulate is {self.config.accumulate}, but all epochs together have about "
-                f"{batches} batches, so the weights would never be updated: choose a smaller "
+                f"{counted(batches, 'batch')}, so the weights would never be updated: choose a smaller "
                 "training.accumulate under another name, or more training.passes"
             )
 
@@ -184,7 +184,7 @@ class Trainer:
             return
         resumes = f"resuming from step {self.state.step}; " if self.state.step else ""
         say(
-            f"{resumes}about {self.steps_per_epoch} batches per epoch, {100 * self.padding:.1f} % padding; "
+            f"{resumes}about {counted(self.steps_per_epoch, 'batch')} per epoch, {100 * self.padding:.1f} % padding; "
             f"run directory {run.directory}"
         )
         if rates := self.schedule.raised_rate(self.state.step, self.state.halvings):

@@ -42,6 +42,14 @@ def test_align_writes_a_page_and_pictures_by_default(model, write, tmp_path):
     assert "EIN" in page and "<b> c" not in page
 
 
+def test_align_says_that_nothing_is_drawn(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a", "b"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--limit", "0"]) == 0
+    assert capsys.readouterr().err.endswith(f"written to {tmp_path / 'o'}; no pair is drawn (--limit 0)\n")
+    assert main([*command, "--limit", "1"]) == 0
+    assert "is drawn" not in capsys.readouterr().err
+
+
 def test_a_pair_too_long_to_draw_is_left_out_and_named(model, write, tmp_path, capsys):
     output = tmp_path / "o"
     source = write("in", "a " * 1001, "b " * 1000, "c")

@@ -418,6 +418,17 @@ def test_a_run_without_its_text_reports_unknown_counts(playground, tmp_path, mon
     assert code == 0 and (tmp_path / "new.png").exists()
 
 
+def test_a_word_that_training_never_saw_has_no_answers(playground, monkeypatch, capfd):
+    code, out, _ = main("--model runs/copy --pieces --neighbours <unk> ▁ba --count 2", playground, monkeypatch, capfd)
+    assert code == 0
+    assert out.splitlines()[1] == (
+        "  no answers: training never saw '<unk>'; give words of the training text, or --minimum 0"
+    )
+    assert out.count("cosine") == 1
+    _, out, _ = main("--model runs/copy --pieces --neighbours <unk> --minimum 0", playground, monkeypatch, capfd)
+    assert out.count("cosine") == 1
+
+
 MISTAKES = [
     ("--model nowhere --neighbours ba", "nowhere: no such run directory"),
     ("--model runs/copy", "there is no question: give --neighbours, --analogy, --plot or --export"),

@@ -106,7 +106,7 @@ def test_reasons_in_words() -> None:
     assert words(entropy=UNUSUAL).startswith("attention is spread out: 0.13 nats")
     assert words(end_of_sentence=4) == "attention is on the end of sentence: 0.00 of it, usually 0.02"
     short = replace(found, length_ratio=0.5)
-    assert reason(short, [0.0] * 6 + [7.0], typical, source, target[:1]) == "short: 1 words for 3, usually 3"
+    assert reason(short, [0.0] * 6 + [7.0], typical, source, target[:1]) == "short: 1 word for 3, usually 3"
 
 
 def test_constructed_faults_come_first() -> None:

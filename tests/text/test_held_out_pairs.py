@@ -152,7 +152,7 @@ class TestCommand:
         assert (tmp_path / "rest.fr").read_text().count("\n") == len(rest)
         said = capsys.readouterr().err
         assert "81 pairs read, 80 kept; dropped: 1 with an empty side" in said
-        assert f"{len(rest)} pairs are left in " in said
+        assert f"{len(rest)} pairs left in " in said
         assert f"; {50 - len(rest)} more nearly equal held-out pairs" in said
 
     @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_long_pairs_are_dropped_and_reported(corpus):
     said: list[str] = []
     result = prepared(copy_task.config(corpus, corpus={"max_pieces": 6}), said)
     assert len(result.train) == 60
-    assert "1 training pairs longer than 6 pieces were dropped (corpus.on_long)" in said
+    assert "dropped: 1 training pair longer than 6 pieces (corpus.on_long)" in said
 
 
 def test_long_pairs_are_cut_and_reported(corpus):
@@ -49,7 +49,7 @@ def test_long_pairs_are_cut_and_reported(corpus):
     said: list[str] = []
     result = prepared(copy_task.config(corpus, corpus={"max_pieces": 6, "on_long": "truncate"}), said)
     assert texts(result)[-1] == (" ".join(["ba"] * 6), " ".join(["abo"] * 6))
-    assert "1 training pairs longer than 6 pieces were cut (corpus.on_long)" in said
+    assert "cut: 1 training pair longer than 6 pieces (corpus.on_long)" in said
 
 
 def test_text_without_short_pairs_is_refused_and_max_pieces_can_be_raised(corpus):

@@ -109,7 +109,7 @@ def test_a_trial_behind_the_others_is_pruned(tmp_path):
             run.write_history([{"step": 100, "validation_loss": 3.0, "validation_bleu": 2.5}])
             yield Training()
 
-    with pytest.raises(optuna.TrialPruned, match="behind the others after 1 validations"):
+    with pytest.raises(optuna.TrialPruned, match="behind the others after 1 validation$"):
         run_trial(trial, read, tmp_path, Starter())
 
 

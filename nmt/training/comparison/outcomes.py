@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy as np
 from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
-from nmt.run.directory import Run
+from nmt.run.directory import HISTORY, Run
+from nmt.run.history import history_numbers
 from nmt.run.resuming import differing_settings
 from nmt.run.text_changes import text_changed
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
@@ -118,7 +120,14 @@ def saved_outcome(run: VariantRun, plan: ComparisonPlan, output: Path) -> Outcom
 def measure_outcome(run: VariantRun, test: TestSet, paths: Paths, jobs: int) -> Outcome:
     """Collects the measurements of a run that `nmt train` and `nmt evaluate` have finished, and saves them."""
     trained = Run.open(run.directory)
-    last = trained.read_history()[-1]
+    rows = trained.read_history()
+    last = history_numbers(rows[-1], "tokens_per_second", "seconds", "step", "peak_memory_mib") if rows else None
+    if last is None or not all(map(math.isfinite, last)):
+        raise ComparisonError(
+            f"{run.directory / HISTORY}: the last row lacks speed, time or memory: delete {run.directory} to train the "
+            "variant again"
+        )
+    tokens_per_second, seconds, steps, peak_memory = last
     scores = json.loads(paths.scores.read_text(encoding="utf-8"))
     alignment = scores.get("alignment")
     outcome = Outcome(
@@ -127,10 +136,10 @@ def measure_outcome(run: VariantRun, test: TestSet, paths: Paths, jobs: int) -> 
         bleu=scores["bleu"]["value"],
         chrf=scores["chrf"]["value"],
         aer=None if alignment is None else alignment["aer"],
-        tokens_per_second=int(last["tokens_per_second"]),
-        seconds=float(last["seconds"]),
-        steps=int(last["step"]),
-        peak_memory_mib=int(last["peak_memory_mib"]),
+        tokens_per_second=int(tokens_per_second),
+        seconds=seconds,
+        steps=int(steps),
+        peak_memory_mib=int(peak_memory),
         parameters=int(sum(np.size(array) for array in trained.weights().values())),
         precision=trained.config.training.precision,
         jobs=jobs,

@@ -11,6 +11,7 @@ from pathlib import Path
 from nmt.alignment.links import Gold
 from nmt.alignment.pharaoh_and_naacl import read_gold
 from nmt.files.atomic_writing import write_atomically
+from nmt.progress import counted
 from nmt.text.languages import words_of
 from nmt.text.lines import read_lines
 from nmt.training.comparison.figures import save_attention, save_curves
@@ -73,7 +74,7 @@ def line_to_draw(sentence: int, sources: Sequence[str]) -> int:
     """
     if sentence:
         if sentence > len(sources):
-            raise ComparisonError(f"--sentence {sentence}: the test set has {len(sources)} lines")
+            raise ComparisonError(f"--sentence {sentence}: the test set has {counted(len(sources), 'line')}")
         return sentence - 1
     return next((i for i, source in enumerate(sources) if len(source.split()) >= LEAST_WORDS), 0)
 
@@ -111,7 +112,7 @@ def _conditions(outcomes: Outcomes) -> str:
     jobs = ", ".join(map(str, sorted({outcome.jobs for outcome in every})))
     precisions = ", ".join(sorted({outcome.precision for outcome in every}))
     return (
-        f"{len(every)} trainings, {jobs} at once; {precisions}; nmt {__version__}, Python "
+        f"{counted(len(every), 'training')}, {jobs} at once; {precisions}; nmt {__version__}, Python "
         f"{platform.python_version()}, {platform.machine()}, {time.strftime('%Y-%m-%d')}. BLEU and chrF are those of "
         "the test set, translated with the search of the configuration; AER is that of its pairs. Tokens are target "
         "tokens per second of training."

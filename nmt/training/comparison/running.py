@@ -14,7 +14,7 @@ from typing import cast
 
 from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
-from nmt.progress import StatusLine, duration
+from nmt.progress import StatusLine, counted, duration
 from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, VariantRun, fields_of
 from nmt.training.processes import CommandRunner, shared_cores
@@ -40,7 +40,7 @@ def run_variants(plan: ComparisonPlan, output: Path, jobs: int = 1) -> list[str]
     status = StatusLine()
     done_before, failed = len(plan.runs) - len(todo), []
     before = f", {done_before} of them done already" if done_before else ""
-    status.print(f"{len(plan.runs)} trainings{before}; their logs are in {output}/logs")
+    status.print(f"{counted(len(plan.runs), 'training')}{before}; their logs are in {output}/logs")
     with _at_once(todo, plan, output, jobs) as running:
         for done, future in enumerate(as_completed(running), start=1):
             left = f"about {duration(status.seconds / done * (len(todo) - done))} left"

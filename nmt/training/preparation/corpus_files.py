@@ -14,6 +14,7 @@ import sentencepiece
 
 from nmt.config import RunConfig, config_to_dict
 from nmt.files.atomic_writing import write_atomically
+from nmt.progress import counted
 from nmt.run.text_changes import TEXT_FINGERPRINTS, text_fingerprints
 from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
@@ -94,7 +95,7 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
         near = config.corpus.near_duplicates == "drop"
         duplicates = "near-duplicates of them" if near else "further pairs with their sources"
         report(
-            f"{len(validation)} pairs are held out for validation; "
+            f"held out for validation: {counted(len(validation), 'pair')}; "
             f"{pairs.removed - len(validation)} {duplicates} are left out of training"
         )
     for line in exchanged_beside_training(validation, profile, vocabularies):

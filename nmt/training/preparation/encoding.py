@@ -12,7 +12,7 @@ from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.windows import windows
 from nmt.config import CorpusConfig
 from nmt.errors import NmtError
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.text.languages import words_of
 from nmt.text.pairs import Pair
 from nmt.text.tokenizer import Tokenizer
@@ -53,7 +53,7 @@ class PairEncoder:
             raise NmtError(f"no training pair has at most {limit} pieces on each side: raise corpus.max_pieces")
         if self.long:
             done = "dropped" if self.config.on_long == "drop" else "cut"
-            report(f"{self.long} training pairs longer than {limit} pieces were {done} (corpus.on_long)")
+            report(f"{done}: {counted(self.long, 'training pair')} longer than {limit} pieces (corpus.on_long)")
         if corpus.links is not None and not corpus.links.lengths.any():
             raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
 

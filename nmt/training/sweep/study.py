@@ -18,7 +18,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from nmt.errors import NmtError
-from nmt.progress import StatusLine
+from nmt.progress import StatusLine, counted
 from nmt.training.processes import CommandRunner, shared_cores
 from nmt.training.sweep.report import write_report
 from nmt.training.sweep.space import Space, read_space
@@ -53,7 +53,7 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
     space, status = read_space(space_file), StatusLine()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = open_study(space_file, space, output, seed)
-    status.print(f"{len(study.trials)} trials so far; their logs are in {output}/logs")
+    status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
     _search(study, space, output, budget, jobs, status)
     if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         raise NmtError("no trial completed: repeat the command with more --trials or --hours to continue")

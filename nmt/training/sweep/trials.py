@@ -14,8 +14,10 @@ from nmt.config import ConfigError
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.locking import locked
+from nmt.progress import counted
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.history import history_numbers
 from nmt.training.processes import CommandRunner
 from nmt.training.sweep.space import Space
 
@@ -59,10 +61,12 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
             raise NmtError(f"{name}: not started, because the sweep is ending")
         pruned_after = _watch(process, trial, space.metric, output / "runs" / name)
     if pruned_after:
-        raise optuna.TrialPruned(f"behind the others after {pruned_after} validations")
+        raise optuna.TrialPruned(f"behind the others after {counted(pruned_after, 'validation')}")
     if process.returncode:
         raise NmtError(f"{name}: nmt train ended with {process.returncode}, see {log}")
     measured = _validations(output / "runs" / name, space.metric)
+    if not measured:
+        raise NmtError(f"{output / 'runs' / name}: history.csv has no number in validation_{space.metric}: see {log}")
     return max(measured) if space.metric == "bleu" else min(measured)
 
 
@@ -88,6 +92,7 @@ def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, r
 def _validations(run: Path, metric: str) -> list[float]:
     """The metric at each validation, oldest first; empty while the run is being prepared."""
     try:
-        return [float(row[f"validation_{metric}"]) for row in Run.open(run).read_history()]
+        rows = Run.open(run).read_history()
     except RunError:
         return []
+    return [value for row in rows for value in history_numbers(row, f"validation_{metric}") or ()]
