@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from nmt.errors import NmtError
+
 OUT_OF_MEMORY = (
     "not enough memory: give smaller batches (batch_tokens), shorter lines, or more memory to the process (ulimit -v)"
 )
@@ -11,6 +13,27 @@ OUT_OF_MEMORY = (
 
 _TEXTS = ("resource_exhausted", "resourceexhausted", "cannot allocate memory", "failed to map segment", "out of memory")
 """Parts of the messages of TensorFlow, JAX and the dynamic linker, in lower case."""
+
+LEAST_ADDRESS_SPACE = 1900 * 2**20
+"""Bytes of address space that TensorFlow and a small model need. With less, TensorFlow ends the process in C++."""
+
+
+def require_address_space() -> None:
+    """Refuses to load TensorFlow into a process with too little address space.
+
+    Raises:
+        NmtError: with the limit and the fix.
+    """
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        raise NmtError(
+            f"not enough memory: this process may use {limit >> 20:,} MiB of address space, and TensorFlow needs at "
+            f"least {LEAST_ADDRESS_SPACE >> 20:,}: raise the limit (ulimit -v)"
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

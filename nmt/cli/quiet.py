@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from nmt.cli.out_of_memory import require_address_space
+
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
@@ -20,7 +22,11 @@ def quiet_start() -> Iterator[None]:
     Keras imports matplotlib if it is installed, for image galleries that nmt never draws; commands that draw import it
     later. TensorFlow imports JAX if it is installed, for a converter that nmt never calls. Imported objects stay
     alive, so the garbage collector is off meanwhile.
+
+    Raises:
+        NmtError: the process has too little address space for TensorFlow.
     """
+    require_address_space()
     unused = ["matplotlib", "jax"] if _keras_backend() == "tensorflow" else ["matplotlib"]
     with _without(*unused), _uncollected(), _quiet():
         yield

@@ -33,7 +33,19 @@ def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
     Warns:
         UserWarning: no installed font has the glyphs of some script. A process names each package of fonts once.
     """
-    text = "".join(texts)
+    families, missing = _fonts_for("".join(texts))
+    _report(missing, stacklevel + 1)
+    return families
+
+
+def scripts_without_font(text: str) -> tuple[list[str], list[str]]:
+    """The scripts of a text that no installed font can draw, and the Debian packages that have fonts for them."""
+    _, missing = _fonts_for(text)
+    return _script_names(missing), sorted({_package(code) for code in missing})
+
+
+def _fonts_for(text: str) -> tuple[list[str], list[int]]:
+    """The font families that a text needs together, and the characters that no installed font has."""
     # Control, format and surrogate characters, spaces and variation selectors have no glyph of their own.
     shown = {ord(c) for c in text if unicodedata.category(c)[0] not in "CZ" and not 0xFE00 <= ord(c) <= 0xFE0F}
     missing = np.array(sorted(shown), dtype=int)
@@ -41,8 +53,7 @@ def find_fonts(texts: Iterable[str], stacklevel: int = 3) -> list[str]:
         families, missing = _covering(missing, [FONT], text)
         if missing.size and _add_new_fonts():
             families, missing = _covering(missing, families, text)
-    _report(missing.tolist(), stacklevel + 1)
-    return families
+    return families, missing.tolist()
 
 
 def _report(missing: list[int], stacklevel: int) -> None:

@@ -67,6 +67,19 @@ def read_arrays(file: BinaryIO, path: Path) -> dict[str, np.ndarray]:
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
 
+def load_array(path: Path, name: str) -> np.ndarray:
+    """One array of an .npz file; the other arrays are not read.
+
+    Raises:
+        RunError: the file has no such array, or is none that `load_arrays` reads.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read_array(archive, archive.getinfo(f"{name}.npy"))
+    except Exception:  # see read_arrays
+        raise RunError(f"{path}: has no array {name}, or is damaged") from None
+
+
 def read_shapes(file: BinaryIO) -> dict[str, tuple[int, ...]]:
     """The shape of each array of an .npz file, from the headers alone; empty for a file that `read_arrays` refuses."""
     try:

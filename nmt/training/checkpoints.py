@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +17,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.weight_checks import require_numbers
 from nmt.training.divergence import require_finite
-from nmt.training.state import TrainingState
-
-STATE = "place"
-"""Name of the training state among the arrays of a checkpoint, as the first releases wrote it."""
+from nmt.training.state import STATE, TrainingState
 
 
 def save_checkpoint(run: Run, variables: list[keras.Variable], state: TrainingState) -> None:
@@ -109,19 +105,6 @@ def _read_state(checkpoint: Path, saved: np.ndarray | None) -> TrainingState:
         RunError: there is none, or it has fields of another version or values of other types.
     """
     try:
-        state = TrainingState(**json.loads(str(saved)))
-        if all(_fits(getattr(state, field.name), field.type) for field in fields(state)):
-            return state
+        return TrainingState.from_json(str(saved))
     except (ValueError, TypeError, RecursionError):
-        pass
-    raise RunError(f"{checkpoint}: has no training state that this version of nmt can read")
-
-
-def _fits(value: object, kind: object) -> bool:
-    """Whether a value of a training state has the type of its field and can be computed with."""
-    if kind == "bool":
-        return isinstance(value, bool)
-    if kind == "int":
-        return type(value) is int and 0 <= value < 2**63
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return number or (value is None and "None" in str(kind))
+        raise RunError(f"{checkpoint}: has no training state that this version of nmt can read") from None

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import math
+from dataclasses import dataclass, fields
+
+STATE = "place"
+"""Name of the training state among the arrays of a checkpoint, as the first releases wrote it."""
 
 
 @dataclass
@@ -43,6 +48,20 @@ class TrainingState:
     best_step: int = -1
     """Step of the best validation; -1 before it, and in checkpoints of version 0.1."""
 
+    @classmethod
+    def from_json(cls, text: str) -> TrainingState:
+        """The state that a checkpoint holds.
+
+        Raises:
+            ValueError, TypeError, RecursionError: the text is not JSON, or has fields of another version or values of
+                other types.
+        """
+        state = cls(**json.loads(text))
+        for field in fields(state):
+            if not _fits(getattr(state, field.name), field.type):
+                raise ValueError(f"{field.name} has a value of another type")
+        return state
+
     def add_losses(self, loss: float, attention: float = 0.0) -> None:
         """Adds the losses of one batch to the sums since the last validation."""
         self.losses, self.guided, self.batches = self.losses + loss, self.guided + attention, self.batches + 1
@@ -50,3 +69,13 @@ class TrainingState:
     def reset_losses(self) -> None:
         """Begins new sums, after a validation."""
         self.losses, self.guided, self.batches = 0.0, 0.0, 0
+
+
+def _fits(value: object, kind: object) -> bool:
+    """Whether a value of a training state has the type of its field and can be computed with."""
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return type(value) is int and 0 <= value < 2**63
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number or (value is None and "None" in str(kind))

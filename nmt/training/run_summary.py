@@ -1,0 +1,144 @@
+"""A run in a few numbers, read from its files without Keras: what it translates, how far it is, how good, how large."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+
+from nmt.config import RunConfig
+from nmt.config.fields import settings_of
+from nmt.run.arrays import load_array, read_shapes
+from nmt.run.directory import BEST, CHECKPOINTS, Run
+from nmt.run.errors import RunError
+from nmt.run.history import history_numbers
+from nmt.training.state import STATE, TrainingState
+
+_UNSAID = ("name", "directory")
+"""Settings that say nothing about a run."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in a few numbers; None where its files do not say."""
+
+    run: Run
+    pairs: int | None
+    """Training pairs."""
+    parameters: int | None
+    """Numbers in the best weights."""
+    state: TrainingState | None
+    """The training, from the newest checkpoint."""
+    best_bleu: float | None
+    """Best validation BLEU of greedy search."""
+    best_loss: float | None
+    """Lowest validation loss in nats per piece."""
+    sizes: dict[str, int]
+    """Bytes by group of files; see `file_sizes`."""
+    changed: float
+    """Time of the last change to its weights or settings, in seconds since 1970."""
+
+    @classmethod
+    def of(cls, directory: Path) -> RunSummary:
+        """Reads a run directory or a pack, also while the run is in training.
+
+        Raises:
+            RunError: this is not a run, or it is damaged.
+        """
+        run = Run.open(directory)
+        shapes = _weight_shapes(run)
+        losses, bleus = (list(_column(run, f"validation_{metric}")) for metric in ("loss", "bleu"))
+        files = [run.directory, run.directory / "config.json", run.best, *run.checkpoints()]
+        return cls(
+            run,
+            pairs=_pairs(run.directory),
+            parameters=sum(map(math.prod, shapes.values())) if shapes else None,
+            state=_state(run),
+            best_bleu=max(bleus, default=None),
+            best_loss=min(losses, default=None),
+            sizes=file_sizes(run.directory),
+            changed=max(path.stat().st_mtime for path in files if path.is_file()),
+        )
+
+    @property
+    def progress(self) -> str:
+        """How far the training is, in words."""
+        if self.run.is_pack:
+            return "a pack, which only translates"
+        if self.state is None:
+            return "trained elsewhere" if self.run.has_weights else "not trained yet"
+        if self.state.stopped_early:
+            return "finished early"
+        return "finished" if self.state.pass_index >= self.run.config.training.passes else "unfinished"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(self.sizes.values())
+
+    def changes(self) -> dict[str, object]:
+        """The settings that differ from the defaults, by dotted names."""
+        config = self.run.config
+        values = {setting.name: attrgetter(setting.name)(config) for setting in settings_of(RunConfig)}
+        defaults = {setting.name: setting.default for setting in settings_of(RunConfig)}
+        return {name: value for name, value in values.items() if value != defaults[name] and name not in _UNSAID}
+
+
+def file_sizes(directory: Path) -> dict[str, int]:
+    """Bytes of the files below a run directory: best weights, checkpoints, training text, and everything else.
+
+    A pack is one file.
+    """
+    if directory.is_file():
+        return {"pack": directory.stat().st_size}
+    groups = {BEST: "best weights", CHECKPOINTS: "checkpoints", "corpus": "training text"}
+    sizes = dict.fromkeys([*groups.values(), "other files"], 0)
+    for path in directory.rglob("*"):
+        if path.is_file():
+            sizes[groups.get(path.relative_to(directory).parts[0], "other files")] += path.stat().st_size
+    return sizes
+
+
+def find_runs(directory: Path) -> Iterator[Path]:
+    """The run directories in a directory and in the folders below it, by name. Hidden folders are left out."""
+    for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        if (place / "config.json").is_file():
+            yield place
+        elif not place.is_symlink():  # links may lead in a circle
+            yield from find_runs(place)
+
+
+def _weight_shapes(run: Run) -> dict[str, tuple[int, ...]]:
+    """The shapes of the best weights by name; empty without weights."""
+    if not run.has_weights:
+        return {}
+    with run.storage.peek(BEST) as file:
+        return read_shapes(file)
+
+
+def _column(run: Run, name: str) -> Iterator[float]:
+    """The finite numbers in a column of history.csv, which may be missing or changed by hand."""
+    try:
+        rows = run.read_history()
+    except RunError:
+        return
+    for row in rows:
+        yield from (value for value in history_numbers(row, name) or () if math.isfinite(value))
+
+
+def _pairs(directory: Path) -> int | None:
+    """The number of training pairs; the copy of the pairs may have been deleted."""
+    lengths = directory / "corpus" / "source.lengths"
+    return lengths.stat().st_size // np.dtype(np.int32).itemsize if lengths.exists() else None
+
+
+def _state(run: Run) -> TrainingState | None:
+    """The training state in the newest checkpoint; None without a readable one."""
+    try:
+        return TrainingState.from_json(str(load_array(run.checkpoints()[-1], STATE)))
+    except (IndexError, RunError, ValueError, TypeError, RecursionError):
+        return None
