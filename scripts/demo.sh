@@ -28,7 +28,7 @@ main() {
     step "A few held-out sentences"
     head -n "$shown" "$data/test.en" > "$model/demo/few.source"
     head -n "$shown" "$data/test.fr" > "$model/demo/few.target"
-    nmt translate --model "$model" --input "$model/demo/few.source" --output "$model/demo/few.translation"
+    nmt translate --model "$model" --source "$model/demo/few.source" --output "$model/demo/few.translation"
     paste -d '\n' <(label source few.source) <(label translation few.translation) <(label reference few.target) /dev/null
 
     step "The attention"
@@ -47,7 +47,7 @@ evaluate() {
     local set="$1" meaning="$2"
     shift 2
     step "Evaluate on $set: $meaning"
-    nmt evaluate --model "$model" --source "$data/$set.en" --reference "$data/$set.fr" \
+    nmt evaluate --model "$model" --source "$data/$set.en" --target "$data/$set.fr" \
         --output "$model/demo/$set.translation" --json "$model/demo/$set.json" "$@"
 }
 

@@ -1,6 +1,6 @@
 """Translates a file, standard input or typed sentences, like `nmt translate`.
 
-python scripts/translate.py --model saved_models/demo --input source.txt --output translation.txt
+python scripts/translate.py --model saved_models/demo --source source.txt --output translation.txt
 """
 
 import sys

@@ -87,6 +87,8 @@ def _drop_failed_messages() -> None:
 def _run(argv: list[str]) -> int:
     from nmt.cli import commands
 
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks how the line can go on
+        commands.complete(os.environ.get("COMP_LINE", ""))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     _require_text(argv)

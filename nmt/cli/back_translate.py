@@ -23,6 +23,7 @@ DESCRIPTION = (
     "into a source. Each of these sources begins with a tag, so that training can tell them from genuine ones. After "
     "an interruption, --resume continues."
 )
+EXAMPLE = "nmt back-translate --model saved_models/reverse --source mono.de --output-source bt.en --output-target bt.de"
 
 
 def add_flags(parser: Parser) -> None:

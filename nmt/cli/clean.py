@@ -43,6 +43,7 @@ DESCRIPTION = (
     "--report lists every dropped pair. With --model, it also drops the pairs that a trained model finds most unusual, "
     "with the score of nmt explain. Files whose names end in .gz are read and written compressed."
 )
+EXAMPLE = "nmt clean --source my.en --target my.de --output-source clean.en --output-target clean.de --report why.tsv"
 
 
 def add_flags(parser: Parser) -> None:

@@ -1,6 +1,7 @@
 """The commands of `nmt`. The module of a command has the command's name and defines:
 
 * `DESCRIPTION`: the first paragraph of its help,
+* `EXAMPLE`: a command line that can be pasted, the last paragraph of its help,
 * `add_flags(parser)`: declares its flags,
 * `run(arguments)`: does the work; returns an exit code, or None for success.
 """
@@ -10,12 +11,12 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from nmt.cli.parser import Parser
 from nmt.config.hints import did_you_mean
+from nmt.config.parser import EXAMPLE_HEADING
 from nmt.errors import NmtError
-from nmt.version import __version__
 
 COMMANDS = {
     "train": "train a model into a run directory",
@@ -24,6 +25,8 @@ COMMANDS = {
     "evaluate": "measure BLEU, chrF and the alignment error rate",
     "align": "export word alignments as numbers and plots",
     "explain": "find unusual pairs and say why they are unusual",
+    "info": "describe a run: text, network, progress, best values, files",
+    "runs": "print a table of the runs in a directory",
     "embeddings": "look at word vectors: neighbours, analogies, a map",
     "tune": "find the best length penalty for a model",
     "compare": "train and measure variants of a configuration side by side",
@@ -35,6 +38,8 @@ COMMANDS = {
     "verify": "check that the files of a run are undamaged",
     "hold-out": "split a corpus into test pairs and training pairs",
     "clean": "drop the bad pairs of a parallel corpus",
+    "doctor": "check this machine and this installation",
+    "completion": "print the code that makes a shell complete commands and flags",
 }
 """Each command with its line in `nmt --help`."""
 
@@ -65,7 +70,7 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
     """The parser of whole command lines, and the parsers of the commands. Only the chosen command is imported."""
     about = "Neural machine translation with attention. nmt COMMAND --help explains a command."
     parser = Parser(prog="nmt", description=about)
-    parser.add_argument("--version", action="version", version=f"nmt {__version__}")
+    parser.add_argument("--version", action=_Version, help="print the versions that matter and exit")
     commands = parser.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
@@ -73,9 +78,38 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
         command = commands.add_parser(name, help=summary)
         if name == chosen:
             command.description = module(name).DESCRIPTION
+            command.epilog = f"{EXAMPLE_HEADING}\n  {module(name).EXAMPLE}"
             command.set_defaults(parser=command)
             module(name).add_flags(command)
     return parser, commands.choices
+
+
+def complete(line: str) -> None:
+    """Gives the shell the words that can complete a command line, and ends the process. No command is run."""
+    import argcomplete
+
+    chosen = next((word for word in line.split()[1:] if word in COMMANDS), "")
+    parser, commands = _parsers(chosen)
+    for action in commands[chosen]._actions if chosen else ():
+        kind = getattr(action, "kind", None)
+        if get_origin(kind) is Literal:
+            action.completer = argcomplete.ChoicesCompleter(dict.fromkeys(get_args(kind), ""))  # type: ignore[attr-defined]
+        elif action.metavar == "DIR":
+            action.completer = argcomplete.DirectoriesCompleter()  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser, always_complete_options="long", print_suppressed=True)
+
+
+class _Version(argparse.Action):
+    """Prints the versions of nmt, Python and the libraries that matter."""
+
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        from nmt.diagnosis import versions
+
+        print(versions())
+        parser.exit()
 
 
 def _require_names(command: Parser, arguments: argparse.Namespace) -> None:

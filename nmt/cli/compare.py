@@ -25,6 +25,7 @@ DESCRIPTION = (
     "every variant on one sentence. All results are kept: repeat the command to continue after an interruption, or to "
     "train only new seeds and variants."
 )
+EXAMPLE = "nmt compare --variants data/demo/variants.yaml --output saved_models/compare-demo"
 
 
 def add_flags(parser: Parser) -> None:

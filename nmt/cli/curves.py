@@ -15,6 +15,7 @@ DESCRIPTION = (
     "run, also while the run is training. It prints a table with the best values of each run, and writes the table, "
     "the points and the drawing: table.md, points.csv and curves.png."
 )
+EXAMPLE = "nmt curves --runs saved_models/one saved_models/two"
 DEFAULT_OUTPUT = "saved_models/learning-curves"
 
 

@@ -24,6 +24,10 @@ DESCRIPTION = (
     "these pairs learns to imitate this model or ensemble (sequence-level knowledge distillation). After an "
     "interruption, --resume continues."
 )
+EXAMPLE = (
+    "nmt distil --model saved_models/one saved_models/two --source my.en --target my.de --output-source d.en "
+    "--output-target d.de"
+)
 
 
 def add_flags(parser: Parser) -> None:

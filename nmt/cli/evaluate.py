@@ -25,6 +25,7 @@ DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
     "error rate (AER) of the model's attention on the reference pairs."
 )
+EXAMPLE = "nmt evaluate --model saved_models/mine --source test.en --target test.de"
 
 
 def add_flags(parser: Parser) -> None:

@@ -41,6 +41,7 @@ DESCRIPTION = (
     "With --erase, the report has the log-probability that each target word loses when a source word is erased, and "
     "how well attention agrees with these losses."
 )
+EXAMPLE = "nmt explain --model saved_models/mine --source my.en --target my.de --output report"
 
 
 def add_flags(parser: Parser) -> None:

@@ -22,6 +22,7 @@ DESCRIPTION = (
     "Prints the log-probability (in nats) of each pair, a tab, and its number of target pieces, including the end of "
     "sentence. It also reports the perplexity of all pairs."
 )
+EXAMPLE = "nmt score --model saved_models/mine --source test.en --target test.de"
 
 
 def add_flags(parser: Parser) -> None:

@@ -18,6 +18,7 @@ DESCRIPTION = (
     "command to continue; a larger budget continues a finished search. The command writes trials.csv, trials.png and "
     "best.yaml, which nmt train --config reads."
 )
+EXAMPLE = "nmt sweep --space data/demo/space.yaml --output saved_models/search --hours 8"
 
 
 def add_flags(parser: Parser) -> None:

@@ -31,6 +31,7 @@ DESCRIPTION = (
     "Translates a validation set once and prints its score for each length penalty, and the best penalty. Measure the "
     "chosen penalty on other text: its score on this text is too optimistic."
 )
+EXAMPLE = "nmt tune --model saved_models/mine --source val.en --target val.de --save"
 
 
 def add_flags(parser: Parser) -> None:

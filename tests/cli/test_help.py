@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from nmt.cli.commands import COMMANDS, module
 from nmt.cli.train import ALL, COMMON
 from nmt.config import RunConfig, SearchConfig
 from nmt.config.fields import settings_of
+from nmt.config.parser import Parser
 
 PACKAGE = Path(__file__).parents[2] / "nmt"
 
@@ -77,6 +79,20 @@ def test_help_all_of_train_shows_every_setting_once(capsys):
     for setting in settings_of(RunConfig):
         flag = f"--[no-]{setting.name}" if setting.type is bool else f"--{setting.name}"
         assert flags.count(flag) == 1, flag
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_of_every_command_can_be_pasted(command, capsys):
+    """The help ends with it, in one line, and its flags are the command's."""
+    example = module(command).EXAMPLE
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert capsys.readouterr().out.endswith(f"\nexample:\n  {example}\n")
+    program, chosen, *flags = shlex.split(example.removeprefix('eval "$(').removesuffix(')"'))
+    assert (program, chosen) == ("nmt", command)
+    parser = Parser(prog="nmt")
+    module(command).add_flags(parser)
+    parser.parse_args(flags)  # refuses unknown and missing flags
 
 
 @pytest.mark.parametrize("command", COMMANDS)
