@@ -81,6 +81,7 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
             command.epilog = f"{EXAMPLE_HEADING}\n  {module(name).EXAMPLE}"
             command.set_defaults(parser=command)
             module(name).add_flags(command)
+            command.usage = command.usage or _usage(command)
     return parser, commands.choices
 
 
@@ -97,6 +98,15 @@ def complete(line: str) -> None:
         elif action.metavar == "DIR":
             action.completer = argcomplete.DirectoriesCompleter()  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, always_complete_options="long", print_suppressed=True)
+
+
+def _usage(command: Parser) -> str:
+    """The flags that a command needs; the usage of argparse has all flags, which are often thirty."""
+    needed = [action for action in command._actions if action.required and action.option_strings]
+    words = [f"{action.option_strings[0]} {action.metavar}" for action in needed]
+    places = [action for action in command._actions if not action.option_strings]
+    names = [f"[{place.metavar}]" if place.nargs == "?" else str(place.metavar) for place in places]
+    return " ".join([command.prog, *words, "[OPTION ...]", *names])
 
 
 class _Version(argparse.Action):

@@ -19,7 +19,6 @@ T = TypeVar("T")
 
 def add_model_flags(parser: Parser, required: bool = True, precision: Precision = "float32") -> None:
     """Flags that name a trained model or an ensemble and say how to compute with it."""
-    _add_checkpoints_flag(parser)
     parser.add_argument(
         "--model",
         required=required,
@@ -27,6 +26,7 @@ def add_model_flags(parser: Parser, required: bool = True, precision: Precision 
         metavar="DIR",
         help="run directory of nmt train, or file of nmt pack; several with the same vocabularies form an ensemble",
     )
+    _add_checkpoints_flag(parser)
     parser.add_argument(
         "--averaging",
         choices=["probability", "log_probability"],
@@ -43,8 +43,8 @@ def add_model_flags(parser: Parser, required: bool = True, precision: Precision 
 
 def add_single_model_flags(parser: Parser) -> None:
     """Flags that name one trained model whose weights are read."""
-    _add_checkpoints_flag(parser)
     parser.add_argument("--model", required=True, metavar="DIR", help="run directory of nmt train, or file of nmt pack")
+    _add_checkpoints_flag(parser)
 
 
 def _add_checkpoints_flag(parser: Parser) -> None:

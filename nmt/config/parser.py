@@ -82,6 +82,7 @@ class _HelpFormatter(argparse.HelpFormatter):
         return text if text.startswith(EXAMPLE_HEADING) else super()._fill_text(text, width, indent)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        if any(flag.startswith("--no-") for flag in action.option_strings):
-            return "--[no-]" + action.option_strings[0].removeprefix("--")
+        flags = action.option_strings
+        if flags and f"--no-{flags[0].removeprefix('--')}" in flags:
+            return "--[no-]" + flags[0].removeprefix("--")
         return super()._format_action_invocation(action)

@@ -81,6 +81,17 @@ def test_help_all_of_train_shows_every_setting_once(capsys):
         assert flags.count(flag) == 1, flag
 
 
+def test_the_usage_has_the_needed_flags_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    printed = capsys.readouterr().out
+    assert printed.startswith("usage: nmt translate --model DIR [OPTION ...]\n\n")
+    assert "  --no-repeat-ngram N " in printed and "--[no-]copy-unknown " in printed
+    with pytest.raises(SystemExit):
+        main(["info", "--help"])
+    assert capsys.readouterr().out.startswith("usage: nmt info [OPTION ...] DIR\n\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_example_of_every_command_can_be_pasted(command, capsys):
     """The help ends with it, in one line, and its flags are the command's."""

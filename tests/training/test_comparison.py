@@ -17,8 +17,12 @@ import pytest
 import yaml
 
 from nmt.cli import main
+from nmt.config import VocabularyConfig
+from nmt.run.directory import Run
+from nmt.text.tokenizer import Tokenizer
 from nmt.training.comparison import ComparisonError, read_plan, settle_precision
 from nmt.training.comparison.length_buckets import length_buckets
+from nmt.training.comparison.outcomes import Paths, measure_outcome
 from nmt.training.comparison.tables import difference, mean_and_range
 from nmt.training.processes import CommandRunner
 
@@ -140,6 +144,15 @@ def test_an_interrupted_comparison_says_how_to_continue(
     monkeypatch.setattr("nmt.training.comparison.run_variants", interrupted)
     assert main(["compare", "--variants", str(write_variants(corpus)), "--output", str(tmp_path / "new")]) == 130
     assert "nmt: repeat the command to continue the comparison\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [[], [{"step": 1, "seconds": "long", "tokens_per_second": 1, "peak_memory_mib": 1}]])
+def test_a_history_that_was_changed_is_named(corpus: Path, tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    plan = read_plan(write_variants(corpus), tmp_path)
+    pieces = Tokenizer.train(["ein haus und ein baum"] * 3, VocabularyConfig(type="word", size=8))
+    Run.create(plan.runs[0].directory, plan.runs[0].config, pieces, pieces).write_history(rows)
+    with pytest.raises(ComparisonError, match="history.csv: the last row lacks speed, time or memory: delete"):
+        measure_outcome(plan.runs[0], plan.test, Paths.of(tmp_path, plan.runs[0].name), 1)
 
 
 def test_ranges_and_differences() -> None:

@@ -71,6 +71,20 @@ def test_a_row_without_one_of_the_values_is_no_point(make_run) -> None:
     assert [point.step for point in read_curve(run, "cut")] == [200, 300]
 
 
+def test_after_a_write_error_the_old_table_stays(make_run, curves, tmp_path, monkeypatch, capsys) -> None:
+    run = make_run("one", "float32")
+    assert curves("--runs", run) == 0
+    before = (tmp_path / "out" / "table.md").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "table.md")
+
+    monkeypatch.setattr("nmt.files.atomic_writing.os.replace", full)
+    assert curves("--runs", run, "--names", "other") == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert (tmp_path / "out" / "table.md").read_bytes() == before
+
+
 def test_mistakes_are_one_line(make_run, curves, tmp_path, capsys) -> None:
     assert curves("--runs", tmp_path / "nothing") == 2
     assert "not a run directory" in capsys.readouterr().err

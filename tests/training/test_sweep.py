@@ -113,6 +113,33 @@ def test_a_trial_behind_the_others_is_pruned(tmp_path):
         run_trial(trial, read, tmp_path, Starter())
 
 
+def test_a_history_that_was_changed_has_no_value_or_is_named(tmp_path):
+    """Rows without the number are left out; a trial without any fails with the file's name."""
+    read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
+    tokenizer = Tokenizer.train(["ein haus und ein baum"] * 3, VocabularyConfig(type="word", size=8))
+
+    def trained(*bleus: str):
+        class Training:
+            returncode = 0
+
+            def poll(self):
+                return 0
+
+        class Starter:
+            @contextmanager
+            def started(self, arguments, log):
+                run = Run.create(tmp_path / "runs" / trial.user_attrs["run"], RunConfig(), tokenizer, tokenizer)
+                run.write_history([{"step": 1 + n, "validation_bleu": bleu} for n, bleu in enumerate(bleus)])
+                yield Training()
+
+        trial = optuna.create_study(direction="maximize").ask()
+        return run_trial(trial, read, tmp_path, Starter())
+
+    assert trained("2.5", "much", "1.5") == 2.5
+    with pytest.raises(NmtError, match=r"runs/.*: history.csv has no number in validation_bleu: see .*\.log"):
+        trained("much")
+
+
 def test_a_directory_continues_the_search_of_one_space_only(tmp_path):
     file, output = tmp_path / "space.yaml", tmp_path / "search"
     ranges = {"model.units": {"choices": [4, 8]}}
