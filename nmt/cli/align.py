@@ -21,7 +21,7 @@ from nmt.cli.flags import (
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
 from nmt.cli.loading import language_tags, lines_of, load, load_run, say, say_if_cut, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
-from nmt.cli.parser import Parser, as_flags, count, positive, refuse_idle
+from nmt.cli.parser import Parser, as_flags, count, finite, positive, refuse_idle
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory, real_path
@@ -98,7 +98,7 @@ def _add_linking_flags(parser: Parser) -> None:
         "word that receives a --threshold share of its attention (default: share)",
     )
     parser.add_argument(
-        "--threshold", type=float, metavar="X", help="smallest share for --links shares or threshold (default: 0.4)"
+        "--threshold", type=finite, metavar="X", help="smallest share for --links shares or threshold (default: 0.4)"
     )
     parser.add_argument(
         "--links-of",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from nmt.config.checks import shown
 from nmt.config.parser import Parser as Parser
 from nmt.errors import NmtError
 
@@ -42,26 +43,31 @@ def as_flags(settings: type) -> Iterator[None]:
 
 def positive(text: str) -> int:
     """Type of an argument: a whole number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
-    if int(text) > sys.maxsize:
-        raise argparse.ArgumentTypeError(f"{text}: is too large")
-    return int(text)
+    return _whole_number(text, 1)
 
 
 def count(text: str) -> int:
     """Type of an argument: a whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{value}: expected 0 or more")
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+        if text.lstrip("+-").isdecimal():  # more digits than Python converts
+            value = sys.maxsize + 1
     if value > sys.maxsize:
-        raise argparse.ArgumentTypeError(f"{text}: is too large")
+        raise argparse.ArgumentTypeError(f"{shown(text)}: is too large")
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text}: expected {least} or more")
     return value
 
 
 def finite(text: str) -> float:
     """Type of an argument: a number that is not NaN or infinite."""
-    value = float(text)
+    value = _number(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text}: expected a number")
     return value
@@ -69,7 +75,15 @@ def finite(text: str) -> float:
 
 def share(text: str) -> float:
     """Type of an argument: a number from 0 to below 1."""
-    value = float(text)
+    value = _number(text)
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a share, from 0 to below 1")
     return value
+
+
+def _number(text: str) -> float:
+    """The text as a number; NaN for other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
