@@ -73,7 +73,7 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0
-    assert capsys.readouterr().out == f"nmt {nmt.__version__}\n"
+    assert capsys.readouterr().out.startswith(f"nmt {nmt.__version__}, Python ")
 
 
 def test_tensorflow_is_quiet_by_default(monkeypatch):

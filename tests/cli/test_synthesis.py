@@ -35,7 +35,7 @@ def test_each_pair_is_followed_by_its_source_and_the_translation_of_the_model(mo
     command = distil(model, write, ["a b", "", "c"], ["x y", "z", "w"])
     assert main([*command, *outputs(tmp_path)]) == 0
     assert written(tmp_path) == [("a b", "x y"), ("a b", "A B"), ("", "z"), ("", ""), ("c", "w"), ("c", "C")]
-    assert "6 pairs are in" in capsys.readouterr().err
+    assert "; 6 pairs in " in capsys.readouterr().err
 
 
 def test_the_given_pairs_can_be_left_out(model, write, tmp_path):
