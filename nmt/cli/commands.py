@@ -78,7 +78,8 @@ def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
         command = commands.add_parser(name, help=summary)
         if name == chosen:
             command.description = module(name).DESCRIPTION
-            command.epilog = f"{EXAMPLE_HEADING}\n  {module(name).EXAMPLE}"
+            if example := getattr(module(name), "EXAMPLE", ""):
+                command.epilog = f"{EXAMPLE_HEADING}\n  {example}"
             command.set_defaults(parser=command)
             module(name).add_flags(command)
             command.usage = command.usage or _usage(command)

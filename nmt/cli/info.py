@@ -24,15 +24,15 @@ EXAMPLE = "nmt info saved_models/mine"
 
 
 def add_flags(parser: Parser) -> None:
-    parser.add_argument("model", metavar="DIR", help="run directory written by nmt train")
+    parser.add_argument("run", metavar="RUN", help="run directory of nmt train, or file of nmt pack")
 
 
 def run(arguments: Namespace) -> None:
     """Prints a line for each fact."""
-    require_runs([arguments.model])
+    require_runs([arguments.run])
     from nmt.training.run_summary import RunSummary
 
-    summary = RunSummary.of(Path(arguments.model))
+    summary = RunSummary.of(Path(arguments.run))
     for name, fact in _facts(summary):
         print(f"{name:<11} {fact}")
     for setting, value in summary.changes().items():

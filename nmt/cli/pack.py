@@ -14,6 +14,7 @@ DESCRIPTION = (
     "Writes one file with what a run needs to translate: weights, vocabularies, settings, the short list if there is "
     "one, and a model card. Every command takes the file as --model. It has none of the training text."
 )
+EXAMPLE = "nmt pack --model saved_models/mine --output mine.nmt"
 
 ABOUT = {
     "corpus/": "training and validation text",

@@ -13,6 +13,7 @@ DESCRIPTION = (
     "Compares each file of a run or a pack with the sum that nmt saved with it, and names the damaged files. Every "
     "command does the same for the files that it loads."
 )
+EXAMPLE = "nmt verify saved_models/mine"
 
 
 def add_flags(parser: Parser) -> None:

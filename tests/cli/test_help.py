@@ -89,7 +89,7 @@ def test_the_usage_has_the_needed_flags_alone(capsys):
     assert "  --no-repeat-ngram N " in printed and "--[no-]copy-unknown " in printed
     with pytest.raises(SystemExit):
         main(["info", "--help"])
-    assert capsys.readouterr().out.startswith("usage: nmt info [OPTION ...] DIR\n\n")
+    assert capsys.readouterr().out.startswith("usage: nmt info [OPTION ...] RUN\n\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -80,7 +80,10 @@ def test_a_damaged_configuration_is_named(text, run):
     ("text", "message"),
     [
         ('{"model": {"units": 1000000000}}', "model.units is 1000000000: expected 16,384 at most"),
-        ('{"model": {"units": ' + "9" * 5000 + "}}", "model.units is a number of thousands of digits: expected fewer digits"),
+        (
+            '{"model": {"units": ' + "9" * 5000 + "}}",
+            "model.units is a number of thousands of digits: expected fewer digits",
+        ),
         ('{"model": {"encoder_layers": 1000000000}}', "model.encoder_layers is 1000000000: expected 100 at most"),
         ('{"format": ' + "9" * 5000 + ', "model": {}}', "format a number of thousands of digits is unknown"),
         ("[" * 100_000, "nested too deeply"),
