@@ -39,12 +39,12 @@ def run(arguments: Namespace) -> None:
         print(f"  {setting}: {list(value) if isinstance(value, tuple) else value}")
 
 
-def megabytes(size: int) -> str:
-    """A number of bytes in MB, or in kB or GB where that is shorter."""
-    for unit, bytes_of_unit in (("GB", 10**9), ("MB", 10**6)):
+def file_size(size: int) -> str:
+    """A number of bytes in GiB, MiB or KiB."""
+    for unit, bytes_of_unit in (("GiB", 2**30), ("MiB", 2**20)):
         if size >= bytes_of_unit:
             return f"{size / bytes_of_unit:.1f} {unit}"
-    return f"{size / 1000:.0f} kB"
+    return f"{size / 1024:.0f} KiB"
 
 
 def languages(summary: RunSummary) -> str:
@@ -85,6 +85,6 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
     loss = "" if summary.best_loss is None else f"loss {summary.best_loss:.4f} nats per piece"
     yield "best values", f"{bleu}{loss}" or "no validation yet"
     yield "changed", time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.changed))
-    parts = ", ".join(f"{name} {megabytes(size)}" for name, size in summary.sizes.items() if size)
-    yield "files", f"{megabytes(summary.size)}: {parts}"
+    parts = ", ".join(f"{name} {file_size(size)}" for name, size in summary.sizes.items() if size)
+    yield "files", f"{file_size(summary.size)}: {parts}"
     yield "settings", "these differ from the defaults:" if summary.changes() else "the defaults"

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli.info import languages, megabytes
+from nmt.cli.info import file_size, languages
 from nmt.cli.loading import say
 from nmt.cli.parser import Parser
 from nmt.config import RunConfig
@@ -64,7 +64,7 @@ def _row(name: str, summary: RunSummary) -> tuple[str, ...]:
         "-" if summary.best_loss is None else f"{summary.best_loss:.4f}",
         summary.progress,
         time.strftime("%Y-%m-%d", time.localtime(summary.changed)),
-        megabytes(summary.size),
+        file_size(summary.size),
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from nmt.cli import main
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
-from nmt.run.arrays import save_arrays
 from nmt.run.directory import Run
+from nmt.run.packing import write_pack
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.run_summary import RunSummary, find_runs
 from nmt.training.state import STATE, TrainingState
@@ -43,7 +43,7 @@ def add_checkpoint(run: Run, state: TrainingState) -> None:
 
 
 def test_info_says_what_the_files_say(run, capsys):
-    save_arrays(run.best, {"a/kernel": np.zeros((3, 4)), "a/bias": np.zeros(4)})
+    run.save_weights({"a/kernel": np.zeros((3, 4)), "a/bias": np.zeros(4)})
     assert main(["info", "saved_models/one"]) == 0
     printed = capsys.readouterr().out
     for fact in (
@@ -59,6 +59,15 @@ def test_info_says_what_the_files_say(run, capsys):
     ):
         assert fact in printed, fact
     assert "model.units" not in printed  # it has its default
+
+
+def test_a_pack_is_described_too(run, capsys):
+    run.save_weights({"a/kernel": np.zeros((3, 4))})
+    write_pack(run, Path("one.nmt"), 0, "")
+    assert main(["info", "one.nmt"]) == 0
+    printed = capsys.readouterr().out
+    assert "12 parameters" in printed and "a pack, which only translates" in printed
+    assert RunSummary.of(Path("one.nmt")).sizes == {"pack": Path("one.nmt").stat().st_size}
 
 
 @pytest.mark.parametrize(
