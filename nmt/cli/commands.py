@@ -96,8 +96,6 @@ def complete(line: str) -> None:
         kind = getattr(action, "kind", None)
         if get_origin(kind) is Literal:
             action.completer = argcomplete.ChoicesCompleter(dict.fromkeys(get_args(kind), ""))  # type: ignore[attr-defined]
-        elif action.metavar == "DIR":
-            action.completer = argcomplete.DirectoriesCompleter()  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, always_complete_options="long", print_suppressed=True)
 
 

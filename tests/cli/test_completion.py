@@ -32,7 +32,7 @@ def test_commands_flags_choices_and_directories_are_completed_without_heavy_libr
     assert completed("nmt translate --averaging prob", tmp_path) == ["probability"]
     assert completed("nmt train --model.cell ", tmp_path) == ["gru", "lstm"]
     assert "--training.schedule.decay" in completed("nmt train --training.sch", tmp_path)
-    assert completed("nmt info sav", tmp_path) == ["saved_models/"]
+    assert completed("nmt info sav", tmp_path) == ["saved.txt", "saved_models/"]  # a pack is a file
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
