@@ -192,6 +192,7 @@ def _pairs(
     if not text.pairs and reverse is None:
         yield from translator.translate_nbest(text.sources(), search, arguments.nbest, linking=linking)
         return
+    pairs: Iterator[Translation]
     if text.pairs:
         pairs = translator.align(*text.sides(), linking)
     else:

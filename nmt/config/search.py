@@ -62,6 +62,11 @@ class SearchConfig:
     max_source: int = setting(
         400, "Longest source sentence in pieces and in words; longer sentences are cut, with a warning."
     )
+    split_sentences: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "Translate a line sentence by sentence; auto: lines with more sentences than nearly all lines of the training "
+        "text, if these have one sentence each.",
+    )
     batch_tokens: int = setting(
         4000, "Largest batch: sentences times beam size times pieces of its longest source sentence."
     )

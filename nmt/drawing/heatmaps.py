@@ -12,14 +12,14 @@ from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.canvas import drawing, new_figure
 from nmt.drawing.heatmap_painting import HeatMap
-from nmt.drawing.picture import Picture, heat_map_contents
+from nmt.drawing.picture import Aligned, Picture, alignment_of, heat_map_contents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def heatmap(
-    alignment: WordAlignment,
+    alignment: WordAlignment | Aligned,
     title: str = "",
     gold: Gold | None = None,
     erasure: ArrayLike | None = None,
@@ -33,7 +33,7 @@ def heatmap(
     its words need. A pair of more than `READABLE_WORDS` words on a side is drawn in several heat maps, side by side.
 
     Args:
-        alignment: the pair.
+        alignment: the pair, or its translation.
         title: printed above, broken into lines.
         gold: links drawn by people, marked inside the cells: a solid line if sure, a broken line if possible.
         erasure: [target words, source words], the fall of the target word's log-probability in nats when the source
@@ -42,14 +42,14 @@ def heatmap(
         merged: the method that merged the links of two models, for the legend.
 
     Raises:
-        PlotError: a side has no words or more than `MOST_WORDS`; an erasure matrix has another shape or a number that
-            is not finite.
+        PlotError: no alignment; a side has no words or more than `MOST_WORDS`; an erasure matrix has another shape or a
+            number that is not finite.
         AlignmentError: a gold link to a word that does not exist.
 
     Warns:
         UserWarning: no installed font has the glyphs of some script.
     """
-    return draw(Picture(alignment, title, gold, erasure, linking, merged))
+    return draw(Picture(alignment_of(alignment), title, gold, erasure, linking, merged))
 
 
 def draw(picture: Picture) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,27 @@ NOTABLE_ATTENTION, NOTABLE_FALL = 0.1, 1.0
 
 LINK, SURE, POSSIBLE = "link", "gold link, sure", "gold link, possible"
 _ATTENTION_TITLE, _ERASURE_TITLE = "attention", "fall of log-probability when a source word is erased"
+
+
+class Aligned(Protocol):
+    """Anything with an alignment, such as a translation."""
+
+    @property
+    def alignment(self) -> WordAlignment: ...
+
+
+def alignment_of(pair: WordAlignment | Aligned) -> WordAlignment:
+    """The alignment to draw: the pair itself, or that of a translation.
+
+    Raises:
+        PlotError: the pair has no alignment, or is several.
+    """
+    if isinstance(pair, WordAlignment):
+        return pair
+    found = getattr(pair, "alignment", None)
+    if not isinstance(found, WordAlignment):
+        raise PlotError(f"{type(pair).__name__}: expected one translation or alignment, such as the first: found[0]")
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from nmt.drawing.canvas import DPI, PlotError, drawing
 from nmt.drawing.fonts import find_fonts, pdf_font_type
 from nmt.drawing.heatmaps import heatmap
 from nmt.drawing.pdf_pages import heatmap_pages
-from nmt.drawing.picture import Picture
+from nmt.drawing.picture import Aligned, Picture
 from nmt.files.atomic_writing import replacement_for
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_PIXELS = 8000  # of the longer side; larger figures get fewer pixels per i
 
 
 def save_heatmap(
-    alignment: WordAlignment,
+    alignment: WordAlignment | Aligned,
     path: str | os.PathLike[str],
     title: str = "",
     gold: Gold | None = None,

@@ -124,7 +124,7 @@ def erase(
         raise ErasureError("this model cannot score a pair without a word: load the run that it was exported from")
     limit, longest = max_source or translator.config.search.max_source, translator.longest_target
     for window in windows(pairs, PAIRS_TOGETHER):
-        sources = [cut_words(translator.run.source.segment(pair.source), limit) for pair in window]
+        sources = [cut_words(translator.source_text.segment(pair.source), limit) for pair in window]
         targets = [_target(translator.run.target.segment(pair.text), pair, longest) for pair in window]
         erased = [
             [(), *pieces_of_words(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)

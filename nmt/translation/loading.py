@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from nmt.config import Precision, RunConfig
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.text_profile import load_profile
+from nmt.text.profile import TextProfile
 from nmt.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -63,14 +65,21 @@ def load_translator(
                 "train both on the same text with the same vocabulary settings"
             )
     decided = decide_precision(precision)
-    return translator_of_models(runs[0], *(_model(run, checkpoints, decided) for run in runs), averaging=averaging)
+    profile = load_profile(runs[0].directory)
+    models = [_model(run, checkpoints, decided) for run in runs]
+    return translator_of_models(runs[0], *models, averaging=averaging, profile=profile)
 
 
-def translator_of_models(run: Run, *models: Seq2Seq, averaging: Averaging = "probability") -> Translator:
-    """The translator of models in memory, with the vocabularies and the search of a run."""
+def translator_of_models(
+    run: Run, *models: Seq2Seq, averaging: Averaging = "probability", profile: TextProfile | None = None
+) -> Translator:
+    """The translator of models in memory, with the vocabularies and the search of a run.
+
+    Without a profile of the training text, every text is read as it is.
+    """
     from nmt.translation.inference.model_inference import ModelInference
 
-    return Translator(run, ModelInference(*models, averaging=averaging, joins=run.target.joins))
+    return Translator(run, ModelInference(*models, averaging=averaging, joins=run.target.joins), profile)
 
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:

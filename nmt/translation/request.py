@@ -78,6 +78,13 @@ class TranslationRequest:
             "lexicon (--lexicon) gives the words for copies: set copy_unknown (--copy-unknown) too",
         )
 
+        _require(
+            self.search.split_sentences != "always"
+            or ((count == 1 or self.minimum_bayes_risk is not None) and not (self.prefix or self.phrases)),
+            "split_sentences (--split-sentences) always joins one translation of each sentence: leave it out with "
+            "nbest (--nbest), prefix (--prefixes) and phrases (--phrases), which are for a whole line",
+        )
+
     @property
     def candidates(self) -> int:
         """Number of translations that the search returns."""

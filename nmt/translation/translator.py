@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, repeat, zip_longest
+from itertools import chain, count, islice, repeat, zip_longest
 from pathlib import Path
-from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,31 +18,20 @@ from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.run.directory import Run
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
+from nmt.text.profile import TextProfile
 from nmt.text.tokenizer import SegmentedSentence, cut_words
-from nmt.translation.inference.protocol import (
-    EmbeddingInference,
-    Hypothesis,
-    Inference,
-    PieceConstraint,
-    Report,
-)
+from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
+from nmt.translation.lazy import Lazy
 from nmt.translation.minimum_bayes_risk import most_agreed
+from nmt.translation.paragraphs import LineReport, join_translations
 from nmt.translation.request import Constraint, TranslationRequest
-from nmt.translation.required_text import piece_constraint, suppressed_pieces
+from nmt.translation.request_search import RequestSearch
 from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, make_translation
-from nmt.translation.short_list import ShortList
+from nmt.translation.source_text import SourceText
 from nmt.translation.unknown_words import copy_unknown_words
 
 __all__ = ["Constraint", "Translation", "TranslationRequest", "Translator"]
-
-
-class SharedSearch(NamedTuple):
-    """The settings that sentences must share to share batches."""
-
-    search: SearchConfig
-    candidates: int
-    constrained: bool
 
 
 class Translator:
@@ -52,15 +40,18 @@ class Translator:
     Args:
         run: an opened run; its vocabularies and search settings are used.
         inference: search and scoring of the model, or of an ensemble over these vocabularies.
+        profile: the training text's, for `SourceText`.
     """
 
     chunk_size = 500
     """Sentences that are read, sorted by length and translated together."""
 
-    def __init__(self, run: Run, inference: Inference) -> None:
-        self.run, self.config, self.inference = run, run.config, inference
-        self._short_list: ShortList | None = None
-        self._lock = Lock()
+    profile: TextProfile | None = None
+
+    def __init__(self, run: Run, inference: Inference, profile: TextProfile | None = None) -> None:
+        self.run, self.config, self.inference, self.profile = run, run.config, inference, profile
+        self.source_text = SourceText(run, profile)
+        self._search = RequestSearch(run, inference)
 
     @classmethod
     def load(cls, directory: str | Path, *others: str | Path, **options: Any) -> Translator:
@@ -80,8 +71,10 @@ class Translator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the vocabularies and the weights, in hexadecimal. With the requests it decides translations."""
-        parts = self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint
+        """SHA-256 of all that decides translations besides their requests, in hexadecimal: vocabularies, weights, and
+        the conversions of the source text."""
+        parts = [self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint]
+        parts += [self.source_text.fingerprint] if self.profile else []
         return hashlib.sha256("".join(parts).encode()).hexdigest()
 
     @property
@@ -105,8 +98,7 @@ class Translator:
         Raises:
             NmtError: an unknown piece to suppress, or a short list that cannot be learned.
         """
-        suppressed_pieces(search, self.run.target)
-        self._short_list_for(search)
+        self._search.prepare(search)
 
     def answer(
         self,
@@ -128,28 +120,50 @@ class Translator:
             NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell.
         """
         for chunk in windows(requests, self.chunk_size):
-            sources = [cut_words(self.run.source.segment(one.text), one.search.max_source) for one in chunk]
-            found = self._find(chunk, sources, report)
-            for request, source, hypotheses in zip(chunk, sources, found, strict=True):
-                translations = [self._translation(request, source, one, linking) for one in hypotheses]
-                yield chosen(request, translations, tokenizer_of_run(self.config))
+            parts = [self.source_text.sentences(request) for request in chunk]
+            sentences = list(chain.from_iterable(parts))
+            lines = report if report is None else LineReport(report, len(chunk), len(sentences))
+            found = iter(self._answer_together(sentences, linking, lines))
+            for request, of_request in zip(chunk, parts, strict=True):
+                answers = list(islice(found, len(of_request)))
+                yield answers[0] if len(answers) == 1 else [self._joined(request, [one for (one,) in answers])]
+
+    def _answer_together(
+        self, requests: Sequence[TranslationRequest], linking: Linking, report: Report | None
+    ) -> Iterator[list[Translation]]:
+        """The translations of each request, all searched for before the first is yielded."""
+        sources = [cut_words(self.source_text.segment(one.text), one.search.max_source) for one in requests]
+        found = self._search.find(requests, sources, report)
+        for request, source, hypotheses in zip(requests, sources, found, strict=True):
+            translations = [self._translation(request, source, one, linking) for one in hypotheses]
+            yield chosen(request, translations, tokenizer_of_run(self.config))
+
+    def _joined(self, request: TranslationRequest, sentences: Sequence[Translation]) -> Translation:
+        return join_translations(request.text, sentences, self.run.source.words, self.run.target.words)
+
+    def translate_one(self, sentence: str, search: SearchConfig | None = None, **options: Any) -> Translation:
+        """The translation of one sentence; see `translate` for the options."""
+        return self.translate([sentence], search, **options)[0]
 
     def translate(
         self,
-        sentences: Iterable[str],
+        sentences: str | Iterable[str],
         search: SearchConfig | None = None,
         constraints: Iterable[Constraint] | None = None,
         lexicon: Mapping[str, str] | None = None,
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
-    ) -> Iterator[Translation]:
-        """Yields one translation for each sentence, in order; see `translate_nbest` for the arguments."""
+    ) -> Lazy[Translation]:
+        """One translation for each sentence, in order; see `translate_nbest` for the arguments.
+
+        The translations are computed as they are read: iterate over them, take one by its index, or make a list.
+        """
         found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking, report=report)
-        return (translations[0] for translations in found)
+        return Lazy((translations[0] for translations in found), "translations")
 
     def translate_nbest(
         self,
-        sentences: Iterable[str],
+        sentences: str | Iterable[str],
         search: SearchConfig | None = None,
         nbest: int = 5,
         constraints: Iterable[Constraint] | None = None,
@@ -157,11 +171,11 @@ class Translator:
         first: int = 0,
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
-    ) -> Iterator[list[Translation]]:
-        """Yields the best translations of each sentence, best first; with `search.method` sample, as many samples.
+    ) -> Lazy[list[Translation]]:
+        """The best translations of each sentence, best first; with `search.method` sample, as many samples.
 
         Args:
-            sentences: source sentences; may be a stream.
+            sentences: source sentences, which may be a stream; a string is one sentence.
             search: search settings; None: the run's own.
             nbest: number of translations, at most the beam size.
             constraints: one for each sentence.
@@ -178,65 +192,34 @@ class Translator:
         shared: dict[str, Any] = {"nbest": nbest, "lexicon": (lexicon or {}) if config.copy_unknown else {}}
         TranslationRequest("", config, **shared)  # refuses impossible settings now, before the first sentence is read
         self.prepare(config)
-        return self.answer(_requests(sentences, constraints, config, first, shared), linking, report)
+        requests = _requests(_several(sentences), constraints, config, first, shared)
+        return Lazy(self.answer(requests, linking, report), "lists of translations")
 
     def align(
-        self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
-    ) -> Iterator[Translation]:
-        """Yields given pairs with their log-probability and their alignment under teacher forcing, in order.
+        self, sources: str | Iterable[str], targets: str | Iterable[str], linking: Linking = DEFAULT_LINKING
+    ) -> Lazy[Translation]:
+        """Given pairs with their log-probability and their alignment under teacher forcing, in order.
 
         A pair with a blank side has no links and log-probability 0. A source beyond `search.max_source` is cut, and so
         is a target beyond the longest translation: the rest has no attention, no links and no log-probability.
 
         Raises:
-            CorpusError: one side has more sentences than the other.
+            CorpusError: while iterating: one side has more sentences than the other.
         """
+        return Lazy(self._align(_several(sources), _several(targets), linking), "aligned pairs")
+
+    def _align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking) -> Iterator[Translation]:
         limit, longest = self.config.search.max_source, self.longest_target
         for chunk in windows(zip_longest(sources, targets), self.chunk_size):
             if any(None in pair for pair in chunk):
                 raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            read = [cut_words(self.run.source.segment(source), limit) for source, _ in chunk]
+            read = [cut_words(self.source_text.segment(source), limit) for source, _ in chunk]
             written = [cut_words(self.run.target.segment(target), longest) for _, target in chunk]
             full = [(s.ids, t.ids) for s, t in zip(read, written, strict=True) if s.ids and t.ids]
             scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
             for source, target in zip(read, written, strict=True):
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
                 yield make_translation(source, target, hypothesis, self.run.target, linking)
-
-    def _find(
-        self, requests: Sequence[TranslationRequest], sources: Sequence[SegmentedSentence], report: Report | None
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses of each request; requests that share a search are searched together."""
-        found = [[EMPTY_HYPOTHESIS] for _ in requests]
-        constraints: dict[int, PieceConstraint] = {}
-        groups: dict[SharedSearch, list[int]] = {}
-        for row, (request, source) in enumerate(zip(requests, sources, strict=True)):
-            if source.ids:
-                constraints[row] = piece_constraint(request, self.run.target)
-                constrained = any(constraints[row])
-                groups.setdefault(SharedSearch(request.search, request.candidates, constrained), []).append(row)
-        for (search, candidates, constrained), rows in groups.items():
-            hypotheses = self.inference.find(
-                [sources[row].ids for row in rows],
-                search,
-                candidates,
-                [constraints[row] for row in rows] if constrained else None,
-                suppressed_pieces(search, self.run.target),
-                np.array([requests[row].sentence_id for row in rows], np.int64),
-                self._short_list_for(search),
-                report,
-            )
-            for row, of_sentence in zip(rows, hypotheses, strict=True):
-                found[row] = of_sentence
-        return found
-
-    def _short_list_for(self, search: SearchConfig) -> ShortList | None:
-        if not search.short_list:
-            return None
-        with self._lock:
-            if self._short_list is None:
-                self._short_list = ShortList.of_run(self.run)
-            return self._short_list
 
     def _translation(
         self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
@@ -246,6 +229,11 @@ class Translator:
         if request.search.copy_unknown and UNK in hypothesis.ids:
             return copy_unknown_words(translation, target, request.lexicon)
         return translation
+
+
+def _several(sentences: str | Iterable[str]) -> Iterable[str]:
+    """A string is one sentence, not a stream of characters."""
+    return [sentences] if isinstance(sentences, str) else sentences
 
 
 def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> list[Translation]:

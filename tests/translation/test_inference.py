@@ -124,6 +124,7 @@ def test_greedy_search_takes_the_most_probable_piece_of_each_step(engine: ModelI
     ("search", "changes"),
     [
         (BEAM, {"seed": 7, "max_source": 9, "batch_tokens": 99, "copy_unknown": True, "max_length_ratio": 1.5}),
+        (BEAM, {"split_sentences": "always"}),
         (BEAM, {"temperature": 2.0, "top_k": 3, "top_p": 0.5, "suppress": ("a",)}),
         (SearchConfig(method="sample"), {"seed": 7, "beam_size": 2, "diversity": 1.0, "prune": 1.0}),
         (replace(BEAM, min_length_ratio=0.5), {"min_length_ratio": 0.7}),
@@ -153,7 +154,7 @@ def test_settings_that_the_graph_reads_have_programs_of_their_own() -> None:
     for search, changes in ((BEAM, read), (SearchConfig(method="sample"), sampled)):
         for name, value in changes.items():
             assert program_settings(replace(search, **{name: value})) != program_settings(search), name
-    unread = {"max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"}
+    unread = {"max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens", "split_sentences"}
     assert {field.name for field in dataclasses.fields(SearchConfig)} == {*read, *sampled, *unread}
     constrained = [program_settings(replace(BEAM, prune=value), constrained=True) for value in (0.0, 1.0)]
     assert constrained[0] == constrained[1] != program_settings(BEAM)

@@ -49,6 +49,7 @@ def program_settings(
     """
     sampling = config.method == "sample"
     unread = ["beam_size", "max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"]
+    unread += ["split_sentences"]
     if sampling or constrained:
         unread += ["diversity", "prune"]
     if not sampling:

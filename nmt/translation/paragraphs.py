@@ -1,0 +1,106 @@
+"""Translations of the sentences of a paragraph, joined to the translation of the paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from threading import Lock
+
+import numpy as np
+
+from nmt.alignment.word_alignment import WordAlignment
+from nmt.text.languages.words import Words
+from nmt.translation.inference.protocol import Report
+from nmt.translation.result import Translation
+
+MOST_WORDS = 2000
+"""Words on a side of a paragraph's alignment; a single sentence may have more."""
+
+
+def join_translations(text: str, sentences: Sequence[Translation], source: Words, target: Words) -> Translation:
+    """The translation of a paragraph.
+
+    The white space between two sentences of the source stands between their translations too. If there is none, as in
+    Japanese, a space does; if the target is unspaced, single spaces vanish. Log-probabilities and scores are sums. The
+    alignment has the words of all sentences, each aligned within its own sentence. It ends before the sentence with
+    which it would have more than `MOST_WORDS` on a side, because its memory grows with the words of both sides.
+
+    Args:
+        text: the source paragraph.
+        sentences: translations of its sentences; their sources joined are the text.
+        source, target: cut both languages into words.
+    """
+    pairs = [pair for pair in sentences if pair.text or pair.source.strip()]
+    gaps = [_gap(pair.source, bool(target.name)) for pair in pairs[:-1]]
+    written = "".join(pair.text + gap for pair, gap in zip(pairs, [*gaps, ""], strict=True))
+    return Translation(
+        source=text,
+        text=written.strip(),
+        log_probability=sum(pair.log_probability for pair in pairs),
+        score=sum(pair.score for pair in pairs),
+        alignment=_joined_alignment(pairs, source),
+        truncated=any(pair.truncated for pair in pairs),
+        pieces=tuple(piece for pair in pairs for piece in pair.pieces),
+        piece_log_probabilities=tuple(value for pair in pairs for value in pair.piece_log_probabilities),
+    )
+
+
+def _gap(source: str, unspaced: bool) -> str:
+    """The white space behind a translation."""
+    space = source[len(source.rstrip()) :]
+    if unspaced:
+        return "" if space == " " else space
+    return space or " "
+
+
+def _joined_alignment(pairs: Sequence[Translation], words: Words) -> WordAlignment:
+    """The alignments of the first sentences along the diagonal, without attention between sentences."""
+    pairs = _first_pairs(pairs, words)
+    sources = [_all_source_words(pair, words) for pair in pairs]
+    targets = [pair.alignment.target for pair in pairs]
+    weights = np.zeros((sum(map(len, targets)), sum(map(len, sources))), np.float32)
+    links = set()
+    row = column = 0
+    for pair, source in zip(pairs, sources, strict=True):
+        height, width = pair.alignment.weights.shape
+        weights[row : row + height, column : column + width] = pair.alignment.weights
+        links |= {(s + column, t + row) for s, t in pair.alignment.links}
+        row, column = row + height, column + len(source)
+    return WordAlignment(
+        tuple(chain.from_iterable(sources)),
+        tuple(chain.from_iterable(targets)),
+        weights,
+        np.concatenate([np.zeros(0, np.float32), *(pair.alignment.end_of_sentence for pair in pairs)]),
+        frozenset(links),
+    )
+
+
+def _first_pairs(pairs: Sequence[Translation], words: Words) -> Sequence[Translation]:
+    """The pairs before the first that ends behind `MOST_WORDS` words."""
+    source = target = 0
+    for place, pair in enumerate(pairs):
+        source, target = source + len(_all_source_words(pair, words)), target + len(pair.alignment.target)
+        if place and max(source, target) > MOST_WORDS:
+            return pairs[:place]
+    return pairs
+
+
+def _all_source_words(pair: Translation, words: Words) -> tuple[str, ...]:
+    """The source words, with those behind the cut of a long sentence: later sentences are counted behind them."""
+    read = pair.alignment.source
+    return read + tuple(words(pair.source)[len(read) :] if pair.truncated else ())
+
+
+class LineReport:
+    """Turns a report of finished sentences into a report of finished lines. Any thread may call it."""
+
+    def __init__(self, report: Report, lines: int, sentences: int) -> None:
+        self._report, self._lines, self._sentences = report, lines, sentences
+        self._done, self._lock = 0, Lock()
+
+    def __call__(self, sentences: int) -> None:
+        with self._lock:
+            before = self._done * self._lines // self._sentences
+            self._done += sentences
+            after = self._done * self._lines // self._sentences
+        self._report(after - before)
