@@ -34,8 +34,7 @@ class SourceText:
     * If the training text writes a space before a mark (`garden .`), the mark is separated from the word before it: , ;
       : ! ? at the end of any word, a full stop at the end of the text only, because it also ends abbreviations.
 
-    The words of the result are the words of the given text, so alignments count those. Text of a language without spaces
-    between words is read as it is.
+    Alignments count the words of the given text. Text without spaces between words is read as it is.
 
     Args:
         run: its source vocabulary and its language.
