@@ -190,13 +190,13 @@ def _pairs(
 ) -> Iterator[list[Translation]]:
     """The given pair of each line, or the model's translations of the line, best first."""
     if not text.pairs and reverse is None:
-        yield from translator.translate_nbest(text.sources(), search, arguments.nbest, linking=linking)
+        yield from translator.translate_nbest(text.sources(translator), search, arguments.nbest, linking=linking)
         return
     pairs: Iterator[Translation]
     if text.pairs:
-        pairs = translator.align(*text.sides(), linking)
+        pairs = translator.align(*text.checked_sides(translator), linking)
     else:
-        pairs = translator.translate(text.sources(), search, linking=linking)
+        pairs = translator.translate(text.sources(translator), search, linking=linking)
     if reverse is not None:
         from nmt.translation.two_directions import symmetrized
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import say
+from nmt.cli.loading import checked, say
 from nmt.cli.parser import Parser
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> None:
         raise NmtError(f"--tag is '{arguments.tag}': expected one word")
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
-        lines = islice(read_lines(arguments.input), done, None)
+        lines = checked(islice(read_lines(arguments.input), done, None), translator, arguments.input, before=done)
         for found in translator.translate_nbest(lines, search, 1, first=done, report=report):
             source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""
             yield found[0], [(source, found[0].source)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
@@ -48,7 +47,7 @@ def run(arguments: Namespace) -> None:
     text = GivenText(arguments)
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
-        sources, targets = (islice(side, done, None) for side in text.sides())
+        sources, targets = text.checked_sides(translator, done)
         nbest = search.beam_size if arguments.closest else 1
         lists = translator.translate_nbest(sources, search, nbest, first=done, report=report)
         for found, target in zip(lists, targets, strict=True):

@@ -58,7 +58,9 @@ def run(arguments: Namespace) -> None:
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
         progress = lines_of(len(sources))
-        translations = translator.translate(sources, search, report=progress.advance)
+        references = list(text.checked(references, translator, "target"))
+        lines = text.checked(sources, translator, "source")
+        translations = translator.translate(lines, search, report=progress.advance)
         hypotheses = [found.text for found in watched(translations, progress)]
         results = _print_scores(hypotheses, references, tokenize)
         if gold is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,7 +77,11 @@ def run(arguments: Namespace) -> None:
     require_files_of_their_own(text.paths, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])
     total = text.count()
     translator, search = load(arguments)
-    pairs = translator.align(*text.sides()) if text.pairs else translator.translate(text.sources(), search)
+    if text.pairs:
+        pairs = translator.align(*text.checked_sides(translator))
+    else:
+        whole = replace(search, split_sentences="never")  # so that the model's pass over the pair is that of its search
+        pairs = translator.translate(text.sources(translator), whole)
     if arguments.erase:
         from nmt.explaining.erasure import PAIRS_TOGETHER, erase
 

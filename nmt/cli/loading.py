@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nmt.cli.parser import as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
@@ -166,6 +166,19 @@ def lines_of(total: int | None) -> LineProgress:
     from nmt.translation.translator import Translator
 
     return LineProgress(total, window=Translator.chunk_size)
+
+
+def checked(
+    lines: Iterable[str],
+    translator: Translator,
+    name: str,
+    side: Literal["source", "target"] = "source",
+    before: int = 0,
+) -> Iterator[str]:
+    """The same lines, with a warning if they do not look like the training text of the run; see `InputCheck`."""
+    from nmt.translation.input_checks import InputCheck
+
+    return InputCheck(translator, name, say, side, before).over(lines)
 
 
 def watched(translations: Iterable[Translation], progress: LineProgress) -> Iterator[Translation]:

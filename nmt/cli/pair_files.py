@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
-from itertools import tee
+from collections.abc import Iterable, Iterator
+from itertools import islice, tee
+from typing import TYPE_CHECKING, Literal
 
 from nmt.cli.files import count_lines, require_lines, require_same_length
 from nmt.cli.flags import add_language_flags, settings_from_flags, with_dashes
-from nmt.cli.loading import languages_from_flags
+from nmt.cli.loading import checked, languages_from_flags
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.config import PairsConfig
 from nmt.config.fields import settings_of
@@ -19,6 +20,9 @@ from nmt.progress import LineProgress
 from nmt.text.formats import text_pairs
 from nmt.text.languages import UNKNOWN
 from nmt.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 _DATASETS = ("tfds", "split", "tfds_source", "tfds_target", "tfds_directory")
 """Settings of TensorFlow datasets."""
@@ -130,14 +134,26 @@ class GivenText:
             )
         )
 
-    def sources(self) -> Iterator[str]:
-        """The sentences of --source, which has no translations."""
-        return read_lines(self.name)
+    def sources(self, translator: Translator) -> Iterator[str]:
+        """The sentences of --source, which has no translations, with a warning if the model cannot read them."""
+        return checked(read_lines(self.name), translator, self.name)
 
     def sides(self) -> tuple[Iterator[str], Iterator[str]]:
         """The sources and the targets of the pairs. Read them at the same pace: pairs between the two are in memory."""
         sources, targets = tee(text_pairs(self.pairs, self.languages))
         return (source for source, _ in sources), (target for _, target in targets)
+
+    def checked_sides(self, translator: Translator, done: int = 0) -> tuple[Iterator[str], Iterator[str]]:
+        """The sides behind the first `done` pairs, with a warning if they do not look like the training text."""
+        sources, targets = (islice(side, done, None) for side in self.sides())
+        return self.checked(sources, translator, "source", done), self.checked(targets, translator, "target", done)
+
+    def checked(
+        self, sentences: Iterable[str], translator: Translator, side: Literal["source", "target"], done: int = 0
+    ) -> Iterator[str]:
+        """The same sentences, of one side, with such a warning."""
+        name = getattr(self.pairs, side) or f"{self.name} ({side})"
+        return checked(sentences, translator, name, side, done)
 
     def test_set(self) -> tuple[list[str], list[str]]:
         """All sources and all targets.

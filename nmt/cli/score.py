@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> None:
     with open_output(arguments.output) as output:
         translator = load_models(arguments)
         progress = lines_of(total)
-        for pair in watched(translator.align(*text.sides()), progress):
+        for pair in watched(translator.align(*text.checked_sides(translator)), progress):
             output.write(_score_line(progress.count, pair, arguments.format) + "\n")
             log_probability, pieces = log_probability + pair.log_probability, pieces + len(pair.pieces)
             words += len(pair.alignment.target) if pair.pieces else 0

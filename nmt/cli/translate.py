@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import CHOOSING, lines_of, load, say, say_if_cut
+from nmt.cli.loading import CHOOSING, checked, lines_of, load, say, say_if_cut
 from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.cli.request_files import RequestFiles
@@ -147,7 +147,7 @@ def _stream(
     """Translates the lines behind the first `done` lines."""
     if done:
         say(f"continuing behind line {done}")
-    lines = islice(read_lines(requests.source), done, None)
+    lines = checked(islice(read_lines(requests.source), done, None), translator, requests.source, before=done)
     found = translator.answer(requests.of_lines(lines, done), report=progress.advance)
     for number, translations in enumerate(progress.over(found), start=done + 1):
         say_if_cut(translations[0], progress, number)
@@ -170,7 +170,8 @@ def _interact(translator: Translator, requests: RequestFiles, writer: Translatio
         except UnicodeDecodeError as error:
             say(f"not valid UTF-8 at byte {error.start + 1}: type the sentence again, or have the terminal send UTF-8")
             continue
-        for translations in translator.answer(requests.of_lines(iter([sentence]), number - 1)):
+        lines = checked([sentence], translator, "this sentence")
+        for translations in translator.answer(requests.of_lines(lines, number - 1)):
             if translations[0].truncated:
                 say("the sentence is longer than the model takes; its end was cut off")
             writer.write(number, translations)

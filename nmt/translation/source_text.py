@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain
 
 from nmt.run.directory import Run
 from nmt.text.profile import Punctuation, SideProfile, TextProfile
@@ -59,13 +60,16 @@ class SourceText:
 
     def segment(self, text: str) -> SegmentedSentence:
         """The pieces of a text, after the conversions, with the word of each piece in the given text."""
-        words = text.split()
-        converted = [self._converted(word, place == len(words) - 1) for place, word in enumerate(words)]
+        words, converted = text.split(), self._words(text)
         if all(parts == [word] for parts, word in zip(converted, words, strict=True)):
             return self._run.source.segment(text)
         found = self._run.source.segment(" ".join(part for parts in converted for part in parts))
         origins = [place for place, parts in enumerate(converted) for _ in parts]
         return found._replace(text=text, words=words, word_of_piece=[origins[word] for word in found.word_of_piece])
+
+    def convert(self, text: str) -> str:
+        """The text after the conversions, with single spaces."""
+        return " ".join(chain.from_iterable(self._words(text)))
 
     def sentences(self, request: TranslationRequest) -> list[TranslationRequest]:
         """The requests for the sentences of a request's text; the request alone if its text is not split.
@@ -86,6 +90,11 @@ class SourceText:
             replace(request, text=part, sentence_id=request.sentence_id + place * _NEXT_SENTENCE)
             for place, part in enumerate(parts)
         ]
+
+    def _words(self, text: str) -> list[list[str]]:
+        """For each word of a text, the words that the model reads for it."""
+        words = text.split()
+        return [self._converted(word, place == len(words) - 1) for place, word in enumerate(words)]
 
     def _converted(self, word: str, last: bool) -> list[str]:
         """The words that the model reads for a word."""

@@ -11,7 +11,7 @@ from nmt.text.profile import TextProfile
 from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.text.tokenizer import Tokenizer
 
-DEMO = Path(__file__).parents[2] / "data" / "demo"
+DEMO = Path(__file__).parents[1] / "data" / "demo"
 
 
 def lines(name: str, count: int) -> list[str]:
