@@ -17,6 +17,15 @@ from typing import IO
 from nmt.files.digests import digest_file
 from nmt.text.errors import CorpusError
 
+TO_UTF8 = "convert it to UTF-8 (if it is Latin-1: iconv -f latin1 -t utf-8 FILE > NEW)"
+"""The remedy for text in another encoding."""
+
+_MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32"} | {
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+"""Byte order marks of other encodings, the longer ones first."""
+
 
 def read_lines(path: str) -> Iterator[str]:
     """The lines of a text file, of a .gz file or of standard input (-), without line ends.
@@ -37,20 +46,21 @@ def decoded(line: bytes, place: str) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{invalid_utf8(place, error)}: convert it to UTF-8") from None
+        raise CorpusError(f"{invalid_utf8(place, error)}: {TO_UTF8}") from None
 
 
 def raw_lines(path: str) -> Iterator[bytes]:
     """The lines of `read_lines` as bytes; a byte order mark at the start of the file is removed.
 
     Raises:
-        CorpusError: the file cannot be read.
+        CorpusError: the file cannot be read, or begins with the byte order mark of another encoding.
     """
     number = 0
     try:
         with _opened(path) as file:
             for number, line in enumerate(file, 1):
                 if number == 1:
+                    _require_no_other_encoding(path, line)
                     line = line.removeprefix(codecs.BOM_UTF8)
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -75,6 +85,15 @@ def raw_chunks(path: str) -> Iterator[bytes]:
         raise _damaged(path, f"byte {read}", error) from None
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def _require_no_other_encoding(path: str, first: bytes) -> None:
+    for mark, name in _MARKS.items():
+        if first.startswith(mark):
+            raise CorpusError(
+                f"{shown_name(path)}, line 1: this is {name} text by its byte order mark, expected UTF-8: convert it "
+                f"with iconv -f {name} -t utf-8 FILE > NEW"
+            )
 
 
 def digest_text(path: str) -> str:

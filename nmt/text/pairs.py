@@ -16,7 +16,7 @@ from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
 from nmt.text.formats import RowStream, open_pairs, side_by_side
 from nmt.text.languages import languages_of, words_of
-from nmt.text.lines import digest_text, invalid_utf8, shown_name
+from nmt.text.lines import TO_UTF8, digest_text, invalid_utf8, shown_name
 
 _FILE_FIELDS = ("source", "target", "tsv", "document", "alignment")
 """Fields of `PairsConfig` that name a file."""
@@ -204,8 +204,8 @@ class PairReader:
             except UnicodeDecodeError as error:
                 if self._corpus.on_invalid == "stop":
                     raise CorpusError(
-                        f"{invalid_utf8(place, error)}: convert it to UTF-8 (nmt clean and nmt train "
-                        "--corpus.on_invalid drop leave such lines out)"
+                        f"{invalid_utf8(place, error)}: {TO_UTF8}; nmt clean and nmt train --corpus.on_invalid drop "
+                        "leave such lines out"
                     ) from None
                 break
         report.invalid += 1

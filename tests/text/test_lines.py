@@ -67,3 +67,19 @@ class TestReadLines:
         (tmp_path / "text.gz").write_bytes(content)
         with pytest.raises(CorpusError, match=f"text.gz: {message}"):
             list(read_lines(str(tmp_path / "text.gz")))
+
+    @pytest.mark.parametrize("name", ["UTF-16", "UTF-32"])
+    @pytest.mark.parametrize("order", ["LE", "BE"])
+    def test_text_with_the_mark_of_another_encoding_is_named(self, tmp_path, name, order):
+        path = files(tmp_path, text="\ufeffein Haus\nein Garten\n".encode(name + order))["text"]
+        with pytest.raises(CorpusError) as error:
+            list(read_lines(path))
+        assert str(error.value) == (
+            f"{path}, line 1: this is {name} text by its byte order mark, expected UTF-8: convert it with "
+            f"iconv -f {name} -t utf-8 FILE > NEW"
+        )
+
+    def test_latin_1_has_its_remedy(self, tmp_path):
+        path = files(tmp_path, text="ein Haus\nein grünes\n".encode("latin-1"))["text"]
+        with pytest.raises(CorpusError, match=r"line 2: not valid UTF-8 from byte 7 .* iconv -f latin1 -t utf-8 FILE"):
+            list(read_lines(path))
