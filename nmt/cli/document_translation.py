@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_language_flags
-from nmt.cli.loading import languages_from_flags, lines_of, load, say, say_if_cut
+from nmt.cli.loading import checked, languages_from_flags, lines_of, load, say, say_if_cut
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
@@ -63,9 +63,10 @@ def _check_flags(arguments: Namespace, kind: str) -> None:
 
 def _translations(document: Document, translator: Translator, requests: RequestFiles) -> list[str]:
     texts = document.texts()
+    sources = checked(texts, translator, requests.source, unit="text")
     lines = [unit.line for unit in document.units for _ in unit.texts]
     progress = lines_of(len(texts))
-    answers = translator.answer(requests.of_lines(iter(texts), 0), report=progress.advance)
+    answers = translator.answer(requests.of_lines(sources, 0), report=progress.advance)
     found = []
     for line, translations in zip(lines, progress.over(answers), strict=True):
         say_if_cut(translations[0], progress, line)

@@ -174,11 +174,12 @@ def checked(
     name: str,
     side: Literal["source", "target"] = "source",
     before: int = 0,
+    unit: str = "line",
 ) -> Iterator[str]:
     """The same lines, with a warning if they do not look like the training text of the run; see `InputCheck`."""
     from nmt.translation.input_checks import InputCheck
 
-    return InputCheck(translator, name, say, side, before).over(lines)
+    return InputCheck(translator, name, say, side, before, unit).over(lines)
 
 
 def watched(translations: Iterable[Translation], progress: LineProgress) -> Iterator[Translation]:

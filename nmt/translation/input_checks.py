@@ -56,6 +56,7 @@ class _Findings:
     leaning: Leaning = field(default_factory=Leaning)
     examples: dict[str, tuple[int, str]] = field(default_factory=dict)
     """The first line that shows something: its number and a part of it."""
+    unit: str = "line"
 
     def note(self, kind: str, line: int, text: str) -> None:
         self.examples.setdefault(kind, (line, text))
@@ -63,7 +64,7 @@ class _Findings:
     def example(self, kind: str) -> str:
         """The first line of a kind, for a message."""
         line, text = self.examples[kind]
-        return f"such as '{text[:_SHOWN]}{'...' * (len(text) > _SHOWN)}' in line {line}"
+        return f"such as '{text[:_SHOWN]}{'...' * (len(text) > _SHOWN)}' in {self.unit} {line}"
 
 
 class InputCheck:
@@ -75,14 +76,21 @@ class InputCheck:
         say: takes the warning.
         side: the side of the run that the text was given as.
         before: lines of the text before the first that is read here.
+        unit: the name of a line, for the warning.
     """
 
     def __init__(
-        self, translator: Translator, name: str, say: Callable[[str], None], side: Side = "source", before: int = 0
+        self,
+        translator: Translator,
+        name: str,
+        say: Callable[[str], None],
+        side: Side = "source",
+        before: int = 0,
+        unit: str = "line",
     ) -> None:
         self._profile, self._name, self._say, self._side = translator.profile, shown_name(name), say, side
         self._translator, self._run = translator, translator.run
-        self._before, self._found = before, _Findings()
+        self._before, self._found = before, _Findings(unit=unit)
 
     def over(self, lines: Iterable[str]) -> Iterator[str]:
         """The same lines. A warning comes before the 500th line is handed on, or after the last."""
@@ -186,7 +194,7 @@ class InputCheck:
         found = self._found
         if found.unreadable > (_UNREADABLE + _TIMES * side.unreadable_share) * found.pieces:
             yield (
-                f"{found.unreadable_lines} of {found.lines} lines have characters or words that the vocabulary does "
+                f"{found.unreadable_lines} of {found.lines} {found.unit}s have characters or words that the vocabulary does "
                 f"not have, {found.example('unreadable')}: {self._effect}"
             )
 
@@ -194,7 +202,7 @@ class InputCheck:
     def _effect(self) -> str:
         """What follows from text that the vocabulary does not have."""
         if self._is_source:
-            return "the model cannot read them, so do not rely on the translations of these lines"
+            return "the model cannot read them, so do not rely on their translations"
         return "the model cannot write them"
 
     def _case(self, side: SideProfile) -> Iterator[str]:

@@ -53,7 +53,7 @@ def test_another_script_is_named_once_with_counts_and_an_example(demo):
     assert said(demo, ["", *RUSSIAN]) == [
         f"warning: FILE: {letters} of {letters} letters are Cyrillic or of another script that the source side of the "
         "training text does not have, such as 'Старый сад пуст .' in line 2: the model cannot read them, so do not "
-        "rely on the translations of these lines"
+        "rely on their translations"
     ]
 
 
