@@ -194,8 +194,8 @@ class InputCheck:
         found = self._found
         if found.unreadable > (_UNREADABLE + _TIMES * side.unreadable_share) * found.pieces:
             yield (
-                f"{found.unreadable_lines} of {found.lines} {found.unit}s have characters or words that the vocabulary does "
-                f"not have, {found.example('unreadable')}: {self._effect}"
+                f"{found.unreadable_lines} of {found.lines} {found.unit}s have characters or words that the vocabulary "
+                f"does not have, {found.example('unreadable')}: {self._effect}"
             )
 
     @property
