@@ -151,6 +151,6 @@ def _summary(fields: Mapping[str, Any], validated: bool) -> str:
         *held_out,
         f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces",
         f"{training['passes']} epochs of batches of {training['batch_tokens']} tokens",
-        f"a validation every {every} steps" if every else "a validation each epoch",
+        f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
     ]
     return f"{', '.join(chosen)}; flags override each choice"
