@@ -18,8 +18,8 @@ from nmt.text.pairs import Pair
 def _fewer(count: int) -> str:
     """The flags that hold out `count` pairs."""
     return (
-        f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or pairs of your own by "
-        f"--corpus.validation.source and --corpus.validation.target; nmt hold-out: --pairs {count})"
+        f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or --recipe auto, which fits the sizes "
+        f"to the text, or validation pairs of your own; nmt hold-out: --pairs {count})"
     )
 
 

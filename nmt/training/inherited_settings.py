@@ -44,6 +44,8 @@ def settings_for_fine_tuning(given: Mapping[str, Any], config: RunConfig, initia
     """
     saved = config_to_dict(initial.config)
     inherited = {name: saved["training"][name] for name in _INHERITED}
+    if inherited["metric"] == "last":  # the initial weights stay the best unless others are better
+        inherited["metric"] = "bleu"
     schedule = saved["training"]["schedule"]
     rate = float(f"{RATE_SHARE * schedule['learning_rate']:.3g}")
     fields = {

@@ -24,7 +24,7 @@ def initial(tmp_path) -> Run:
 
     copy_task.write_corpus(tmp_path, train=60, validation=5)
     changes: dict[str, Any] = {
-        "training": {"schedule": SCHEDULE, "label_smoothing": 0.2, "seed": 5, "batch_tokens": 500},
+        "training": {"schedule": SCHEDULE, "label_smoothing": 0.2, "seed": 5, "batch_tokens": 500, "metric": "last"},
         "search": {"length_penalty": 0.3},
     }
     return prepare(copy_task.config(tmp_path, **changes), "float32", lambda line: None).run
@@ -50,6 +50,7 @@ def test_network_vocabulary_search_and_a_tenth_of_the_rate_come_from_the_initial
     assert config.vocabulary.shared == initial.config.vocabulary.shared
     assert (config.training.schedule.learning_rate, config.training.schedule.decay) == (0.001, "constant")
     assert (config.training.label_smoothing, config.training.seed) == (0.2, 1)
+    assert config.training.metric == "bleu"  # the initial weights stay the best unless others are better
     assert said[0].endswith("its network, vocabulary and training settings, with a tenth of its learning rate, 0.001")
     assert said[1].startswith("4 pairs held out for validation, ")
 

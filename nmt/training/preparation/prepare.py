@@ -99,7 +99,7 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if text_changed(directory, config):
         say(
             f"the text has changed since {directory} was begun, and training continues with the old pairs; for the "
-            "new pairs give the run another --name (with --training.initial it begins with these weights)"
+            f"new pairs give the run another --name (with --training.initial {directory} it begins with these weights)"
         )
     for name, old, new in differing_settings(config_to_dict(run.config.search), config_to_dict(config.search)):
         say(f"search.{name} of this run was {old}, as trained or tuned; from now on it is {new}")
@@ -121,7 +121,7 @@ def _load(run: Run) -> Prepared:
     except (FileNotFoundError, ValueError, TypeError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or incomplete: give a new "
-            "run another --name (with --training.initial it begins with this run's weights)"
+            f"run another --name (with --training.initial {run.directory} it begins with this run's weights)"
         ) from error
     corpus.require_ids(run.source.size, run.target.size)
     return Prepared(run, corpus, validation)
