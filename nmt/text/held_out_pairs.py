@@ -18,7 +18,7 @@ from nmt.text.pairs import Pair
 def _fewer(count: int) -> str:
     """The flags that hold out `count` pairs."""
     return (
-        f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or --recipe auto, which fits the sizes "
+        f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or --recipe auto, which fits sizes "
         f"to the text, or validation pairs of your own; nmt hold-out: --pairs {count})"
     )
 
