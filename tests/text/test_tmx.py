@@ -81,7 +81,10 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (tmx(UNIT, tuv("fr", "x")), "line 7: has the language fr beside en and de: name both with corpus.source"),
+            (
+                tmx(UNIT, tuv("fr", "x")),
+                "line 7: has the language fr beside en and de: name both, with --corpus",
+            ),
             (tmx(UNIT, header='srclang="*all*"'), "does not say which language is the source .en is among its"),
             (tmx(tuv("en", "a"), tuv("en", "b")), "no unit has text in en; the file's languages: en"),
             (tmx(UNIT)[:-20], r"line 6, column 101: broken XML \(the file ends too early\): mend it there, or export"),

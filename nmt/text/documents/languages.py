@@ -10,7 +10,10 @@ from nmt.text.languages import Language, Languages
 
 _TAGS_SHOWN = 20
 """Languages of a document that a message names."""
-_HOW = "name both with corpus.source_language and corpus.target_language"
+_HOW = (
+    "name both, with --corpus.source_language TAG --corpus.target_language TAG, or outside nmt train with "
+    "--source-language TAG --target-language TAG"
+)
 
 
 def known(tag: str) -> str:
