@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from nmt.cli.files import count_lines
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import checked, say
 from nmt.cli.parser import Parser
@@ -54,6 +56,6 @@ def run(arguments: Namespace) -> None:
             source = f"{arguments.tag} {found[0].text}".strip() if found[0].text else ""
             yield found[0], [(source, found[0].source)]
 
-    write_made_pairs(arguments, [arguments.input], 1, made, ("tag",))
+    write_made_pairs(arguments, [arguments.input], partial(count_lines, arguments.input), 1, made, ("tag",))
     if arguments.tag:
         say(f"train on them with --vocabulary.symbols '[{arguments.tag}]', so that the tag is one piece")

@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> None:
 
     per_line = 1 if arguments.only_translations else 2
     flags = ("closest", "only_translations", *text.columns)
-    write_made_pairs(arguments, text.paths, per_line, made, flags)
+    write_made_pairs(arguments, text.paths, text.count, per_line, made, flags)
 
 
 def _closest(found: Sequence[Translation], target: str, measure: Utility) -> Translation:

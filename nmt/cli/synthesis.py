@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
+from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import lines_of, load, say, say_if_cut
 from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser
@@ -34,6 +34,7 @@ def add_made_pairs_flags(parser: Parser) -> None:
 def write_made_pairs(
     arguments: Namespace,
     inputs: list[str],
+    count: Callable[[], int | None],
     per_line: int,
     made: Callable[[Translator, SearchConfig, int, Report], MadePairs],
     flags: tuple[str, ...],
@@ -42,7 +43,8 @@ def write_made_pairs(
 
     Args:
         arguments: of the command line.
-        inputs: files that are read line by line.
+        inputs: files that are read, which are plain files.
+        count: counts the lines, or the pairs, of these files.
         per_line: pairs for each line.
         made: the pairs of the input's lines behind the first lines, given translator, search, number of the first
             lines, and the report of progress.
@@ -56,7 +58,7 @@ def write_made_pairs(
     unfit += [path for path in outputs if not can_be_resumed([path])]
     if unfit:
         raise NmtError(f"{unfit[0]}: expected a plain file, not compressed, so that --resume can continue")
-    total = require_same_length({path: count_lines(path) for path in inputs}) or 0
+    total = count() or 0
     resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     translator, search = load(arguments)
     done = resumable.done

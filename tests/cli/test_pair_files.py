@@ -118,3 +118,14 @@ def test_explain_limits_the_pairs_that_it_shows_under_two_names(model, capsys):
     for name in ("--limit", "--worst"):
         assert main(["explain", "--model", model, *WAYS["files"], "--output", "out", name, "1"]) == 0
         assert capsys.readouterr().out.count("\nline ") == 1
+
+
+def test_the_pairs_of_a_document_are_counted_and_not_its_lines(model, capsys):
+    Path("menu.po").write_text(
+        'msgid ""\nmsgstr ""\n\n' + "".join(f'msgid "ein {n}"\nmsgstr "A {n}"\n\n' for n in "ab")
+    )
+    outputs = ["--output-source", "o.s", "--output-target", "o.t"]
+    assert main(["distil", "--model", model, "--document", "menu.po", *outputs]) == 0
+    said = capsys.readouterr().err
+    assert "nmt: 2 lines in " in said and "; 4 pairs in o.s and o.t" in said
+    assert Path("o.t").read_text().splitlines() == ["A a", "EIN A", "A b", "EIN B"]
