@@ -41,6 +41,10 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Translates, then prints and writes the scores."""
+    from nmt.evaluation.bleu_and_chrf import require_tokenizer
+
+    if arguments.tokenize:
+        require_tokenizer(arguments.tokenize)  # before the model, which chooses the tokenizer otherwise
     text = GivenText(arguments)
     read = [*text.paths, *([arguments.gold] if arguments.gold else [])]
     written = [path for path in (arguments.output, arguments.json) if path]
