@@ -76,6 +76,6 @@ def _fits(value: object, kind: object) -> bool:
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "int":
-        return type(value) is int and 0 <= value < 2**63
+        return type(value) is int and -1 <= value < 2**63  # -1: there is none yet
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return number or (value is None and "None" in str(kind))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import asdict
 
 import pytest
 from short_runs import config, weights_of
@@ -10,6 +12,7 @@ from short_runs import config, weights_of
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.training.errors import TrainingError
+from nmt.training.state import TrainingState
 from nmt.training.trainer import train
 
 
@@ -85,3 +88,12 @@ def test_nan_weights_are_not_saved(corpus, tmp_path, counting, step, before):
     assert run.checkpoints()[-1].name == f"{before:09d}.npz"
     assert run.best.exists() == (before == 10)
     assert weights_of(run.checkpoints()[-1]) == before
+
+
+def test_a_new_training_state_and_one_of_version_0_1_are_read_back():
+    """Before the first validation, and in older checkpoints, there is no best step."""
+    assert TrainingState.from_json(json.dumps(asdict(TrainingState()))) == TrainingState()
+    assert TrainingState.from_json('{"pass_index": 1, "step": 7, "best": null}') == TrainingState(1, step=7)
+    for wrong in ('{"step": -2}', '{"step": 1.5}', '{"stopped_early": 1}', '{"seconds": NaN}', '{"steps": 1}', "[]"):
+        with pytest.raises((ValueError, TypeError)):
+            TrainingState.from_json(wrong)
