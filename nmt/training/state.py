@@ -58,7 +58,9 @@ class TrainingState:
         """
         state = cls(**json.loads(text))
         for field in fields(state):
-            if not _fits(getattr(state, field.name), field.type):
+            value = getattr(state, field.name)
+            begins = type(value) is type(field.default) and value == field.default  # -1 for no step yet
+            if not begins and not _fits(value, field.type):
                 raise ValueError(f"{field.name} has a value of another type")
         return state
 
@@ -76,6 +78,6 @@ def _fits(value: object, kind: object) -> bool:
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "int":
-        return type(value) is int and -1 <= value < 2**63  # -1: there is none yet
+        return type(value) is int and 0 <= value < 2**63
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return number or (value is None and "None" in str(kind))

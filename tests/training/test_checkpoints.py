@@ -94,6 +94,6 @@ def test_a_new_training_state_and_one_of_version_0_1_are_read_back():
     """Before the first validation, and in older checkpoints, there is no best step."""
     assert TrainingState.from_json(json.dumps(asdict(TrainingState()))) == TrainingState()
     assert TrainingState.from_json('{"pass_index": 1, "step": 7, "best": null}') == TrainingState(1, step=7)
-    for wrong in ('{"step": -2}', '{"step": 1.5}', '{"stopped_early": 1}', '{"seconds": NaN}', '{"steps": 1}', "[]"):
+    for wrong in ('{"step": -1}', '{"step": 1.5}', '{"stopped_early": 1}', '{"seconds": NaN}', '{"steps": 1}', "[]"):
         with pytest.raises((ValueError, TypeError)):
             TrainingState.from_json(wrong)
