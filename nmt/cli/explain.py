@@ -19,7 +19,7 @@ from nmt.cli.flags import (
 )
 from nmt.cli.loading import language_tags, lines_of, load, say, say_if_cut, watched
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
-from nmt.cli.parser import Parser, count
+from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.files.outputs import open_output
 from nmt.files.paths import output_directory
 from nmt.progress import LineProgress, counted
@@ -72,6 +72,7 @@ def run(arguments: Namespace) -> None:
     """Measures every pair, then writes the report."""
     if are_pairs_given(arguments):
         refuse_search_flags(arguments)
+    refuse_idle(arguments, ["split_sentences"], "is for translating: nmt explain reads each line as a whole")
     refuse_file(arguments.output)
     text = GivenText(arguments, pairs=False)
     require_files_of_their_own(text.paths, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])

@@ -10,6 +10,8 @@ import re
 
 _INITIAL = re.compile(r"(?:^|[\s.])\w\.\s*$")
 """An initial such as `M.` before a name."""
+_ENTITY = re.compile(r"&\w+;")
+"""An escaped mark such as `&quot;` in tokenised text."""
 _QUOTED = re.compile("[」』]\\|[ぁ-ゖ]")
 """A cut, written |, behind a Japanese quotation that does not end its sentence."""
 
@@ -45,7 +47,7 @@ def split_sentences(line: str, language: str = "") -> list[str]:
 
 
 def _is_sentence(text: str) -> bool:
-    return sum(map(str.isalpha, text)) > 1 and not _INITIAL.search(text)
+    return sum(map(str.isalpha, _ENTITY.sub("", text))) > 1 and not _INITIAL.search(text)
 
 
 def _first_letter(text: str) -> str:

@@ -75,6 +75,7 @@ def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_pat
     command = ["explain", "--model", model, "--source", write("in", "a b c", "", "a", "a b"), "--output", str(output)]
     assert main([*command, "--erase", "--worst", "0", "--beam-size", "2", "--max-source", "9"]) == 0
     assert fake_translator.Translator.searches[0].beam_size == 2
+    assert fake_translator.Translator.searches[0].split_sentences == "never"
     assert fake_translator.erasures[-1] == 9  # the limit of the search
     rows, records = explained(output)
     assert [record["erasure"]["way"] for record in records] == ["word"] * 4
@@ -94,6 +95,12 @@ def test_explain_the_model_s_own_translations_with_erasure(model, write, tmp_pat
     assert not list(output.glob("*.png"))
     assert main([*command, "--erase", "attention"]) == 0
     assert {record["erasure"]["way"] for record in explained(output)[1]} == {"attention"}
+
+
+def test_explain_reads_each_line_as_a_whole(model, write, tmp_path, capsys):
+    command = ["explain", "--model", model, "--source", write("in", "a b c"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--split-sentences", "always"]) == 2
+    assert "--split-sentences is for translating: nmt explain reads each line as a whole" in capsys.readouterr().err
 
 
 def test_explain_reads_standard_input_and_empty_files(model, write, tmp_path, monkeypatch):

@@ -28,6 +28,7 @@ from nmt.text.sentences import split_sentences
         ("ur", ["یہ ایک کتاب ہے۔ ", "وہ گھر جاتا ہے۔"]),
         ("my", ["ဒါက စာအုပ်ပါ။ ", "သူ အိမ်ပြန်သွားတယ်။"]),
         ("am", ["ይህ መጽሐፍ ነው። ", "እሱ ወደ ቤት ሄደ።"]),
+        ("", ["a sign says &quot; welcome . &quot;"]),
         ("", ["Wait... what? ", "No!"]),
         ("", ["One sentence without an end"]),
         ("", ["(see p. 4) and Fig. 2"]),
