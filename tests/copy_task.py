@@ -76,6 +76,7 @@ def fields(directory: Path) -> dict[str, Any]:
             "schedule": {"learning_rate": 0.01, "warmup_steps": 20, "decay": "cosine"},
             "ema": 0.9,
             "precision": "float32",
+            "live_view": False,  # its own tests draw
         },
     }
 

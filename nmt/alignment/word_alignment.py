@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nmt import notebook
 from nmt.alignment.errors import AlignmentError, require
 from nmt.alignment.hard_links import hard_links
 from nmt.alignment.links import Links
@@ -68,6 +69,10 @@ class WordAlignment:
     def has(self, source: int, target: int) -> bool:
         """Whether both words of a link are in the alignment."""
         return 0 <= source < len(self.source) and 0 <= target < len(self.target)
+
+    def _repr_html_(self) -> str:
+        """The attention as a notebook shows it."""
+        return notebook.attention_table(self.source, self.target, self.weights, self.end_of_sentence, self.links)
 
     def pharaoh(self) -> str:
         """The hard links in Pharaoh format, such as `0-0 1-2`."""

@@ -129,6 +129,11 @@ class TrainingConfig:
     )
     seed: int = setting(1, "Seed of the initial weights, the order of the pairs and dropout.")
     deterministic: bool = setting(False, "The same seed gives the same weights to the bit; some operations are slower.")
+    live_view: bool = setting(
+        True,
+        "Draw the training at each validation: history.png has its curves, run.html also sample translations, settings "
+        "and the report on the text.",
+    )
     log_every: int = setting(50, "Steps between two lines of progress if standard error is not a terminal.")
 
     def __post_init__(self) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links, link_shares
 from nmt.alignment.links import Gold, Links, require_in_range
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.direction import right_to_left
 from nmt.drawing.canvas import Floats, PlotError, printable
-from nmt.drawing.direction import right_to_left
 from nmt.drawing.fonts import find_fonts
 
 MOST_WORDS = 1000

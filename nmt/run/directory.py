@@ -8,6 +8,9 @@ saved_models/NAME/
     checkpoints/*.npz    all that training needs to continue, named by its step
     manifest.json        the SHA-256 of the files that are loaded
     history.csv          one row per validation
+    history.png          its curves
+    samples.jsonl        translations of a few validation sentences over the steps
+    run.html             a page with the curves, the samples, the settings and the report on the text
     shortlist.npz        translations of each piece, after the first search with a short list
     profile.json         what the training text looks like, to compare other text with it
     corpus/              the training pairs as ids, and their links if attention is guided
@@ -24,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from nmt import notebook
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.checks import as_whole_number
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
@@ -47,6 +51,8 @@ CONFIG, BEST, SHORT_LIST = "config.json", "best.npz", "shortlist.npz"
 
 CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
+SHOWN_ROWS = 10
+"""Rows of the history that a notebook shows."""
 
 LONGEST_CONFIG = 2**22
 """Bytes of the largest config.json that is read."""
@@ -218,6 +224,23 @@ class Run:
     def write_history(self, rows: list[dict[str, Any]]) -> None:
         """Replaces history.csv by these rows."""
         write_history(self.directory / HISTORY, rows)
+
+    def _repr_html_(self) -> str:
+        """The run as a notebook shows it: what it is, and the newest rows of its history."""
+        try:
+            rows = self.read_history()
+        except RunError as error:
+            rows = [{"history": str(error)}]
+        config = self.config
+        known = {
+            "run": self.directory,
+            "languages": " → ".join(map(str, self.languages)),
+            "network": f"{config.model.architecture}, {config.model.units} units",
+            "pieces": f"{self.source.size} source, {self.target.size} target",
+            "epochs": config.training.passes,
+            "trained": "yes" if self.best.exists() else "not yet",
+        }
+        return notebook.facts(known) + notebook.table(rows[-SHOWN_ROWS:])
 
     def move_history_aside(self) -> Path:
         """Renames history.csv, see `history.move_history_aside`."""

@@ -43,6 +43,11 @@ class History:
             )
             return []
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, one for each validated step."""
+        return list(self._rows.values())
+
     def add(self, state: TrainingState, measured: Mapping[str, float], learning_rate: float) -> dict[str, Any]:
         """Writes history.csv with a row for this step, and returns the row.
 

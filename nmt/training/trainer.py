@@ -22,6 +22,7 @@ from nmt.network.building import build_model
 from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine, counted
+from nmt.run.directory import Run
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
@@ -38,6 +39,7 @@ from nmt.training.errors import TrainingError
 from nmt.training.fine_tuning import open_initial_run, transfer_weights
 from nmt.training.history import History
 from nmt.training.interruption import interruption
+from nmt.training.live_view import LiveView, run_facts
 from nmt.training.optimizer import Adam, averaging_interval
 from nmt.training.pending_losses import PendingLosses
 from nmt.training.preparation.claim import claimed
@@ -59,6 +61,10 @@ class TrainingResult:
     """Best value of `training.metric` on the validation pairs."""
     finished: bool
     """False after an interruption: the same call resumes the run."""
+
+    def _repr_html_(self) -> str:
+        """The trained run as a notebook shows it."""
+        return Run.open(self.directory)._repr_html_()
 
 
 def train(config: RunConfig) -> TrainingResult:
@@ -119,6 +125,8 @@ class Trainer:
             self._begin_with_another_run()
         self.losses = PendingLosses(run, self.state)
         self.history = History(run, self.state.step, self.guided, status.print)
+        facts = run_facts(prepared, self.model.count_params())
+        self.live_view = LiveView(run, self.state.step, facts, status.print) if self.config.live_view else None
 
     def _require_updates(self) -> None:
         batches = self.config.passes * self.steps_per_epoch
@@ -215,6 +223,7 @@ class Trainer:
             self._validate()
         elif last:  # the last step has been validated already
             self._save()
+            self._show()
 
     def _step(self, batch: Batch | GuidedBatch) -> None:
         """Updates the weights once."""
@@ -257,6 +266,7 @@ class Trainer:
         self._save()
         self.status.print(validation_line(state.step, measured, better))
         self.history.add_events(row, self.validation.alignment_image())
+        self._show()
         self.speed.validation_seconds = time.perf_counter() - started
 
     def _measure_initial(self) -> None:
@@ -272,6 +282,10 @@ class Trainer:
         every = averaging_interval(self.schedule.steps // self.config.accumulate)
         versions = [weight_versions(each, self.config, every) for each in (step, self.state.step)]
         return versions[0] != versions[1]
+
+    def _show(self) -> None:
+        if self.live_view:
+            self.live_view.show(self.history.rows, self.state, self.validation.samples, self._done)
 
     def _save(self) -> None:
         self._settle()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+from nmt.config import SearchConfig
 from nmt.drawing import drawable, heatmap, pixels
 from nmt.evaluation.alignment_error_rate import alignment_score
 from nmt.evaluation.bleu_and_chrf import bleu, chrf
@@ -23,6 +24,9 @@ from nmt.translation.translator import Translator
 
 MOST_IMAGE_WORDS = 150
 """The most words of a side of the alignment image: a larger image takes hundreds of megabytes and is not readable."""
+
+SAMPLES, MOST_SAMPLE_PIECES, SAMPLED_FROM = 4, 40, 200
+"""Number of sample translations, pieces of the longest side of such a pair, and pairs that they are chosen from."""
 
 
 class Validation:
@@ -49,6 +53,17 @@ class Validation:
         assign_arrays(self.model.trainable_variables, weights, "moving averages")
         return measure(self.translator, self.pairs)
 
+    def samples(self) -> list[tuple[int, str, Translation]]:
+        """Greedy translations of the first short pairs: number of the pair from 0, reference, translation."""
+        run = self.translator.run
+        chosen: list[tuple[int, Pair]] = []
+        for number, pair in enumerate(self.pairs[:SAMPLED_FROM]):
+            pieces = max(len(run.source.encode([pair.source])[0]), len(run.target.encode([pair.target])[0]))
+            if 0 < pieces <= MOST_SAMPLE_PIECES and len(chosen) < SAMPLES:
+                chosen.append((number, pair))
+        found = self.translator.translate([pair.source for _, pair in chosen], greedy(self.translator))
+        return [(number, pair.target, one) for (number, pair), one in zip(chosen, found, strict=True)]
+
     def alignment_image(self) -> np.ndarray | None:
         """The alignment of the first pair, uint8 [height, width, 4]; None for a pair too long to draw."""
         pair = self.pairs[0]
@@ -69,8 +84,7 @@ def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
     """
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     forced = list(translator.align(sources, targets))
-    greedy = replace(translator.config.search, method="beam", beam_size=1, short_list=0)
-    texts = [translation.text for translation in translator.translate(sources, greedy)]
+    texts = [translation.text for translation in translator.translate(sources, greedy(translator))]
     measured = {
         "loss": mean_loss(forced, translator.run.target.encode(targets)),
         "bleu": bleu(texts, targets, tokenizer_of_run(translator.config)).value,
@@ -80,6 +94,11 @@ def measure(translator: Translator, pairs: Sequence[Pair]) -> dict[str, float]:
         gold = [parse_pharaoh(pair.alignment or "", f"validation pair {i + 1}") for i, pair in enumerate(pairs)]
         measured["aer"] = alignment_score([pair.alignment.links for pair in forced], gold).aer
     return measured
+
+
+def greedy(translator: Translator) -> SearchConfig:
+    """The run's search settings with greedy search, which validation uses."""
+    return replace(translator.config.search, method="beam", beam_size=1, short_list=0)
 
 
 def mean_loss(forced: Sequence[Translation], targets: Sequence[Sequence[int]]) -> float:

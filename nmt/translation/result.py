@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmt import notebook
 from nmt.alignment.hard_links import Linking
 from nmt.alignment.pieces_to_words import word_alignment
 from nmt.alignment.word_alignment import WordAlignment
@@ -39,6 +40,24 @@ class Translation:
     """The target's pieces as SentencePiece writes them, and `</s>` if the sentence ended by itself."""
     piece_log_probabilities: tuple[float, ...] = ()
     """Log-probability of each of `pieces`, in nats."""
+
+    def _repr_html_(self) -> str:
+        """The translation as a notebook shows it; its attention opens by a click."""
+        line = f"{notebook.sentence(self.text)} <small>log-probability {self.log_probability:.2f}</small>"
+        attention = notebook.details("attention", self.alignment._repr_html_())
+        return notebook.stacked([notebook.sentence(self.source), line, attention])
+
+
+class TranslationList(list[Translation]):
+    """The translations of one sentence, best first: a list that notebooks show."""
+
+    def _repr_html_(self) -> str:
+        """The source, then the translations with their attention."""
+        parts = [notebook.sentence(self[0].source)] if self else []
+        for number, one in enumerate(self, start=1):
+            line = f"{number}. {notebook.sentence(one.text)} <small>log-probability {one.log_probability:.2f}</small>"
+            parts += [line, notebook.details("attention", one.alignment._repr_html_())]
+        return notebook.stacked(parts)
 
 
 def make_translation(

@@ -27,7 +27,7 @@ from nmt.translation.minimum_bayes_risk import most_agreed
 from nmt.translation.paragraphs import LineReport, join_translations
 from nmt.translation.request import Constraint, TranslationRequest
 from nmt.translation.request_search import RequestSearch
-from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, make_translation
+from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, TranslationList, make_translation
 from nmt.translation.source_text import SourceText
 from nmt.translation.unknown_words import copy_unknown_words
 
@@ -236,15 +236,16 @@ def _several(sentences: str | Iterable[str]) -> Iterable[str]:
     return [sentences] if isinstance(sentences, str) else sentences
 
 
-def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> list[Translation]:
+def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> TranslationList:
     """The candidates that answer a request: all of them, or the one with the least Bayes risk.
 
     Args:
         tokenize: sacreBLEU's tokenizer, where BLEU is the utility.
     """
     if request.minimum_bayes_risk is None or len(candidates) == 1:
-        return candidates
-    return [most_agreed(candidates, request.minimum_bayes_risk, request.search.method == "sample", tokenize)]
+        return TranslationList(candidates)
+    best = most_agreed(candidates, request.minimum_bayes_risk, request.search.method == "sample", tokenize)
+    return TranslationList([best])
 
 
 def _requests(

@@ -14,6 +14,7 @@ import pytest
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.page import PageSentence, save
+from nmt.drawing.training_view import TrainingPage, charts_of, training_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -92,12 +93,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Opens a page of sentences; after the test, the page must have loaded only itself and reported no problem."""
+def show_file(browser: Any) -> Iterator[Callable[..., Opened]]:
+    """Opens a page; after the test, the page must have loaded only itself and reported no problem."""
     made: list[tuple[Opened, str]] = []
 
-    def open_page(*sentences: PageSentence, **settings: Any) -> Opened:
-        path = save(sentences, tmp_path / "page.html", "a title")
+    def open_page(path: Path, **settings: Any) -> Opened:
         opened = Opened(browser.new_context(**settings).new_page())
         opened.page.set_default_timeout(10_000)
         opened.page.on("request", lambda request: opened.requests.append(request.url))
@@ -115,6 +115,16 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
         assert opened.problems == []
         assert opened.requests == [address]
         opened.page.context.close()
+
+
+@pytest.fixture
+def show(show_file: Callable[..., Opened], tmp_path: Path) -> Callable[..., Opened]:
+    """Opens a page of sentences."""
+
+    def open_sentences(*sentences: PageSentence, **settings: Any) -> Opened:
+        return show_file(save(sentences, tmp_path / "page.html", "a title"), **settings)
+
+    return open_sentences
 
 
 def test_pointing_at_a_target_word_marks_its_source_words(show: Callable[..., Opened]) -> None:
@@ -380,3 +390,47 @@ def test_two_hundred_sentences_are_present_and_drawn_when_they_come_near(show: C
     last.scroll_into_view_if_needed()
     last.locator(".word").first.hover()
     assert opened.shown_values(199) == {"b": "0.06"} and opened.status.startswith("a → b 0.06")
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Path:
+    """The page of a training with two validations, whose texts look like markup."""
+    columns = ("step", "train_loss", "validation_loss", "validation_bleu", "learning_rate", "tokens_per_second")
+    rows = [
+        dict(zip(columns, row, strict=True))
+        for row in ((700, 4.0, 3.5, 1.5, 0.01, 900), (1400, 3, 2.5, 20, 0.005, 950))
+    ]
+    samples = [PageSentence([EVIL], "validation pair 1", headings=["step 1,400"], note="reference: <b>x</b>")]
+    evil = "<img src=x onerror=alert(1)>"
+    page = TrainingPage(evil, {"steps": evil}, charts_of(rows), 1400, samples, [evil], evil)
+    path = tmp_path / "run.html"
+    path.write_text(training_page(page), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("settings", [{}, {"viewport": {"width": 320, "height": 600}}, {"color_scheme": "dark"}])
+def test_the_page_of_a_training_shows_the_values_below_the_pointer(
+    show_file: Callable[..., Opened], training: Path, settings: dict[str, Any]
+) -> None:
+    opened = show_file(training, **settings)
+    page = opened.page
+    figure = page.locator("figure").first
+    box = figure.locator(".chart").bounding_box()
+    page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + box["height"] / 2)
+    assert figure.locator(".value").inner_text() == "step 1400: training 3, validation 2.5"
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
+    assert figure.locator(".value").inner_text() == "step 700: training 4, validation 3.5"
+    page.mouse.move(0, 0)
+    assert figure.locator(".value").inner_text() == ""
+    assert page.locator("h3").all_inner_texts() == ["step 1,400"]
+    assert page.locator("img, b:not(figcaption b)").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    assert contrast(page.locator("dt").first) >= 4.5 and contrast(page.locator(".key").first) >= 4.5
+
+
+def test_the_page_of_a_training_is_loaded_again_only_if_asked(show_file: Callable[..., Opened], training: Path) -> None:
+    opened = show_file(training)
+    live = opened.page.get_by_label("load this page again")
+    assert not live.is_checked()
+    live.check()
+    assert opened.page.evaluate("location.hash") == "#live"

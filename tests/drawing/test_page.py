@@ -224,3 +224,5 @@ def test_an_installed_package_contains_the_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "page").iterdir()}
     assert {"__init__.py", "page.html", "page.css", "page.js"} <= built
+    built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "training_view").iterdir()}
+    assert {"view.html", "view.css", "view.js"} <= built

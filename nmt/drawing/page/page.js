@@ -68,7 +68,8 @@ class SentenceView {
     const count = this.translations.length;
     const name = count > 1 ? `translation ${which + 1} of ${count}` : "translation";
     const logProbability = translation.log_probability;
-    const heading = logProbability === null ? name : `${name}, log-probability ${number(logProbability)}`;
+    const usual = logProbability === null ? name : `${name}, log-probability ${number(logProbability)}`;
+    const heading = translation.heading || usual;
     const section = element("section", { class: "translation" }, element("h3", {}, heading));
     const target = translation.alignment.target;
     const { row, words } = this.row(target, which, name, translation.direction, this.languages[1]);

@@ -18,10 +18,19 @@ from nmt.files.atomic_writing import replacement_for
 
 def html_page(sentences: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
     """The HTML page of some sentences, in their order; the same sentences give the same page."""
-    style, script = _read_part("page.css"), _read_part("page.js")
-    data = json.dumps(
-        {"sentences": [sentence.to_json() for sentence in sentences]}, ensure_ascii=False, separators=(",", ":")
+    style, script, policy = page_parts()
+    return Template(_read_part("page.html")).substitute(
+        policy=policy,
+        title=html.escape(encodable(title)),
+        style=style,
+        script=script,
+        data=sentences_json(sentences),
     )
+
+
+def page_parts(more_style: str = "", more_script: str = "") -> tuple[str, str, str]:
+    """The style and the script that show sentences, with more behind them, and the policy that allows only these."""
+    style, script = _read_part("page.css") + more_style, _read_part("page.js") + more_script
     policy = {
         "default-src": "'none'",
         "script-src": _digest(script),
@@ -30,13 +39,13 @@ def html_page(sentences: Iterable[PageSentence], title: str = "Translations and 
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    return Template(_read_part("page.html")).substitute(
-        policy="; ".join(f"{name} {value}" for name, value in policy.items()),
-        title=html.escape(_encodable(title)),
-        style=style,
-        script=script,
-        data=_escaped(_encodable(data)),
-    )
+    return style, script, "; ".join(f"{name} {value}" for name, value in policy.items())
+
+
+def sentences_json(sentences: Iterable[PageSentence]) -> str:
+    """The data that the page's script reads, escaped for a script element."""
+    shown = {"sentences": [sentence.to_json() for sentence in sentences]}
+    return _escaped(encodable(json.dumps(shown, ensure_ascii=False, separators=(",", ":"))))
 
 
 def save(
@@ -62,7 +71,7 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Replaces lone surrogates, which UTF-8 cannot encode, by their JSON escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
 from nmt.alignment.links import Gold, require_in_range
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.direction import right_to_left
 from nmt.drawing.canvas import PlotError
-from nmt.drawing.direction import right_to_left
 from nmt.drawing.picture import erasure_matrix, link_rule
 from nmt.errors import NmtError
 
@@ -63,6 +63,8 @@ class PageSentence:
     """The method that merged the links of two models, if there were two."""
     languages: tuple[str, str] = ("", "")
     """The languages of source and target as BCP 47 tags, for fonts, hyphenation and screen readers; empty: unknown."""
+    headings: Sequence[str] = ()
+    """A heading for each translation; by default its number and log-probability."""
     note: str = ""
     """A line about the sentence, shown below its heading."""
 
@@ -91,12 +93,13 @@ class PageSentence:
             "note": self.note,
             "languages": list(self.languages),
             "direction": _direction(self.translations[0].alignment.source),
-            "translations": [self._translation_to_json(translation) for translation in self.translations],
+            "translations": [self._translation_to_json(number) for number in range(len(self.translations))],
             "gold": None if self.gold is None else {k: sorted(v) for k, v in self.gold._asdict().items()},
             "erasure": None if self.erasure is None else np.asarray(self.erasure, float).round(_DECIMALS).tolist(),
         }
 
-    def _translation_to_json(self, translation: AlignedTranslation) -> dict[str, Any]:
+    def _translation_to_json(self, number: int) -> dict[str, Any]:
+        translation = self.translations[number]
         alignment = translation.alignment
         rule = link_rule(alignment, self.linking, self.merged)
         shares = None if rule.shares is None else [_rounded(rule.shares[t, s]) for s, t in sorted(alignment.links)]
@@ -104,6 +107,7 @@ class PageSentence:
             "text": translation.text,
             "log_probability": _rounded(translation.log_probability),
             "alignment": alignment.to_json(),
+            "heading": self.headings[number] if self.headings else "",
             "direction": _direction(alignment.target),
             "rule": rule.in_words,
             "shares": shares,

@@ -10,9 +10,9 @@ import numpy as np
 
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.direction import right_to_left
 from nmt.drawing import drawable, save_figure
 from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, Floats, drawing, style_bar
-from nmt.drawing.direction import right_to_left
 from nmt.drawing.fonts import find_fonts
 from nmt.training.comparison.plan import VariantRun
 
