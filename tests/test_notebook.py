@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -94,12 +93,19 @@ def test_the_translator_gives_such_lists() -> None:
     assert isinstance(found, TranslationList)
 
 
+class Vocabulary:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def with_words(self, words: Any) -> Vocabulary:
+        return self
+
+
 def test_a_run_shows_what_it_is_and_the_end_of_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vocabularies: Any = SimpleNamespace(size=5), SimpleNamespace(size=6)
-    run = Run(tmp_path, RunConfig(), *vocabularies)
+    run = Run(tmp_path, RunConfig(), Vocabulary(5), Vocabulary(6))  # type: ignore[arg-type]
     run.write_history([{"step": step, "validation_loss": "<2"} for step in range(100, 115)])
     shown = Parsed(run._repr_html_()).words
     assert "5 source, 6 target" in shown and "<2" in shown
     assert "114" in shown and "105" in shown and "104" not in shown
-    (tmp_path / "history.csv").write_text("a;b")
+    (tmp_path / "history.csv").write_text("step;loss\n1;2\n")
     assert "expected the format" in "".join(Parsed(run._repr_html_()).words)

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from nmt import notebook
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
 from nmt.config.checks import as_whole_number
 from nmt.config.saved import CONFIG_FORMAT, upgrade_fields
@@ -41,6 +40,7 @@ from nmt.run.history import move_history_aside, read_history, write_history
 from nmt.run.manifest import replace_listed, run_identity, write_manifest
 from nmt.run.pack_storage import storage_of
 from nmt.run.storage import Storage
+from nmt.run.summary import run_html
 from nmt.run.text_changes import TEXT_FINGERPRINTS
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_names
 from nmt.run.weight_checks import require_configured_sizes, require_numbers
@@ -51,8 +51,6 @@ CONFIG, BEST, SHORT_LIST = "config.json", "best.npz", "shortlist.npz"
 
 CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
-SHOWN_ROWS = 10
-"""Rows of the history that a notebook shows."""
 
 LONGEST_CONFIG = 2**22
 """Bytes of the largest config.json that is read."""
@@ -226,21 +224,7 @@ class Run:
         write_history(self.directory / HISTORY, rows)
 
     def _repr_html_(self) -> str:
-        """The run as a notebook shows it: what it is, and the newest rows of its history."""
-        try:
-            rows = self.read_history()
-        except RunError as error:
-            rows = [{"history": str(error)}]
-        config = self.config
-        known = {
-            "run": self.directory,
-            "languages": " → ".join(map(str, self.languages)),
-            "network": f"{config.model.architecture}, {config.model.units} units",
-            "pieces": f"{self.source.size} source, {self.target.size} target",
-            "epochs": config.training.passes,
-            "trained": "yes" if self.best.exists() else "not yet",
-        }
-        return notebook.facts(known) + notebook.table(rows[-SHOWN_ROWS:])
+        return run_html(self)
 
     def move_history_aside(self) -> Path:
         """Renames history.csv, see `history.move_history_aside`."""

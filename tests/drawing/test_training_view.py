@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from html.parser import HTMLParser
 
 import pytest
-from matplotlib.text import Text
 
 from nmt.drawing.training_view import TrainingPage, charts_of, draw_history, training_page
 
@@ -44,9 +44,10 @@ def test_the_picture_has_a_chart_for_each_and_marks_the_best_step() -> None:
     assert len(figure.axes) == 5
     for axes in figure.axes:
         assert [line.get_xdata()[0] for line in axes.lines if line.get_label() == "best"] == [20]
-    boxes = [text.get_window_extent() for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    boxes = [axes.get_tightbbox() for axes in figure.axes] + [text.get_window_extent() for text in figure.texts]
     assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert max(box.x1 for box in boxes) <= figure.bbox.width and max(box.y1 for box in boxes) <= figure.bbox.height
+    assert all(box.x1 <= figure.bbox.width and box.y1 <= figure.bbox.height for box in boxes)
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
     assert len(draw_history(charts_of(ROWS[:1]), "one validation").axes) == 5
 
 
