@@ -26,6 +26,9 @@ PICTURE, PAGE = "history.png", "run.html"
 MOST_STEPS = 12
 """Steps whose sample translations are kept, so that file and page stay small."""
 
+ROUNDING = 1e-4
+"""The precision of the values in history.csv."""
+
 
 class LiveView:
     """The drawings of a run in training. The first failure is reported; each validation tries again.
@@ -87,7 +90,7 @@ class LiveView:
 
     def _draw(self, rows: Sequence[Mapping[str, Any]], state: TrainingState, ended: bool) -> None:
         run, charts = self._run, charts_of(rows)
-        best = best_row(rows, run.config.training.metric)
+        best = best_row(rows, run.config.training.metric, state.best)
         step = None if best is None else int(best["step"])
         if charts:
             save_figure(draw_history(charts, run.config.name, step), run.directory / PICTURE)
@@ -116,8 +119,14 @@ def run_facts(prepared: Prepared, parameters: int) -> dict[str, str]:
     }
 
 
-def best_row(rows: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
-    """The row of the best weights, by the rule of `is_better`; rows that lack a value do not count."""
+def best_row(rows: Sequence[Mapping[str, Any]], metric: str, value: float | None) -> Mapping[str, Any] | None:
+    """The row of the best weights, by the rule of `is_better`; rows that lack a value do not count.
+
+    Args:
+        rows: the rows of history.csv.
+        metric: `training.metric`.
+        value: its best value in the training; no row has it where the weights of the initial run are the best.
+    """
     state, best = TrainingState(), None
     for row in rows:
         try:
@@ -126,6 +135,8 @@ def best_row(rows: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any
             continue
         if is_better(measured, state, metric):
             best, state.best, state.best_loss = row, measured[metric], measured["loss"]
+    if best is None or value is None or abs(float(best[f"validation_{metric}"]) - value) > ROUNDING:
+        return None
     return best
 
 

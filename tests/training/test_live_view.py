@@ -105,9 +105,10 @@ def test_the_best_row_is_the_one_whose_weights_are_kept():
         {"step": 4, "validation_loss": 0.5, "validation_bleu": 4.0},
         {"step": 5, "validation_loss": "", "validation_bleu": "x"},
     ]
-    assert (best_row(rows, "bleu") or {})["step"] == 3
-    assert (best_row(rows, "loss") or {})["step"] == 4
-    assert best_row([], "bleu") is None
+    assert (best_row(rows, "bleu", 5.00003) or {})["step"] == 3
+    assert (best_row(rows, "loss", 0.5) or {})["step"] == 4
+    assert best_row([], "bleu", None) is None
+    assert best_row(rows, "bleu", 30.0) is None  # the weights of the initial run are better
 
 
 def test_samples_are_translations_of_short_validation_pairs(trainer):
