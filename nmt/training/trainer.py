@@ -105,7 +105,7 @@ class Trainer:
         self.steps_per_epoch, self.padding = len(first_epoch), self.plan.padding_share(first_epoch)
         checkpoint = newest_checkpoint(run, status.print)
         if not checkpoint:
-            self._require_updates()
+            require_updates(self.config, self.steps_per_epoch)
         self.state = checkpoint.state if checkpoint else TrainingState()
         planned = (self.state.schedule_passes or prepared.saved_passes) if checkpoint else 0
         self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_epoch)
@@ -127,15 +127,6 @@ class Trainer:
         self.history = History(run, self.state.step, self.guided, status.print)
         facts = run_facts(prepared, self.model.count_params())
         self.live_view = LiveView(run, self.state.step, facts, status.print) if self.config.live_view else None
-
-    def _require_updates(self) -> None:
-        batches = self.config.passes * self.steps_per_epoch
-        if self.config.accumulate > batches:
-            raise TrainingError(
-                f"training.accumulate is {self.config.accumulate}, but all epochs together have about "
-                f"{counted(batches, 'batch')}, so the weights would never be updated: choose a smaller "
-                "training.accumulate under another name, or more training.passes"
-            )
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
@@ -290,6 +281,17 @@ class Trainer:
     def _save(self) -> None:
         self._settle()
         save_checkpoint(self.prepared.run, self._variables, self.state)
+
+
+def require_updates(config: TrainingConfig, steps_per_epoch: int) -> None:
+    """Refuses an accumulation over more batches than there are."""
+    batches = config.passes * steps_per_epoch
+    if config.accumulate > batches:
+        raise TrainingError(
+            f"training.accumulate is {config.accumulate}, but all epochs together have about "
+            f"{counted(batches, 'batch')}, so the weights would never be updated: choose a smaller "
+            "training.accumulate under another name, or more training.passes"
+        )
 
 
 def build_optimizer(model: Seq2Seq, config: TrainingConfig, total_steps: int) -> keras.optimizers.Optimizer:
