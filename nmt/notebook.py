@@ -41,7 +41,7 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     head = "".join(f"<th>{text(name)}</th>" for name in rows[0])
     cells = ("".join(f"<td>{text(row.get(name, ''))}</td>" for name in rows[0]) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def attention_table(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nmt.drawing.canvas import GRID, INK, QUIET, SMALL, WORD, drawing, new_figure
+from nmt.drawing.canvas import GENERIC, GRID, INK, QUIET, SMALL, WORD, drawing, new_figure, printable
+from nmt.drawing.fonts import find_fonts
 from nmt.drawing.training_view.charts import Chart, format_number
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def draw_history(charts: Sequence[Chart], title: str, best: int | None = None) -
     """
     rows = -(-len(charts) // _COLUMNS)
     columns = min(_COLUMNS, len(charts))
+    fonts = find_fonts([title])
     with drawing():
         width, height = columns * _WIDTH, rows * _HEIGHT + _TITLE
         figure = new_figure(width, height)
@@ -36,7 +38,8 @@ def draw_history(charts: Sequence[Chart], title: str, best: int | None = None) -
             low = height - _TITLE - (row + 1) * _HEIGHT
             box = (left + 0.65) / width, (low + 0.45) / height, (_WIDTH - 0.8) / width, (_HEIGHT - 0.75) / height
             _draw_chart(figure.add_axes(box), chart, best)
-        figure.text(0.15 / width, 1 - 0.15 / height, title, va="top", color=INK, fontsize=WORD + 1, parse_math=False)
+        style: dict[str, Any] = {"fontfamily": [*fonts, GENERIC], "fontsize": WORD + 1, "parse_math": False}
+        figure.text(0.15 / width, 1 - 0.15 / height, printable(title), va="top", color=INK, **style)
     return figure
 
 
