@@ -126,7 +126,10 @@ class Translator:
             found = iter(self._answer_together(sentences, linking, lines))
             for request, of_request in zip(chunk, parts, strict=True):
                 answers = list(islice(found, len(of_request)))
-                yield answers[0] if len(answers) == 1 else [self._joined(request, [one for (one,) in answers])]
+                if len(answers) == 1:
+                    yield answers[0]
+                else:
+                    yield TranslationList([self._joined(request, [one for (one,) in answers])])
 
     def _answer_together(
         self, requests: Sequence[TranslationRequest], linking: Linking, report: Report | None
