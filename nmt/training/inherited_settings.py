@@ -83,7 +83,8 @@ def vocabulary_for_fine_tuning(given: Mapping[str, Any], initial: Run) -> tuple[
     if not other:
         return saved | {"run": str(initial.directory)}, []
     flags = " and ".join(f"--vocabulary.{name}" for name in other)
-    return saved | {"run": ""}, [
+    adapts = not {"size", "target_size"} & set(given)
+    return saved | {"run": "", "adapt_size": adapts}, [
         f"{flags} makes another vocabulary than that of {initial.directory}: pieces that it lacks begin with random "
         f"vectors and need much text; without {flags} its vocabulary is taken"
     ]

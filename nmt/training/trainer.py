@@ -121,8 +121,7 @@ class Trainer:
             checkpoint.restore(self._variables)
             # With more patience than before, the run continues.
             self.state.stopped_early &= out_of_patience(self.state, self.config.patience)
-        elif self.config.initial:
-            self._begin_with_another_run()
+        self.has_initial_model = not checkpoint and bool(self.config.initial) and self._begin_with_another_run()
         self.losses = PendingLosses(run, self.state)
         self.history = History(run, self.state.step, self.guided, status.print)
         facts = run_facts(prepared, self.model.count_params())
@@ -132,8 +131,8 @@ class Trainer:
         run = self.prepared.run
         return build_model(run.config.model, run.source.size, run.target.size, self.config.seed, precision)
 
-    def _begin_with_another_run(self) -> None:
-        """Takes the weights of the run that `training.initial` names."""
+    def _begin_with_another_run(self) -> bool:
+        """Takes the weights of the run that `training.initial` names; whether they are its whole model."""
         run = self.prepared.run
         initial = open_initial_run(run.config)
         shared = transfer_weights(self.model, run, initial)
@@ -141,6 +140,7 @@ class Trainer:
             f"training begins with the weights of {initial.directory}, which has {shared.source} of {run.source.size} "
             f"source pieces and {shared.target} of {run.target.size} target pieces"
         )
+        return shared == (run.source.size, run.target.size)
 
     @property
     def _variables(self) -> list[keras.Variable]:
@@ -154,7 +154,7 @@ class Trainer:
     def run(self) -> TrainingResult:
         """Trains to the end or to an interruption."""
         self._introduce()
-        if self.config.initial and self.state.best is None and not self._done:
+        if self.has_initial_model and not self._done:
             self._measure_initial()
         if self._done and (self.state.batches or self.state.best is None):
             self._validate()  # interrupted, then resumed with fewer epochs

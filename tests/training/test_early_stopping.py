@@ -150,3 +150,17 @@ def test_bleu_shows_learning_whatever_the_loss(corpus, tmp_path, counting, steps
     let_validations_find(monkeypatch, bleu=[20] * 3, loss=[9.0] * 3)
     train(config(corpus, tmp_path))
     assert "has not learned" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("found", "best"), [([50, 1, 1, 1], 1), ([50, 1, 60, 1], 2)])
+def test_fine_tuning_keeps_the_initial_weights_unless_others_are_better(
+    corpus, tmp_path, counting, monkeypatch, capsys, found, best
+):
+    """The initial run has trained one epoch; the first validation measures its weights."""
+    first = train(config(corpus, tmp_path, "first", passes=1))
+    let_validations_find(monkeypatch, bleu=found)
+    tuned = train(config(corpus, tmp_path, "tuned", initial=str(first.directory), patience=0))
+    assert weights_of(tuned.directory / "best.npz") == best * first.steps
+    said = capsys.readouterr().err
+    assert "step 0: validation bleu 50.00" in said
+    assert ("no validation was better than the one before training" in said) is (best == 1)

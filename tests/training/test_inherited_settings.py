@@ -70,6 +70,7 @@ def test_another_vocabulary_is_a_choice_with_a_warning(initial):
         said: list[str] = []
         config = tuned(initial, *flags, said=said)
         assert config.vocabulary.run == ""
+        assert config.vocabulary.adapt_size == (flags[0] != "--vocabulary.size")
         assert f"{flags[0]} makes another vocabulary than that of {initial.directory}" in said[1]
         assert "its network and training settings" in said[0]
     named: list[str] = []
