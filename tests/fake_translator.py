@@ -43,6 +43,9 @@ class Vocabulary:
     def index(self, piece: str) -> int:
         return 10
 
+    def rewritten(self, sentences: Sequence[str]) -> list[tuple[str, str]]:
+        return []
+
     def with_words(self, words: Words) -> Vocabulary:
         return self
 

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_model_flags, add_search_flags
@@ -20,6 +20,10 @@ from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.files.outputs import open_output
 from nmt.progress import counted
 from nmt.text.languages import SPACED
+from nmt.text.rewriting import Rewriting
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
@@ -61,6 +65,7 @@ def run(arguments: Namespace) -> None:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
+        _say_rewritten(translator, references)
         progress = lines_of(len(sources))
         references = list(text.checked(references, translator, "target"))
         lines = text.checked(sources, translator, "source")
@@ -80,6 +85,14 @@ def run(arguments: Namespace) -> None:
         say(f"references without words: {empty}; every translation of their sources counts as wrong")
     files_written = f", written to {' and '.join(written)}" if written else ""
     say(f"{counted(progress.count, 'line')} translated in {progress.seconds:.1f} s{files_written}")
+
+
+def _say_rewritten(translator: Translator, references: Sequence[str]) -> None:
+    """Says how many references have text that the run can never write, because its normalisation changes it."""
+    rewriting = Rewriting("reference")
+    rewriting.note(translator.run.target.rewritten(references))
+    if rewriting.lines:
+        say(f"in this run's vocabulary {rewriting.summary()}: the scores count these differences as wrong")
 
 
 def _print_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:

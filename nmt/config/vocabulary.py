@@ -27,11 +27,16 @@ class VocabularyConfig:
         0, "Pieces of the target if the vocabularies are separate; 0: as many as for the source."
     )
     shared: bool = setting(True, "Use one vocabulary for both languages; tying all embeddings needs it.")
-    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = setting(
-        "nmt_nfkc", "Unicode normalisation; names that end in cf also fold case."
+    normalization: Literal["auto", "nfc", "nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = setting(
+        "auto",
+        "Unicode normalisation of source and target. nfc keeps characters as written and composes accents; names with "
+        "nfkc also replace full-width letters, ligatures and other compatibility characters, so translations never "
+        "have them; names that end in cf also fold case; auto: nfc.",
     )
     character_coverage: float = setting(
-        1.0, "Share of the text's characters that get their own piece; 0.9995 suits Chinese and Japanese."
+        0.0,
+        "Share of the text's characters that get their own piece; 0: 0.9995 for Chinese, Japanese and Korean, whose "
+        "rarest characters become unknown pieces, else 1.",
     )
     symbols: tuple[str, ...] = setting((), "Strings that are always one piece, such as <de> or a placeholder.")
 
@@ -40,6 +45,9 @@ class VocabularyConfig:
         for name in ("size", "target_size"):
             require(getattr(self, name) <= 10**6, f"{name} is {getattr(self, name)}: expected a million at most")
         coverage = self.character_coverage
-        require(0.98 <= coverage <= 1, f"character_coverage is {coverage}: expected a number from 0.98 to 1")
+        require(
+            coverage == 0 or 0.98 <= coverage <= 1,
+            f"character_coverage is {coverage}: expected a number from 0.98 to 1, or 0",
+        )
         require(self.target_size >= 0, "target_size: expected 0 or more")
         require(not (self.shared and self.target_size), "target_size is for separate vocabularies: set shared to false")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import sentencepiece
 
 from nmt.config import VocabularyConfig
+from nmt.text.composition import composition_rules
 from nmt.text.errors import VocabularyError
 from nmt.text.pieces import BOS, EOS, PAD, SPACE, SPECIAL_PIECES, UNK, UNKNOWN_SURFACE
 
@@ -90,8 +92,7 @@ def _train(sentences: Iterable[str], config: VocabularyConfig, size: int) -> byt
             model_type=config.type,
             vocab_size=size,
             hard_vocab_limit=config.type in ("unigram", "bpe"),
-            character_coverage=config.character_coverage,
-            normalization_rule_name=config.normalization,
+            character_coverage=config.character_coverage or 1.0,
             user_defined_symbols=list(config.symbols),
             pad_id=PAD,
             unk_id=UNK,
@@ -102,6 +103,7 @@ def _train(sentences: Iterable[str], config: VocabularyConfig, size: int) -> byt
             shuffle_input_sentence=True,
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
+            **_normalization(config),
         )
     except RuntimeError as error:
         raise (failure[0] if failure else _user_error(str(error))) from None
@@ -111,6 +113,14 @@ def _train(sentences: Iterable[str], config: VocabularyConfig, size: int) -> byt
 def single_spaced(sentence: str) -> str:
     """The words of a sentence with single spaces between them."""
     return " ".join(sentence.split())
+
+
+def _normalization(config: VocabularyConfig) -> dict[str, Any]:
+    """SentencePiece's options for the normalisation."""
+    if config.normalization in ("auto", "nfc"):
+        sentencepiece.set_min_log_level(2)  # no lines about the table
+        return {"normalizer": sentencepiece.SentencePieceNormalizer(norm_map=composition_rules())}
+    return {"normalization_rule_name": config.normalization}
 
 
 def _recording(sentences: Iterable[str], failure: list[BaseException]) -> Iterator[str]:

@@ -178,6 +178,17 @@ class Tokenizer:
         texts = self._processor.decode([list(sequence) for sequence in ids], return_type=str) if len(ids) else []
         return [single_spaced(text) for text in texts]
 
+    def rewritten(self, sentences: Sequence[str]) -> list[tuple[str, str]]:
+        """The sentences that normalisation changes, each with single spaces and as normalised."""
+        written = [single_spaced(sentence) for sentence in sentences]
+        normalized = [single_spaced(text.replace(SPACE, " ")) for text in self._processor.normalize(written)]
+        return [both for both in zip(written, normalized, strict=True) if both[0] != both[1]]
+
+    @property
+    def keeps_characters(self) -> bool:
+        """Whether normalisation keeps characters that only look like others, such as full-width letters."""
+        return not self.rewritten(["\uff21"])
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece writes them, with ▁ for a space."""
         return [self._processor.id_to_piece(int(i)) for i in ids]

@@ -69,7 +69,10 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
     batches = max(shorter * size.pieces * pairs / size.pairs / training["batch_tokens"], 1)
     fitted = {
         "corpus": held_out,
-        "vocabulary": {"adapt_size": not {"size", "target_size"} & set(given.get("vocabulary", {}))},
+        "vocabulary": {
+            "adapt_size": not {"size", "target_size"} & set(given.get("vocabulary", {})),
+            "normalization": "auto",  # recipes name the normalisation of their measurements
+        },
         "training": {
             "passes": training["passes"],
             "validate_every": _validate_every(name, training["passes"], batches),

@@ -279,6 +279,19 @@ def test_evaluate_counts_by_the_tokenizer_of_the_run(model, write, capsys, monke
         assert f"|tok:{name}|" in capsys.readouterr().out
 
 
+def test_evaluate_names_references_that_the_vocabulary_rewrites(model, write, capsys, monkeypatch):
+    def rewritten(self, sentences):
+        return [(text, text.replace("½", "1/2")) for text in sentences if "½" in text]
+
+    monkeypatch.setattr(fake_translator.Vocabulary, "rewritten", rewritten)
+    source, reference = write("in", "a", "b"), write("ref", "A ½ c", "B")
+    assert main(["evaluate", "--model", model, "--source", source, "--reference", reference]) == 0
+    assert (
+        "nmt: in this run's vocabulary normalisation changes 1 reference line, such as '½' to '1/2': "
+        "the scores count these differences as wrong\n"
+    ) in capsys.readouterr().err
+
+
 def test_evaluate_names_references_without_words_and_keeps_its_input(model, write, capsys):
     reference = write("ref", "A", "", "C")
     command = ["evaluate", "--model", model, "--source", write("in", "a", "b", "c"), "--reference", reference]

@@ -64,7 +64,7 @@ ANY_TEXT = st.lists(st.one_of(st.text(max_size=5), ODD, st.sampled_from([" ", " 
 
 
 def config(**values) -> VocabularyConfig:
-    return VocabularyConfig(**{"size": 120, "symbols": ("<de>",), **values})
+    return VocabularyConfig(**{"size": 120, "symbols": ("<de>",), "normalization": "nmt_nfkc", **values})
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,11 @@ def tokenizer() -> Tokenizer:
 def tokenizers(tokenizer) -> list[Tokenizer]:
     """A tokenizer of each kind and normalisation."""
     kinds = [Tokenizer.train(LINES, config(type=kind, size=500)) for kind in ("bpe", "char", "word")]
-    return [tokenizer, *kinds, *(Tokenizer.train(LINES, config(normalization=n)) for n in ("identity", "nfkc_cf"))]
+    return [
+        tokenizer,
+        *kinds,
+        *(Tokenizer.train(LINES, config(normalization=n)) for n in ("identity", "nfkc_cf", "nfc")),
+    ]
 
 
 class TestTrain:

@@ -12,6 +12,7 @@ from nmt.evaluation import bleu_tokenizer
 from nmt.evaluation.errors import EvaluationError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.text.tokenizer import Tokenizer
 
 JAPANESE = ["猫が好きです。", "犬も好きです。", "本を読みます。", "水を飲みます。"]
 
@@ -76,6 +77,47 @@ def test_a_run_from_before_languages_opens_with_unknown_ones_and_resumes(corpus)
     path.write_text("".join(line for line in lines if "_language" not in line), encoding="utf-8")
     assert tags(Run.open(run.directory)) == ("und", "und")
     assert tags(prepared(config).run) == ("und", "und")
+
+
+def test_training_reports_the_lines_that_normalisation_changes(corpus):
+    written = [*JAPANESE, "第２番の店です。", "ＡとＢです。"] * 10
+    copy_task.write_lines(corpus / "train.target", written)
+    changes = {"vocabulary": {"type": "char", "size": 100, "shared": False}}
+    kept, changed = ([], [])  # what was said
+    run = prepared(copy_task.config(corpus, **changes), kept).run
+    assert run.config.vocabulary.normalization == "nfc"
+    assert run.target.decode(run.target.encode(written)) == written
+    assert not any("normalisation" in line for line in kept)
+    changes["vocabulary"]["normalization"] = "nmt_nfkc"
+    prepared(copy_task.config(corpus, name="other", **changes), changed)
+    assert (
+        "normalisation changes 20 target lines, such as '２' to '2'; translations never have such characters: "
+        "--vocabulary.normalization nfc keeps them"
+    ) in changed
+
+
+def test_the_coverage_of_characters_follows_the_script_of_each_side(corpus, monkeypatch):
+    train, coverages = Tokenizer.train, []
+
+    def recorded(sentences, config, size=0):
+        coverages.append(config.character_coverage)
+        return train(sentences, config, size)
+
+    monkeypatch.setattr(Tokenizer, "train", recorded)
+    char = {"type": "char", "size": 200}
+    prepared(copy_task.config(corpus, name="latin", vocabulary=char))
+    copy_task.write_lines(corpus / "train.target", JAPANESE * 15)
+    prepared(copy_task.config(corpus, name="joint", vocabulary=char))
+    prepared(copy_task.config(corpus, name="two", vocabulary={**char, "shared": False}))
+    prepared(copy_task.config(corpus, name="own", vocabulary={**char, "character_coverage": 0.99}))
+    assert coverages == [1.0, 0.9995, 1.0, 0.9995, 0.99]
+
+
+def test_a_resumed_run_keeps_its_normalisation_and_coverage(corpus):
+    old = copy_task.config(corpus, vocabulary={"normalization": "nmt_nfkc", "character_coverage": 1.0})
+    prepared(old)
+    kept = prepared(copy_task.config(corpus)).run.config.vocabulary
+    assert (kept.normalization, kept.character_coverage) == ("nmt_nfkc", 1.0)
 
 
 def test_an_unknown_tokenizer_is_refused_before_the_work(corpus):

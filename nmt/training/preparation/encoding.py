@@ -15,6 +15,7 @@ from nmt.errors import NmtError
 from nmt.progress import LineProgress, counted
 from nmt.text.languages import words_of
 from nmt.text.pairs import Pair
+from nmt.text.rewriting import Rewriting
 from nmt.text.tokenizer import Tokenizer
 
 CHUNK = 10_000
@@ -36,9 +37,11 @@ class PairEncoder:
         self.source, self.target = source.with_words(of_source), target.with_words(of_target)
         self.long = 0
         """Pairs read with more than `max_pieces` pieces on a side."""
+        self.rewriting = {side: Rewriting(side) for side in ("source", "target")}
+        """What normalisation changes on each side."""
 
     def write(self, directory: Path, pairs: Iterable[Pair], report: Callable[[str], None]) -> None:
-        """Writes an `EncodedCorpus`; `report` takes a line on long pairs.
+        """Writes an `EncodedCorpus`; `report` takes lines on long pairs and on text that normalisation changes.
 
         Raises:
             NmtError: every pair is too long.
@@ -54,12 +57,17 @@ class PairEncoder:
         if self.long:
             done = "dropped" if self.config.on_long == "drop" else "cut"
             report(f"{done}: {counted(self.long, 'training pair')} longer than {limit} pieces (corpus.on_long)")
+        for side, vocabulary in (("source", self.source), ("target", self.target)):
+            if self.rewriting[side].lines:
+                report(self.rewriting[side].report(vocabulary.keeps_characters))
         if corpus.links is not None and not corpus.links.lengths.any():
             raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
 
     def _encoded(self, chunk: list[Pair]) -> tuple[list[list[int]], ...]:
         """Source ids, target ids and, where attention is guided, links of the pairs that are kept."""
         limit = self.config.max_pieces
+        self.rewriting["source"].note(self.source.rewritten([pair.source for pair in chunk]))
+        self.rewriting["target"].note(self.target.rewritten([pair.target for pair in chunk]))
         sides = self.source.encode([p.source for p in chunk]), self.target.encode([p.target for p in chunk])
         fits = [max(map(len, both)) <= limit for both in zip(*sides, strict=True)]
         self.long += fits.count(False)

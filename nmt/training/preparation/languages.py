@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from nmt.config import CorpusConfig, RunConfig, config_from_dict, config_to_dict
+from nmt.config import CorpusConfig, RunConfig, VocabularyConfig, config_from_dict, config_to_dict
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
@@ -49,7 +49,18 @@ def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
                 f"corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
                 "are source and target exchanged?"
             )
-    return replace(config, corpus=corpus, training=replace(config.training, tokenize=tokenize))
+    return replace(
+        config,
+        corpus=corpus,
+        vocabulary=_with_normalization(config.vocabulary),
+        training=replace(config.training, tokenize=tokenize),
+    )
+
+
+def _with_normalization(vocabulary: VocabularyConfig) -> VocabularyConfig:
+    """The settings with the normalisation that `auto` is, unless another run has the vocabularies."""
+    open_ = vocabulary.normalization == "auto" and not vocabulary.run
+    return replace(vocabulary, normalization="nfc") if open_ else vocabulary
 
 
 def _about_bleu(tokenize: str, target: Language) -> str:
@@ -73,7 +84,7 @@ def _with_declared(corpus: CorpusConfig) -> CorpusConfig:
 
 
 def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:
-    """The requested configuration with the saved languages, words and tokenizer where it leaves them open.
+    """The requested configuration with the saved values of settings that it leaves open and the text decided.
 
     Raises:
         EvaluationError: sacreBLEU lacks the tokenizer.
@@ -85,7 +96,13 @@ def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:
     tokenize = saved.training.tokenize if given == "auto" else given
     if tokenize != "auto":
         require_tokenizer(tokenize)
-    return replace(requested, corpus=corpus, training=replace(requested.training, tokenize=tokenize))
+    vocabulary = requested.vocabulary
+    if vocabulary.normalization == "auto":
+        vocabulary = replace(vocabulary, normalization=saved.vocabulary.normalization)
+    if not vocabulary.character_coverage:
+        vocabulary = replace(vocabulary, character_coverage=saved.vocabulary.character_coverage)
+    training = replace(requested.training, tokenize=tokenize)
+    return replace(requested, corpus=corpus, vocabulary=vocabulary, training=training)
 
 
 def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:
