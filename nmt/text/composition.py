@@ -2,8 +2,8 @@
 
 The table composes letters with their accents and replaces characters that Unicode calls equal to others, such as the
 Angstrom sign by Å. Both look alike. Full-width letters, ligatures and other compatibility characters stay as written.
-Three cases of form C are not in the table: Hangul syllables from single letters, accents that follow a composed letter
-in another order than Unicode's, and the CJK compatibility ideographs, which readers tell apart.
+Three cases of form C are not in the table: Hangul syllables from single letters, a letter that composes with an accent
+behind another accent, and the CJK compatibility ideographs, which readers tell apart.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def composition_rules() -> list[tuple[str, str]]:
 
 
 def _equal_forms(character: str) -> set[str]:
-    """The character, its decompositions step by step, and their orders of accents that mean the same."""
+    """The character, its decompositions step by step, and their orders of accents that mean the same.
+
+    Some of the orders begin with a letter that has one of the accents already.
+    """
     forms, unread = {character}, [character]
     while unread:
         form = unread.pop()
@@ -41,7 +44,8 @@ def _equal_forms(character: str) -> set[str]:
                     unread.append(longer)
     composed = unicodedata.normalize("NFC", character)
     orders = {form[0] + "".join(order) for form in forms for order in permutations(form[1:])}
-    return {form for form in forms | orders if unicodedata.normalize("NFC", form) == composed}
+    begun = {unicodedata.normalize("NFC", form[:2]) + form[2:] for form in orders}
+    return {form for form in forms | orders | begun if unicodedata.normalize("NFC", form) == composed}
 
 
 def _decomposition(character: str) -> str:

@@ -53,11 +53,11 @@ def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, monk
 
 
 def test_from_ten_thousand_pairs_on_auto_takes_the_recipe_as_it_is(tmp_path):
-    """Where it chose a recipe alone before, it chooses the same."""
+    """Where it chose a recipe alone before, it chooses the same, but for the normalisation."""
     expected = load_fields(recipes.path("10k"))
     made = chosen(fields(tmp_path, 12_000, validation=False)).fields
     assert made["corpus"] == {"held_out": 1000}
-    assert made["vocabulary"] == {**expected["vocabulary"], "adapt_size": True}
+    assert made["vocabulary"] == {**expected["vocabulary"], "adapt_size": True, "normalization": "auto"}
     assert made["training"] == {**expected["training"], "validate_every": 0}
     assert (made["model"], made["search"]) == (expected["model"], expected["search"])
 

@@ -14,7 +14,10 @@ from nmt.text.tokenizer import Tokenizer
 
 WRITTEN = "ＡＢＣ１２ ﾊﾞﾅﾅ ㍿ ﬁn ½ … ™ café"
 ACCENTS = "\u0300\u0301\u0302\u0308\u0323\u0327\u3099"
-LETTERS = st.characters(categories=["Lu", "Ll", "Lo"], max_codepoint=0x30FF)
+LETTERS = st.characters(categories=["Lu", "Ll", "Lo"], max_codepoint=0x30FF).filter(
+    lambda letter: not unicodedata.decomposition(letter) and not "\u1100" <= letter <= "\u11ff"
+)
+"""Letters without an accent, but not those of which Hangul syllables are made."""
 
 
 def vocabulary(normalization: str, text: str = WRITTEN) -> Tokenizer:

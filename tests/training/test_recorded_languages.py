@@ -12,6 +12,7 @@ from nmt.evaluation import bleu_tokenizer
 from nmt.evaluation.errors import EvaluationError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.manifest import MANIFEST
 from nmt.text.tokenizer import Tokenizer
 
 JAPANESE = ["猫が好きです。", "犬も好きです。", "本を読みます。", "水を飲みます。"]
@@ -75,6 +76,7 @@ def test_a_run_from_before_languages_opens_with_unknown_ones_and_resumes(corpus)
     path = run.directory / "config.json"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(line for line in lines if "_language" not in line), encoding="utf-8")
+    (run.directory / MANIFEST).unlink()
     assert tags(Run.open(run.directory)) == ("und", "und")
     assert tags(prepared(config).run) == ("und", "und")
 
@@ -82,7 +84,7 @@ def test_a_run_from_before_languages_opens_with_unknown_ones_and_resumes(corpus)
 def test_training_reports_the_lines_that_normalisation_changes(corpus):
     written = [*JAPANESE, "第２番の店です。", "ＡとＢです。"] * 10
     copy_task.write_lines(corpus / "train.target", written)
-    changes = {"vocabulary": {"type": "char", "size": 100, "shared": False}}
+    changes = {"vocabulary": {"type": "char", "size": 100, "shared": False}, "model": {"tie": "target"}}
     kept, changed = ([], [])  # what was said
     run = prepared(copy_task.config(corpus, **changes), kept).run
     assert run.config.vocabulary.normalization == "nfc"
@@ -108,7 +110,7 @@ def test_the_coverage_of_characters_follows_the_script_of_each_side(corpus, monk
     prepared(copy_task.config(corpus, name="latin", vocabulary=char))
     copy_task.write_lines(corpus / "train.target", JAPANESE * 15)
     prepared(copy_task.config(corpus, name="joint", vocabulary=char))
-    prepared(copy_task.config(corpus, name="two", vocabulary={**char, "shared": False}))
+    prepared(copy_task.config(corpus, name="two", vocabulary={**char, "shared": False}, model={"tie": "target"}))
     prepared(copy_task.config(corpus, name="own", vocabulary={**char, "character_coverage": 0.99}))
     assert coverages == [1.0, 0.9995, 1.0, 0.9995, 0.99]
 
