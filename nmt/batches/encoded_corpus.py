@@ -43,7 +43,7 @@ class EncodedCorpus:
             self.links = self._open("links") if self.about.get("links") else None
             if len({len(part) for part in (self.source, self.target, self.links) if part is not None}) > 1:
                 raise ValueError("the sides have different numbers of sentences")
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NmtError(f"{directory}: the encoded sentence pairs are damaged or not all there") from error
 
     def _open(self, field: str) -> Sequences:

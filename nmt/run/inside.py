@@ -14,7 +14,8 @@ def require_inside(directory: Path, path: Path) -> None:
     Raises:
         RunError: names the path.
     """
-    if not os.path.realpath(path).startswith(os.path.join(os.path.realpath(directory), "")):
+    top, real = os.path.realpath(directory), os.path.realpath(path)
+    if real != top and not real.startswith(os.path.join(top, "")):
         raise RunError(f"{path}: leads out of {directory}: copy the file itself into the directory")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise RunError(f"{path}: is a pipe or a device, expected a file")

@@ -101,12 +101,13 @@ class Storage(ABC):
         except OSError as error:
             raise RunError(f"{path}: {error.strerror}") from None
 
-    def require_listed(self, folder: str) -> None:
-        """Compares the files of a folder with the manifest. Reads each file once.
+    def require_folder(self, folder: str) -> None:
+        """Compares the files of a folder with the manifest, each of which is read once, and refuses links out of it.
 
         Raises:
-            RunError: a file is missing or damaged.
+            RunError: a file is missing or damaged, or leads out of the run.
         """
+        self.require_inside(folder)
         manifest = self.manifest()
         for name in manifest.files if manifest else ():
             if name.startswith(f"{folder}/"):
@@ -115,6 +116,16 @@ class Storage(ABC):
                         pass
                 except OSError as error:
                     raise RunError(f"{self.path / name}: {error.strerror}") from None
+
+    def require_inside(self, folder: str = "") -> None:
+        """Refuses links in a folder, or anywhere in the run, that lead out of the run, and pipes and devices.
+
+        Raises:
+            RunError: names the path.
+        """
+        top = self.path / folder
+        for path in [top, *top.rglob("*")] if top.is_dir() else ():
+            require_inside(self.path, path)
 
 
 class DirectoryStorage(Storage):

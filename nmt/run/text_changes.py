@@ -33,5 +33,9 @@ def text_changed(directory: Path, config: RunConfig) -> bool:
     try:
         saved = json.loads((directory / TEXT_FINGERPRINTS).read_text(encoding="utf-8"))
         return bool(saved != text_fingerprints(config))
-    except (OSError, ValueError):  # an older run without fingerprints, or a run that was moved without its text
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ):  # an older run without fingerprints, or a run that was moved without its text
         return False

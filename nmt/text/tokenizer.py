@@ -91,7 +91,8 @@ class Tokenizer:
         """Cuts a sentence into words; by default at spaces."""
         try:
             self._processor = sentencepiece.SentencePieceProcessor.from_proto(model)
-        except RuntimeError:
+            self.pieces(range(self.size))  # a damaged piece may be invalid UTF-8
+        except (RuntimeError, UnicodeDecodeError):
             raise VocabularyError(f"{name}: not a SentencePiece model, or a damaged one; train it again") from None
         special = tuple(getattr(self._processor, f"{kind}_id")() for kind in ("pad", "unk", "bos", "eos"))
         if special != (PAD, UNK, BOS, EOS):

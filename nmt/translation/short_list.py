@@ -66,6 +66,7 @@ class ShortList:
             RunError: the training pairs are gone, or the saved table is damaged.
         """
         if not run.has_short_list:
+            run.storage.require_inside("corpus")
             try:
                 corpus = EncodedCorpus(run.directory / "corpus")
             except (OSError, NmtError):
@@ -73,7 +74,7 @@ class ShortList:
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
                     "made from: search without a short list"
                 ) from None
-            run.storage.require_listed("corpus")
+            run.storage.require_folder("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             shared = run.config.vocabulary.shared
             learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
@@ -163,10 +164,15 @@ class ShortList:
 
 
 def _spread(source_lengths: np.ndarray, target_lengths: np.ndarray) -> np.ndarray:
-    """Indices of the pairs to learn from: all pairs, or an even sample with about `MOST_LINKS` possible links."""
-    links = int(((source_lengths + 1) * target_lengths).sum())
-    count = len(source_lengths) if links <= MOST_LINKS else max(1, len(source_lengths) * MOST_LINKS // links)
-    return np.arange(count) * len(source_lengths) // count
+    """Indices of the pairs to learn from: all pairs, or an even sample with about `MOST_LINKS` possible links.
+
+    Pairs with more links alone, which no training has, are left out.
+    """
+    links = (source_lengths + 1) * target_lengths
+    usable = np.flatnonzero(links <= MOST_LINKS)
+    links = int(links[usable].sum())
+    count = len(usable) if links <= MOST_LINKS else max(1, len(usable) * MOST_LINKS // links)
+    return usable[np.arange(count) * len(usable) // count] if count else usable
 
 
 def _best(of_source: np.ndarray, piece: np.ndarray, chance: np.ndarray, source_size: int) -> np.ndarray:

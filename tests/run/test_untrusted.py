@@ -14,13 +14,18 @@ import numpy as np
 import pytest
 
 from nmt.config import ModelConfig, RunConfig, TransformerConfig
+from nmt.errors import NmtError
 from nmt.network.weights import WeightsError
 from nmt.run.arrays import load_arrays, packed_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.manifest import Manifest
 from nmt.run.packing import write_pack
+from nmt.training.checkpoints import newest_checkpoint
+from nmt.training.preparation.prepare import prepare
+from nmt.training.preparation.validation_pairs import load_validation_pairs
 from nmt.translation.loading import load_translator
+from nmt.translation.short_list import KEPT, ShortList, _spread
 
 
 @pytest.fixture
@@ -113,8 +118,6 @@ def test_a_network_of_other_sizes_than_the_weights_is_never_built(model, arrays,
 
 
 def test_a_checkpoint_of_other_sizes_is_refused_before_a_network_is_built(tmp_path, tokenizer):
-    from nmt.training.checkpoints import newest_checkpoint
-
     run = Run.create(tmp_path, RunConfig(model=WIDE["rnn"]), tokenizer, tokenizer)
     run.save_checkpoint(1, {"place": np.array("{}"), "seq2seq/other": np.zeros(2)})
     with pytest.raises(WeightsError, match=r"000000001\.npz: has no array seq2seq/"):
@@ -125,16 +128,12 @@ def test_a_checkpoint_of_other_sizes_is_refused_before_a_network_is_built(tmp_pa
     "state", ['{"step": "x"}', '{"step": -1}', '{"best": NaN}', '{"losses": null}', "[" * 10**5, '{"stopped_early": 1}']
 )
 def test_a_training_state_with_other_values_is_refused(state, run):
-    from nmt.training.checkpoints import newest_checkpoint
-
     run.save_checkpoint(1, {"place": np.array(state)})
     with pytest.raises(RunError, match="has no training state that this version of nmt can read"):
         newest_checkpoint(run, print)
 
 
 def test_a_short_list_of_other_vocabularies_is_refused(run):
-    from nmt.translation.short_list import KEPT, ShortList
-
     size = run.source.size
     good = {"translations": np.zeros((size, KEPT), np.int32), "frequent": np.zeros(size, np.int32)}
     run.save_short_list(good)
@@ -164,3 +163,49 @@ def test_paths_of_the_machine_are_not_in_a_pack(run, tmp_path):
     write_pack(opened, tmp_path / "model.nmt")
     assert b"secret" not in (tmp_path / "model.nmt").read_bytes()
     assert replace(Run.open(tmp_path / "model.nmt"), directory=run.directory).config.model == run.config.model
+
+
+@pytest.mark.parametrize("name", ["history.csv", "tensorboard", "corpus", "corpus/source.ids"])
+def test_training_continues_in_no_run_with_links_out_of_it(name, run, tmp_path):
+    """Training writes history.csv, and a link there could name any file of the user."""
+    outside, inside = tmp_path / "outside", run.directory / name
+    outside.write_text("mine")
+    inside.parent.mkdir(exist_ok=True)
+    inside.symlink_to(outside)
+    config = replace(run.config, name="run", directory=str(tmp_path))
+    with pytest.raises(RunError, match=f"{name}: leads out of "):
+        prepare(config, "float32", print)
+    assert outside.read_text() == "mine"
+
+
+def test_a_short_list_is_learned_from_no_link(run, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (run.directory / "corpus").symlink_to(tmp_path / "outside")
+    with pytest.raises(RunError, match="corpus: leads out of "):
+        ShortList.of_run(run)
+
+
+def test_one_endless_pair_needs_no_memory_for_its_links():
+    lengths = np.array([10**7, 3, 10**7])
+    assert _spread(lengths, lengths).tolist() == [1]
+    assert _spread(lengths[:1], lengths[:1]).tolist() == []
+
+
+@pytest.mark.parametrize("part", [b"\x96\x81ein", b"\xe2\x96\xc1haus"])
+def test_a_vocabulary_with_pieces_that_are_no_text_is_refused(part, run):
+    path = run.directory / "shared.model"
+    whole = path.read_bytes()
+    word = "▁ein".encode() if b"ein" in part else "▁haus".encode()
+    assert word in whole
+    path.write_bytes(whole.replace(word, part.rjust(len(word), b"a"), 1))
+    (run.directory / "manifest.json").unlink()
+    with pytest.raises(NmtError, match=r"shared\.model: not a SentencePiece model, or a damaged one"):
+        Run.open(run.directory)
+
+
+@pytest.mark.parametrize("line", ["[" * 10**5, "[1, 2]", '["a"]', '["a", "b", 3]', "{}"])
+def test_validation_pairs_that_are_no_text_are_damage(line, tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "validation.jsonl").write_text(line)
+    with pytest.raises((ValueError, TypeError, RecursionError)):
+        load_validation_pairs(tmp_path)

@@ -97,8 +97,8 @@ class Embeddings:
         tokenizer = run.target if side == "target" else run.source
         counts = None
         if (run.directory / "corpus" / "about.json").exists():
+            run.storage.require_folder("corpus")
             corpus = EncodedCorpus(run.directory / "corpus")
-            run.storage.require_listed("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             texts = {"source": [corpus.source], "target": [corpus.target], None: [corpus.source, corpus.target]}
             counts = WordCounts(texts[side], tokenizer.joins)

@@ -94,6 +94,7 @@ def _require_teachable(config: RunConfig) -> None:
 def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Opens an existing run with those settings of `config` that may change, and saves them."""
     run = Run.open(directory)
+    run.storage.require_inside()  # training writes into all parts of the run
     config = keep_languages(run.config, config)
     require_resumable(run.config, config, directory)
     if text_changed(directory, config):
@@ -105,7 +106,7 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(f"search.{name} of this run was {old}, as trained or tuned; from now on it is {new}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     opened = _load(replace(run, config=config))
-    run.storage.require_listed("corpus")
+    run.storage.require_folder("corpus")
     opened.run.save_config()
     return replace(opened, saved_passes=run.config.training.passes)
 
@@ -118,7 +119,7 @@ def _load(run: Run) -> Prepared:
     """
     try:
         validation, corpus = load_validation_pairs(run.directory), EncodedCorpus(run.directory / "corpus")
-    except (FileNotFoundError, ValueError, TypeError) as error:
+    except (FileNotFoundError, ValueError, TypeError, RecursionError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or incomplete: give a new "
             f"run another --name (with --training.initial {run.directory} it begins with this run's weights)"

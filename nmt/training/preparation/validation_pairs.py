@@ -51,4 +51,7 @@ def load_validation_pairs(directory: Path) -> list[Pair]:
     pairs = [Pair(*json.loads(line)) for line in text.split("\n") if line]
     if not pairs:
         raise ValueError(f"{VALIDATION} is empty")
+    values = [(place, value) for pair in pairs for place, value in enumerate(pair)]
+    if not all(isinstance(value, str) or (value is None and place > 1) for place, value in values):
+        raise ValueError(f"{VALIDATION} has a pair that is no text")
     return pairs
