@@ -12,17 +12,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import RunConfig, VocabularyConfig
 from nmt.errors import NmtError
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.run.manifest import MANIFEST
 from nmt.run.pack_storage import CARD
 from nmt.run.packing import write_pack
+from nmt.run.text_profile import load_profile, save_profile
+from nmt.text.pairs import Pair
+from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.text.tokenizer import Tokenizer
+from nmt.training.preparation.validation_pairs import load_validation_pairs, save_validation_pairs
 
 LINES = ["ein haus und ein baum", "Größe, 日本 und ½", "", "ein " * 50]
 
-FILES = ("config.json", "shared.model", "best.npz", "shortlist.npz", "checkpoints/000000007.npz", MANIFEST)
+FILES = (
+    *("config.json", "shared.model", "best.npz", "shortlist.npz", "profile.json", "checkpoints/000000007.npz"),
+    *("corpus/about.json", "corpus/source.ids", "corpus/target.lengths", "corpus/validation.jsonl", MANIFEST),
+)
 
 SIZES = {"source_embedding": (8, 4), "decoder/kernel": (4, 6)}
 
@@ -30,8 +39,14 @@ SIZES = {"source_embedding": (8, 4), "decoder/kernel": (4, 6)}
 def make_run(directory: Path, seed: int) -> Run:
     """A run with small files of all kinds."""
     vocabulary = Tokenizer.train(["ein haus und ein baum"] * 3 + ["und"] * seed, VocabularyConfig(type="word", size=8))
-    run = Run.create(directory, RunConfig(vocabulary=VocabularyConfig(size=8 + seed)), vocabulary, vocabulary)
     draw = np.random.default_rng(seed)
+    sentences = [draw.integers(4, 8, length).tolist() for length in (3, 1, 5)]
+    EncodedCorpus.write(directory / "corpus", [(sentences, sentences)], 8)
+    save_validation_pairs(directory, [Pair("ein haus" + " und" * seed, "une maison")])
+    save_profile(
+        directory, measure_profile([("ein haus" + "!" * seed, "une maison")] * 3, Vocabularies(vocabulary, vocabulary))
+    )
+    run = Run.create(directory, RunConfig(vocabulary=VocabularyConfig(size=8 + seed)), vocabulary, vocabulary)
     arrays = {f"seq2seq/{name}": draw.normal(size=shape).astype(np.float32) for name, shape in SIZES.items()}
     run.save_weights(arrays)
     run.save_short_list({"translations": draw.integers(0, 8, (8, 5)), "frequent": draw.integers(0, 8, 8)})
@@ -45,7 +60,20 @@ def loaded(path: Path) -> Any:
     parts = [run.weights(), run.load_short_list(), *map(run.load_checkpoint, run.checkpoints())]
     arrays = [{name: (array.dtype, array.shape, array.tobytes()) for name, array in part.items()} for part in parts]
     pieces = run.source.encode(LINES), run.target.decode([[5, 6, 7]]), run.source.joins
-    return run.config, run.source.fingerprint, run.target.fingerprint, arrays, pieces
+    text = None if run.is_pack else loaded_text(run)
+    return run.config, run.source.fingerprint, run.target.fingerprint, arrays, pieces, load_profile(path), text
+
+
+def loaded_text(run: Run) -> Any:
+    """The pairs, as training opens them."""
+    run.storage.require_folder("corpus")
+    try:
+        validation = load_validation_pairs(run.directory)
+    except (ValueError, TypeError, RecursionError) as error:  # as `prepare` does
+        raise RunError(str(error)) from None
+    corpus = EncodedCorpus(run.directory / "corpus")
+    corpus.require_ids(run.source.size, run.target.size)
+    return validation, [side.gather(np.arange(len(side)))[0].tolist() for side in (corpus.source, corpus.target)]
 
 
 DAMAGE: dict[str, Callable[[bytes, random.Random], bytes]] = {
@@ -124,19 +152,21 @@ def check(place: Place, kind: str, count: int) -> int:
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage_is_refused_or_changes_nothing(kind, place):
-    assert check(place, kind, 6) > 30
+    assert check(place, kind, 4) > 30
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_thousand_kinds_of_damage_are_refused_or_change_nothing(kind, place):
-    assert check(place, kind, 1000) > 5000
+def test_two_thousand_damages_are_refused_or_change_nothing(kind, place):
+    assert check(place, kind, 100) > 900
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_another_run_is_refused(name, place):
-    other = (place.other.directory / name).read_bytes()
-    assert place.answers(place.run.directory / name, other, place.run.directory) is None
+    path, other = place.run.directory / name, (place.other.directory / name).read_bytes()
+    expected = place.whole if path.read_bytes() == other else None
+    assert place.answers(path, other, place.run.directory) == expected
+    assert name in ("corpus/about.json", "corpus/target.lengths") or expected is None
 
 
 def test_a_member_of_another_pack_is_refused(place, tmp_path):

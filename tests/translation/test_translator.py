@@ -339,6 +339,7 @@ def test_a_checkpoint_translates_before_there_are_best_weights(directory, tmp_pa
 
 def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
     shutil.copytree(directory, tmp_path / "other")
+    (tmp_path / "other" / "manifest.json").unlink()
     config = (tmp_path / "other" / "config.json").read_text()
     (tmp_path / "other" / "config.json").write_text(config.replace('"coverage": false', '"coverage": true', 1))
     with pytest.raises(RunError, match=r"\.npz: has no array .*, so it belongs to another model than config\.json"):
