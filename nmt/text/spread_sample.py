@@ -16,7 +16,7 @@ class SpreadSample(Generic[T]):
         self._count, self._step = count, 1
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items, sampled as they are handed on; `kept` begins anew."""
+        """Hands the items on, and samples them; `kept` begins anew."""
         self.kept, self._step = [], 1
         for place, item in enumerate(items):
             self._offer(place, item)

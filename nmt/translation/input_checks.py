@@ -1,6 +1,6 @@
 """Warnings about text that a model cannot read as its training text.
 
-A model translates any text into a fluent sentence, even text of which it knows no character. The profile of the
+A model translates any text into a fluent sentence, even text in letters that it has never seen. The profile of the
 training text shows such text. A file has at most one warning, because false alarms are worse than silence.
 """
 
@@ -42,7 +42,7 @@ _SHOWN = 60
 
 @dataclass
 class _Findings:
-    """What the lines of a text have shown so far."""
+    """The counts and examples of the lines that were read."""
 
     lines: int = 0
     letters: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class InputCheck:
         self._before, self._found = before, _Findings(unit=unit)
 
     def over(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines. A warning comes before the 500th line is handed on, or after the last."""
+        """Hands the lines on unchanged. A warning comes before the 500th line is handed on, or after the last."""
         profile = self._profile
         if profile is None:
             yield from lines
@@ -113,7 +113,7 @@ class InputCheck:
             self._warn(profile)
 
     def _warn(self, profile: TextProfile) -> bool:
-        """Gives the gravest warning, if the text so far gives a reason; returns whether it does."""
+        """Gives the gravest warning, if the lines that were read give a reason; returns whether it does."""
         warning = next(self._warnings(profile), None)
         if warning:
             self._say(f"warning: {self._name}: {warning}")
@@ -200,7 +200,7 @@ class InputCheck:
 
     @property
     def _effect(self) -> str:
-        """What follows from text that the vocabulary does not have."""
+        """The effect of text that the vocabulary does not have."""
         if self._is_source:
             return "the model cannot read them, so do not rely on their translations"
         return "the model cannot write them"

@@ -66,7 +66,7 @@ class Lazy(Generic[T], Iterator[T]):
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(
-            f"{self._name} are computed as they are read, so there is no '{name}' of all: take one of them, as in "
+            f"{self._name} are computed as they are read, so they have no '{name}' together: take one of them, as in "
             f"found[0], iterate over them, or make a list"
         )
 

@@ -22,8 +22,8 @@ def join_translations(text: str, sentences: Sequence[Translation], source: Words
 
     The white space between two sentences of the source stands between their translations too. If there is none, as in
     Japanese, a space does; if the target is unspaced, single spaces vanish. Log-probabilities and scores are sums. The
-    alignment has the words of all sentences, each aligned within its own sentence. It ends before the sentence with
-    which it would have more than `MOST_WORDS` on a side, because its memory grows with the words of both sides.
+    alignment has the words of all sentences, each aligned within its own sentence. It ends before the sentence that
+    exceeds `MOST_WORDS` on a side, because its memory grows with the words of both sides.
 
     Args:
         text: the source paragraph.

@@ -55,7 +55,7 @@ def test_results_that_were_iterated_over_are_not_kept():
 def test_a_lazy_result_says_so():
     found, computed = numbers()
     assert repr(found) == "<numbers, computed as they are read: iterate, take one by [0], or make a list>"
-    with pytest.raises(AttributeError, match=r"there is no 'text' of all: take one of them, as in found\[0\]"):
+    with pytest.raises(AttributeError, match=r"so they have no 'text' together: take one of them, as in found\[0\]"):
         found.text  # noqa: B018
     assert not computed
 

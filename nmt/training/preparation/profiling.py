@@ -26,7 +26,7 @@ class Profiler:
         self._sample: SpreadSample[Pair] = SpreadSample(SAMPLE)
 
     def over(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The same pairs, some of which are kept for the profile."""
+        """Hands the pairs on, and keeps a sample of them for the profile."""
         return self._sample.over(pairs)
 
     def save(self, directory: Path) -> TextProfile:
