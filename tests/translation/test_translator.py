@@ -342,6 +342,7 @@ def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
     (tmp_path / "other" / "manifest.json").unlink()
     config = (tmp_path / "other" / "config.json").read_text()
     (tmp_path / "other" / "config.json").write_text(config.replace('"coverage": false', '"coverage": true', 1))
+    (tmp_path / "other" / "manifest.json").unlink()  # which would name the changed file first
     with pytest.raises(RunError, match=r"\.npz: has no array .*, so it belongs to another model than config\.json"):
         Translator.load(tmp_path / "other", checkpoints=1)
 
