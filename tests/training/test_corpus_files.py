@@ -159,7 +159,7 @@ def test_near_duplicates_of_held_out_pairs_can_stay(corpus):
     changes = {"corpus": {"validation": nothing, "held_out": 10, "near_duplicates": "keep"}}
     result = prepared(copy_task.config(corpus, name="kept", vocabulary={"size": 80}, **changes), said := list[str]())
     assert len(texts(result)) == 50
-    assert "10 pairs are held out for validation; 0 further pairs with their sources are left out of training" in said
+    assert "held out for validation: 10 pairs; 0 further pairs with their sources are left out of training" in said
 
 
 def test_a_vocabulary_of_another_size_is_made_where_the_text_allows_no_other(corpus):
