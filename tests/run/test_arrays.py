@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.files.atomic_writing import write_atomically
@@ -29,6 +29,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("ab/_0", min_size=1, max_size=9), st.lists(st.floats(width=32), max_size=4), max_size=4))
 def test_arrays_return_to_the_bit(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("arrays") / "a.npz"
