@@ -131,8 +131,8 @@ def test_words_lean_towards_the_side_that_has_them():
 
 
 def test_spelling_equals_the_formula():
-    """The texts "ab" and "ab" have the trigrams "  a", " ab" and "ab ", twice each, and six characters."""
-    spelling = SpellingModel(["ab", "AB", " "])
+    """Equal texts count once. "ab" and "AB" have the trigrams "  a", " ab" and "ab ", and six characters."""
+    spelling = SpellingModel(["ab", "AB", "ab", " "])
     seen = math.log((2 + 2 * (2 + 1) / (6 + 4)) / (2 + 2))  # n = 2 in a context seen twice, prior 2, p(c) = 3 / 10
     elsewhere = math.log((1 + 2 * (2 + 1) / (6 + 4)) / (1 + 2))  # by the other sentence alone
     assert spelling.usual == pytest.approx(-elsewhere)
@@ -164,14 +164,14 @@ def test_a_corpus_of_varied_sentences_has_a_higher_limit():
 
 
 def test_a_side_in_a_third_language_has_a_surprising_spelling():
-    english, french = ["the cat sees the dog"] * 3, ["le chat voit le chien"] * 3
+    english, french = ((DEMO / f"validation.{side}").read_text().splitlines() for side in ("en", "fr"))
     usual = CorpusStatistics.of(zip(english, french, strict=True))
-    assert hit(english[0], french[0], usual, spelling=0.001) is None
-    strange = "ein Hund sieht die Katze"
+    assert hit(english[0], french[0], usual, spelling=1.0) is None
+    strange = "Der Hund ist heute sehr groß und schwarz ."
     excess = usual.target_spelling.excess(strange)
     assert hit(english[0], strange, usual, spelling=excess - 0.01) == Fault("spelling", excess, excess - 0.01)
     assert hit(english[0], strange, usual, spelling=excess + 0.01) is None
-    assert hit(strange, french[0], usual, spelling=0.8).rule == "spelling"
+    assert hit(french[2], french[2], usual, spelling=1.0).rule == "spelling"
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
@@ -184,6 +184,49 @@ def test_a_frequent_third_language_is_found(share):
     found = {i for i, text in enumerate(mixed) if spelling.excess(text) > spelling.limit(Rules().spelling)}
     assert len(found & strangers) > 0.8 * len(strangers)
     assert len(found - strangers) <= 1
+
+
+def sentences(language: str) -> list[str]:
+    """A hundred everyday sentences; line by line the languages are translations of each other."""
+    with open(Path(__file__).with_name("clean_sentences.tsv"), encoding="utf-8", newline="") as file:
+        return [row[language] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+LANGUAGES = ["ja", "zh", "ar", "hi", "th", "tr", "fi", "ru", "el"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("copies", [1, 4])
+def test_good_sentences_of_any_language_are_kept(language, copies):
+    """Also where a small corpus repeats them, and where some sentences have spaces between characters."""
+    english, other = sentences("en"), sentences(language)
+    spaced = [" ".join(text) if language in ("ja", "zh", "th") and i % 9 == 0 else text for i, text in enumerate(other)]
+    for targets in (other, spaced):
+        pairs = [(s.encode(), t.encode()) for s, t in zip(english, targets, strict=True)] * copies
+        for corpus in (pairs, [(target, source) for source, target in pairs], pairs[: 10 * copies]):
+            rules = Rules(duplicates="off")
+            assert [(pair[1].decode(), fault) for pair, fault in judge(corpus, rules) if fault] == []
+
+
+def test_a_name_among_usual_words_is_no_other_language():
+    """Both sentences surprise equally; only one is surprising without its most surprising word."""
+    spelling = SpellingModel((DEMO / "validation.fr").read_text().splitlines())
+    limit = spelling.limit(Rules().spelling)
+    name = "Le chien noir de Mxyzptlkqw Zwxqkj est grand ."
+    german = "Der Hund ist heute sehr groß und schwarz ."
+    assert spelling.is_sure
+    assert spelling.excess(name) > limit and spelling.excess(german) > limit
+    assert spelling.excess_without_names(name) < 0.3 * limit < spelling.excess_without_names(german)
+
+
+def test_spelling_is_silent_in_a_small_corpus():
+    french = (DEMO / "validation.fr").read_text().splitlines()
+    english = (DEMO / "validation.en").read_text().splitlines()
+    for count, rule in ((50, None), (500, "spelling")):
+        usual = CorpusStatistics.of(zip(english[:count], french[:count], strict=True))
+        assert usual.target_spelling.is_sure == (rule is not None)
+        fault = hit(english[0], "Der Hund ist heute sehr groß und schwarz .", usual, spelling=1.0)
+        assert (fault and fault.rule) == rule
 
 
 def test_digits_without_a_partner_are_a_fault():

@@ -7,6 +7,9 @@ from nmt.text.cleaning.features import count_characters, digits_of, fold_case, s
 from nmt.text.cleaning.settings import Rules
 from nmt.text.cleaning.statistics import CorpusStatistics, RawPair
 
+REST = 0.3
+"""Share of the limit of `spelling` that a sentence must exceed without its most surprising words."""
+
 
 def find_fault(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
     """The fault that the first matching rule finds in a pair by itself; None for a good pair."""
@@ -110,11 +113,15 @@ def _numbers(source: str, target: str) -> Fault | None:
 
 
 def _spelling(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
-    """Finds sides in a third language, and text that a conversion broke."""
+    """Finds sides in a third language, and text that a conversion broke. It is silent where the corpus is small."""
     if not rules.spelling:
         return None
     for text, spelling in ((source, statistics.source_spelling), (target, statistics.target_spelling)):
-        excess, limit = spelling.excess(text), spelling.limit(rules.spelling)
-        if excess > limit:
+        limit = spelling.limit(rules.spelling)
+        if (
+            spelling.is_sure
+            and (excess := spelling.excess(text)) > limit
+            and spelling.excess_without_names(text) > REST * limit
+        ):
             return Fault("spelling", excess, limit)
     return None

@@ -6,9 +6,13 @@ import math
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from nmt.text.cleaning.features import count_characters, scripts_of, trigrams_of, words_of
 from nmt.text.spread_sample import SpreadSample
+
+LONG = 8
+"""Characters of the longest word that counts as one word."""
 
 RawPair = tuple[bytes, bytes]
 """Source and target as bytes, without line ends."""
@@ -28,17 +32,24 @@ class SpellingModel:
     concentration steps of least trimmed squares (Rousseeuw and Van Driessen 2006).
 
     Args:
-        texts: the sentences of that side; blank sentences are ignored.
+        texts: the sentences of that side; blank sentences are ignored. Of equal sentences one counts, because the
+            others would make its spelling usual.
     """
 
+    LEAST = 5000
+    """Characters that the model must have seen before it judges; with fewer, most good words are surprising."""
     PRIOR = 2.0
     DOUBT = 10
     """Characters of usual surprise added to each sentence: a short sentence may be a name or an exclamation."""
     ROUNDS = 2
     TRIMMED = 0.2
+    NAMES = 1 / 3
+    """Share of a sentence's words, the most surprising ones, that `excess_without_names` leaves out."""
+    NAMES_DOUBT = 20
+    """As `DOUBT`, for `excess_without_names`."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        kept = [text for text in texts if text.strip()]
+        kept = list(dict.fromkeys(text for text in texts if text.strip()))
         excesses = self._learn(kept, [True] * len(kept))
         for _ in range(self.ROUNDS):
             limit = _quantile(excesses, 1 - self.TRIMMED)
@@ -76,6 +87,24 @@ class SpellingModel:
         trigrams = trigrams_of(text)
         return self._excess(self._mean(trigrams, self._seen), len(trigrams))
 
+    def excess_without_names(self, text: str) -> float:
+        """The excess without the most surprising third of the words.
+
+        A few foreign names or rare words make a whole sentence surprising. In a sentence of another language the rest
+        is surprising too. Long words count as several, so that scripts without spaces have words.
+        """
+        excesses = [
+            (sum(-self._known(trigram) - self.usual for trigram in word), len(word))
+            for word in _words(trigrams_of(text))
+        ]
+        rest = sorted(excesses, reverse=True)[ceil(len(excesses) * self.NAMES) :]
+        return sum(excess for excess, _ in rest) / (sum(length for _, length in rest) + self.NAMES_DOUBT)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the model has seen enough text to judge."""
+        return self._characters.total() >= self.LEAST
+
     def limit(self, nats: float) -> float:
         """The highest excess of an ordinary sentence: `nats` per character, or more in a corpus with a large spread.
 
@@ -88,6 +117,10 @@ class SpellingModel:
 
     def _mean(self, trigrams: Sequence[str], known: dict[str, float]) -> float:
         return -sum(known[t] if t in known else self._log_probability(t, 0) for t in trigrams) / len(trigrams)
+
+    def _known(self, trigram: str) -> float:
+        """The log-probability of a trigram, seen or not."""
+        return self._seen[trigram] if trigram in self._seen else self._log_probability(trigram, 0)
 
     def _log_probability(self, trigram: str, count: int, less: int = 0) -> float:
         prior = self.PRIOR * (self._characters[trigram[2]] + 1) / self._total
@@ -138,6 +171,18 @@ def decode_pair(pair: RawPair) -> tuple[str, str]:
     """The pair as text; invalid bytes become surrogates."""
     source, target = (text.decode("utf-8", errors="surrogateescape") for text in pair)
     return source, target
+
+
+def _words(trigrams: Sequence[str]) -> list[list[str]]:
+    """The trigrams of each word, its end included. Words of more than `LONG` characters are cut into halves of it."""
+    words: list[list[str]] = [[]]
+    for trigram in trigrams:
+        if len(words[-1]) == LONG and trigram[2] != " ":
+            words[-1:] = [words[-1][: LONG // 2], words[-1][LONG // 2 :]]
+        words[-1].append(trigram)
+        if trigram[2] == " ":
+            words.append([])
+    return [word for word in words if word]
 
 
 def _median(values: Sequence[float], otherwise: float) -> float:
