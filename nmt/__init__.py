@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nmt.errors import NmtError
     from nmt.training.settings import load_config
     from nmt.training.trainer import train
+    from nmt.translation.glossary import Glossary
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
     from nmt.translation.two_directions import symmetrized
@@ -48,6 +49,7 @@ __all__ = [
     "ConfigError",
     "CorpusConfig",
     "DropoutConfig",
+    "Glossary",
     "GuidedConfig",
     "Linking",
     "ModelConfig",
@@ -71,6 +73,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "Glossary": "nmt.translation.glossary",
     "Linking": "nmt.alignment.hard_links",
     "NmtError": "nmt.errors",
     "Translation": "nmt.translation.result",

@@ -49,6 +49,9 @@ class Vocabulary:
     def with_words(self, words: Words) -> Vocabulary:
         return self
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return ["a" for _ in ids]
+
 
 class Translator(translator.Translator):
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
@@ -73,12 +76,15 @@ class Translator(translator.Translator):
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
     ) -> Iterator[list[Translation]]:
-        """The n-th best has n - 1 exclamation marks behind it, and the words of a constraint are in front."""
+        """The n-th best has n - 1 exclamation marks behind it, and the words of a constraint and the first form of each
+        term are in front."""
         self.linkings.append(linking)
         for number, chunk in enumerate(windows(requests, self.chunk_size)):
             self.searches.extend([chunk[0].search] if number == 0 else [])
             for request in chunk:
-                required = " ".join([request.prefix, *request.phrases]).strip()
+                required = " ".join(
+                    [request.prefix, *request.phrases, *(term.forms[0] for term in request.terms)]
+                ).strip()
                 best = self._capitals(request.text)
                 text = f"{required} {best.text}".strip()
                 found = [

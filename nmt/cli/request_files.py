@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines
+from nmt.cli.loading import say
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
@@ -16,34 +17,41 @@ from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.text.tokenizer import Tokenizer
+    from nmt.translation.glossary import Glossary
     from nmt.translation.request import TranslationRequest
+
+SHOWN = 5
+"""Terms that a warning names."""
 
 
 class RequestFiles:
     """The files that requests are made of, read line by line together.
 
     Args:
-        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`.
+        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`, `glossary`, `glossary_mode`.
         source: the file of source sentences; - is standard input.
 
     Raises:
-        NmtError: the lexicon has a line of another form.
+        NmtError: the lexicon or the glossary has a line of another form.
     """
 
     def __init__(self, arguments: Namespace, source: str) -> None:
         self.source, self._arguments = source, arguments
         self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
+        self._glossary = _load_glossary(arguments.glossary) if arguments.glossary else None
         self._shared: dict[str, Any] = {
             "nbest": arguments.nbest or None,
             "minimum_bayes_risk": arguments.mbr or None,
             "lexicon": lexicon,
+            "glossary_mode": arguments.glossary_mode,
         }
 
     @property
     def paths(self) -> list[str]:
         """The files that are read."""
-        return [path for path in (self.source, self._prefixes, self._phrases, self._arguments.lexicon) if path]
+        named = self._prefixes, self._phrases, self._arguments.lexicon, self._arguments.glossary
+        return [path for path in (self.source, *named) if path]
 
     def count_lines(self) -> dict[str, int | None]:
         """Number of lines of each file of constraints; None if it can be read only once."""
@@ -63,9 +71,10 @@ class RequestFiles:
         from nmt.translation.required_text import piece_constraint
 
         if search.method == "sample":
-            refuse_idle(self._arguments, ["phrases"], "is for a beam: leave it or --method sample out")
+            refuse_idle(self._arguments, ["phrases", "glossary"], "is for a beam: leave it or --method sample out")
         self._shared["search"] = search
         TranslationRequest("", **self._shared)
+        self._warn_of_terms(vocabulary)
         files: list[tuple[str, str | None, Callable[[str], Any]]] = [
             ("prefix", self._prefixes, str),
             ("phrases", self._phrases, _split_phrases),
@@ -98,9 +107,21 @@ class RequestFiles:
                 prefix=beside.get(self._prefixes) or "",
                 phrases=_split_phrases(beside.get(self._phrases) or ""),
                 sentence_id=index,
+                terms=self._glossary.of(line) if self._glossary else (),
                 **self._shared,
             )
         _require_same_end(any(next(rest, None) is not None for rest in texts.values()), files)
+
+    def _warn_of_terms(self, vocabulary: Tokenizer) -> None:
+        """Warns once of the terms that no pieces of the target vocabulary can write."""
+        terms = self._glossary.unwritable(vocabulary) if self._glossary else []
+        if terms:
+            some = ", ".join(f"'{term.source}'" for term in terms[:SHOWN]) + (", ..." if len(terms) > SHOWN else "")
+            count = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
+            say(
+                f"{self._arguments.glossary}: {count} ignored, because the target vocabulary lacks characters of the "
+                f"translation: {some}"
+            )
 
 
 def _require_same_end(differ: bool, files: Sequence[str]) -> None:
@@ -111,6 +132,12 @@ def _require_same_end(differ: bool, files: Sequence[str]) -> None:
 def _split_phrases(line: str) -> tuple[str, ...]:
     """The phrases of a line, which have tabs between them."""
     return tuple(phrase for phrase in line.split("\t") if phrase.strip())
+
+
+def _load_glossary(path: str) -> Glossary:
+    from nmt.translation.glossary import Glossary
+
+    return Glossary.load(path)
 
 
 def _read_lexicon(path: str) -> dict[str, str]:

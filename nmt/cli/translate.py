@@ -74,6 +74,18 @@ def add_flags(parser: Parser) -> None:
         metavar="FILE",
         help="dictionary for --copy-unknown: on each line a source word, a tab and its translation",
     )
+    parser.add_argument(
+        "--glossary",
+        metavar="FILE",
+        help="terms and their translations: on each line a source term, a tab and its translation; further forms of "
+        "the translation stand behind one more tab, with | between them",
+    )
+    parser.add_argument(
+        "--glossary-mode",
+        choices=["prefer", "require"],
+        default="prefer",
+        help="prefer: a bonus for translations with the terms; require: the terms must appear (default: prefer)",
+    )
     add_document_flags(parser)
     add_search_flags(parser)
     parser.aliases["--input"] = "--source"
@@ -111,8 +123,8 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         requests.check(search, translator.run.target)
         done = 0
         if resumable is not None:
-            inputs = [path, arguments.prefixes, arguments.phrases, arguments.lexicon]
-            identity = output_identity(arguments, translator, search, inputs, ("nbest", "mbr"))
+            inputs = [path, arguments.prefixes, arguments.phrases, arguments.lexicon, arguments.glossary]
+            identity = output_identity(arguments, translator, search, inputs, ("nbest", "mbr", "glossary_mode"))
             opened, done = files.enter_context(resumable.open(identity)), resumable.done
         writer = TranslationWriter(opened, _writes_lists(arguments))
         if arguments.input is None and sys.stdin.isatty():
@@ -134,6 +146,10 @@ def _check_flags(arguments: Namespace, path: str) -> None:
         raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
     if arguments.prefixes or arguments.phrases:
         refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
+    if arguments.glossary:
+        refuse_idle(arguments, CHOOSING, "is for a search without --glossary: leave one out")
+    else:
+        refuse_idle(arguments, ["glossary_mode"], "is for the terms of a glossary: give --glossary too")
 
 
 def _writes_lists(arguments: Namespace) -> bool:

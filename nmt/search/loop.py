@@ -14,6 +14,7 @@ from nmt.search.greedy_and_beam import NO_PIECE, Select, select_most_probable
 from nmt.search.hypotheses import Beam, SearchResult, repeat_rows, take_slots
 from nmt.search.length_and_coverage_penalty import Scoring
 from nmt.search.next_pieces import NextPieces
+from nmt.search.preferred_phrases import PreferredPhrases
 from nmt.search.restrictions import Restriction
 from nmt.text.pieces import BOS, EOS, PAD
 
@@ -33,6 +34,7 @@ class SearchMethod:
             hypothesis branches into the slots (beam search).
         compact: whether the step function extends live hypotheses alone. Its number of rows then changes from step to
             step. False suits a compiler that fixes shapes: every slot has a row at every step.
+        preferred: phrases whose bonus raises the scores; one of `restrictions`.
     """
 
     slots: int = 1
@@ -42,6 +44,7 @@ class SearchMethod:
     nbest: int = 1
     independent: bool = False
     compact: bool = False
+    preferred: PreferredPhrases | None = None
 
 
 def search(
@@ -104,6 +107,7 @@ def _empty_beam(state: State, batch: Tensor, longest: Tensor, width: Tensor, met
 def _sorted(beam: Beam, method: SearchMethod) -> SearchResult:
     """The hypotheses in the order of `search`'s result."""
     scores = method.scoring.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
+    scores = _with_bonuses(scores, beam, method)
     _, order = ops.top_k(scores, method.slots)
     # A cut hypothesis has not paid for its ending, so finished ones come first. top_k keeps the order of equals.
     finished = ops.take_along_axis(beam.finished, order, axis=1)
@@ -133,12 +137,12 @@ class _Extension(NamedTuple):
 def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod) -> Beam:
     """One step: the selected continuations replace the live hypotheses of each running sentence."""
     batch, slots = ops.shape(beam.finished)[0], method.slots
-    next_pieces, state, record = _next_pieces(beam, step, fixed, running, method)
+    next_pieces, state = _next_pieces(beam, step, fixed, running, method)
     new = _select(beam, next_pieces, running, method)
     now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
     written = ops.logical_and(new.continued[:, :, None], now)  # [batch, slots, longest]
     rows = ops.reshape(take_slots(next_pieces.row_of_slot, new.parents), (-1,))
-    record = ops.reshape(gather(record, rows), (batch, slots, ops.shape(record)[-1]))
+    record = ops.reshape(gather(next_pieces.record, rows), (batch, slots, ops.shape(next_pieces.record)[-1]))
     old_values = take_slots(beam.piece_log_probabilities, new.parents)
     return Beam(
         time=beam.time + 1,
@@ -148,7 +152,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, m
         log_probabilities=new.log_probabilities,
         finished=new.finished,
         lengths=take_slots(beam.lengths, new.parents) + ops.cast(new.continued, "int32"),
-        restriction_states=_advance(beam, new, method.restrictions),
+        restriction_states=_advance(beam, new, record, method.restrictions),
         state=state,
         state_rows=rows,
     )
@@ -182,8 +186,8 @@ def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: Search
 
 def _next_pieces(
     beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod
-) -> tuple[NextPieces, State, Tensor]:
-    """Calls the step function and applies the restrictions. Returns its state and record too.
+) -> tuple[NextPieces, State]:
+    """Calls the step function and applies the restrictions. Returns its state too.
 
     The rows of the state are put into the order of the hypotheses here and nowhere else: the state of a Transformer
     holds the keys and values of all steps, and moving them takes as long as the step.
@@ -202,9 +206,10 @@ def _next_pieces(
         row_of_slot = slots
         state = _take_rows(beam.state, beam.state_rows) if method.slots > 1 else beam.state
         distribution, state, record = step(_last_pieces(beam), state, *repeat_rows(fixed, method.slots))
-    if method.restrictions:
-        distribution = _restricted(distribution, beam, slots, method.restrictions)
-    return NextPieces(distribution, ops.reshape(row_of_slot, ops.shape(beam.finished))), state, record
+    forbidding = tuple(restriction for restriction in method.restrictions if restriction.forbids)
+    if forbidding:
+        distribution = _restricted(distribution, beam, slots, forbidding)
+    return NextPieces(distribution, ops.reshape(row_of_slot, ops.shape(beam.finished)), record), state
 
 
 def _restricted(
@@ -230,10 +235,12 @@ def _last_pieces(beam: Beam) -> Tensor:
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
 
 
-def _advance(beam: Beam, new: _Extension, restrictions: tuple[Restriction, ...]) -> State:
+def _advance(beam: Beam, new: _Extension, record: Tensor, restrictions: tuple[Restriction, ...]) -> State:
     """States of the restrictions after this step."""
     return tuple(
-        restriction.advance(tree.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces)
+        restriction.advance(
+            tree.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces, record
+        )
         for restriction, state in zip(restrictions, beam.restriction_states, strict=True)
     )
 
@@ -247,7 +254,20 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
     live = live & (beam.time < limits)[:, None]
     if method.nbest == method.slots:  # a live hypothesis always has a slot among the best
         return ops.any(live, axis=1)
-    scores = method.scoring.scores(beam.log_probabilities, beam.lengths, beam.records)
+    scores = _with_bonuses(method.scoring.scores(beam.log_probabilities, beam.lengths, beam.records), beam, method)
     finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), method.nbest)
     bounds = method.scoring.bounds(beam.log_probabilities, limits[:, None])
+    bounds = _with_bonuses(bounds, beam, method, highest=True)
     return ops.any(live & (bounds > finished[:, -1:]), axis=1)
+
+
+def _with_bonuses(scores: Tensor, beam: Beam, method: SearchMethod, highest: bool = False) -> Tensor:
+    """Scores with the bonuses of preferred phrases, float32 [batch, slots].
+
+    Args:
+        highest: whether to add upper bounds of the bonuses of all continuations.
+    """
+    if method.preferred is None:
+        return scores
+    state = method.preferred.state_of(beam)
+    return scores + (method.preferred.highest_total(state) if highest else method.preferred.total(state))

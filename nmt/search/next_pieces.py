@@ -26,10 +26,12 @@ class NextPieces:
     Args:
         distribution: distributions of the step function, with restricted pieces set to IMPOSSIBLE.
         row_of_slot: row of each slot in the distribution, int32 [batch, slots].
+        record: record of the step function, [rows, width].
     """
 
     distribution: Distribution
     row_of_slot: Tensor
+    record: Tensor
 
     def available(self, count: int) -> int:
         """`count`, or the number of columns where it is known and smaller."""
@@ -57,6 +59,10 @@ class NextPieces:
         logits = gather(ops.reshape(distribution.logits, (-1,)), rows * width + distribution.columns(pieces))
         normalizers = ops.broadcast_to(distribution.normalizer, (ops.shape(distribution.logits)[0], 1))
         return ops.where(self._impossible(pieces), IMPOSSIBLE, logits - gather(normalizers[:, 0], rows))
+
+    def records(self) -> Tensor:
+        """The record of every slot, [batch, slots, width]."""
+        return gather(self.record, self.row_of_slot)
 
     def all_log_probabilities(self) -> Tensor:
         """Log-probabilities of the whole vocabulary, float32 [batch, slots, vocabulary]; without a subset only."""

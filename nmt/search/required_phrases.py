@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import cast
 
-from keras import ops
+from keras import ops, tree
 
 from nmt.backend import Tensor
 from nmt.backend.gather_scatter import gather_within
@@ -13,122 +13,90 @@ from nmt.search.distribution import IMPOSSIBLE
 from nmt.search.greedy_and_beam import NO_PIECE
 from nmt.search.hypotheses import Beam, take_slots
 from nmt.search.next_pieces import NextPieces
+from nmt.search.phrase_tracking import PhraseState, PhraseTracker
+from nmt.search.preferred_phrases import PreferredPhrases
 from nmt.search.restrictions import Restriction, mark_pieces
 from nmt.text.pieces import EOS, PAD
 
 
-class ConstraintState(NamedTuple):
-    """The phrases that each hypothesis contains, and the phrase that it is in the middle of."""
-
-    met: Tensor
-    """Whether the hypothesis contains each phrase, bool [batch, slots, phrases]."""
-    current: Tensor
-    """The incomplete phrase at the end of the hypothesis, int32 [batch, slots]; -1: none."""
-    count: Tensor
-    """Number of its pieces in the hypothesis, int32 [batch, slots]; 0 without one."""
-    closed: Tensor
-    """Whether the last piece completed a phrase, bool [batch, slots]."""
-
-
 @dataclass(frozen=True)
 class Constraints(Restriction):
-    """Phrases that every finished hypothesis contains, in any order, without overlap.
+    """Phrases that every finished hypothesis contains, in any order, without overlap. Of a phrase with several forms,
+    one form is enough.
 
     A hypothesis that leaves a phrase before its end must begin the phrase again. A sentence ends only when all phrases
     are met. When the missing phrases fill all positions that are left, nothing else is allowed. Pieces that a phrase
     needs are allowed even if restrictions before this one forbid them. The last word of a phrase cannot continue after
-    the phrase.
+    the phrase, except to a longer form of the same phrase.
 
     Args:
-        phrases: int32 [batch, phrases, longest], PAD after the end of each; a phrase of PAD alone stands for none.
-        joins: pieces that continue the word before them, bool [vocabulary].
-        limits: length limit of each sentence's hypotheses, int32 [batch]; at least all phrases and the end of sentence.
+        tracker: follows the phrases.
+        limits: length limit of each sentence's hypotheses, int32 [batch]; at least the longest form of each phrase and
+            the end of sentence.
     """
 
-    phrases: Tensor
-    joins: Tensor
+    tracker: PhraseTracker
     limits: Tensor
 
-    @property
-    def lengths(self) -> Tensor:
-        """Number of pieces of each phrase, int32 [batch, phrases]."""
-        return ops.sum(ops.cast(self.phrases != PAD, "int32"), axis=-1)
+    def begin(self, batch: Tensor, slots: int) -> PhraseState:
+        return self.tracker.begin(batch, slots)
 
-    def begin(self, batch: Tensor, slots: int) -> ConstraintState:
-        zeros = ops.zeros((batch, slots), "int32")
-        met = ops.repeat((self.lengths == 0)[:, None, :], slots, axis=1)
-        return ConstraintState(met, zeros - 1, zeros, ops.zeros((batch, slots), "bool"))
+    def advance(self, state: PhraseState, pieces: Tensor, record: Tensor) -> PhraseState:
+        return self.tracker.advance(state, pieces)
 
-    def advance(self, state: ConstraintState, pieces: Tensor) -> ConstraintState:
-        lengths, phrases = self.lengths[:, None, :], ops.shape(self.phrases)[1]
-        goes_on = ops.logical_and(self._next_of_current(state) == pieces, state.current >= 0)
-        # A piece that does not go on with the current phrase may begin the first unmet phrase that starts with it.
-        begins = ops.logical_and(self.phrases[:, None, :, 0] == pieces[:, :, None], ops.logical_not(state.met))
-        first = ops.where(ops.any(begins, axis=-1), ops.cast(ops.argmax(begins, axis=-1), "int32"), -1)
-        current = ops.where(goes_on, state.current, first)
-        count = ops.where(goes_on, state.count + 1, ops.cast(first >= 0, "int32"))
-        is_current = ops.arange(phrases, dtype="int32") == current[:, :, None]  # [batch, slots, phrases]
-        complete = ops.logical_and(is_current, lengths == count[:, :, None])
-        closed = ops.any(complete, axis=-1)
-        return ConstraintState(
-            met=ops.logical_or(state.met, complete),
-            current=ops.where(closed, -1, current),
-            count=ops.where(closed, 0, count),
-            closed=closed,
-        )
+    def missing(self, state: PhraseState) -> Tensor:
+        """Number of pieces that a hypothesis needs at most to meet all phrases, int32 [batch, slots]."""
+        lengths = ops.where(self.tracker.first_forms, self.tracker.phrase_lengths, 0)[:, None, :]
+        return ops.sum(ops.where(state.met, 0, lengths), axis=-1) - self._begun(state)
 
-    def _next_of_current(self, state: ConstraintState) -> Tensor:
-        """The next piece of the current phrase, int32 [batch, slots]; PAD where there is no current phrase."""
-        is_current = ops.arange(ops.shape(self.phrases)[1], dtype="int32") == state.current[:, :, None]
-        is_next = ops.arange(ops.shape(self.phrases)[2], dtype="int32") == state.count[:, :, None]
-        cells = ops.logical_and(is_current[..., None], is_next[:, :, None, :])  # [batch, slots, phrases, longest]
-        return ops.sum(ops.where(cells, self.phrases[:, None], 0), axis=(2, 3))
-
-    def needed_pieces(self, state: ConstraintState) -> Tensor:
-        """Pieces that advance a phrase: the next piece of the current phrase, or the first piece of each unmet phrase.
-
-        Returns:
-            int32 [batch, slots, phrases], PAD elsewhere.
-        """
-        first = ops.where(state.met, PAD, self.phrases[:, None, :, 0])
-        is_current = ops.arange(ops.shape(self.phrases)[1], dtype="int32") == state.current[:, :, None]
-        of_current = ops.where(is_current, self._next_of_current(state)[:, :, None], PAD)
-        return ops.where((state.current >= 0)[:, :, None], of_current, first)
-
-    def missing(self, state: ConstraintState) -> Tensor:
-        """Number of pieces that a hypothesis still needs to meet all phrases, int32 [batch, slots]."""
-        unmet = ops.logical_not(state.met)
-        return ops.sum(ops.where(unmet, self.lengths[:, None, :], 0), axis=-1) - state.count
+    def _begun(self, state: PhraseState) -> Tensor:
+        """Number of pieces of an incomplete missing phrase, int32 [batch, slots]."""
+        return ops.where(ops.any(self.tracker.alive_unmet(state), axis=-1), state.count, 0)
 
     def forbid(self, beam: Beam, forbidden: Tensor) -> Tensor:
-        state = _constraint_state(beam)
+        state = _state_of(beam)
         missing, vocabulary = self.missing(state)[:, :, None], forbidden.shape[-1]
-        needed = mark_pieces(self.needed_pieces(state), vocabulary)
+        left = (self.limits - beam.time)[:, None, None]
+        needed = mark_pieces(self.tracker.needed_pieces(state), vocabulary)
         end = ops.arange(vocabulary) == EOS
-        forbidden = forbidden | (end & (missing > 0)) | (self.joins & state.closed[:, :, None])
+        longer = self._longer_forms(state, left - missing, vocabulary)
+        word_goes_on = self.tracker.joins & state.closed[:, :, None] & ops.logical_not(longer)
+        forbidden = forbidden | (end & (missing > 0)) | word_goes_on
         forbidden = ops.logical_and(forbidden, ops.logical_not(needed))
         # Any other piece abandons the current phrase, but it may begin another. The rest must still fit after it.
-        begins = mark_pieces(ops.where(state.met, PAD, self.phrases[:, None, :, 0]), vocabulary)
-        required = missing + state.count[:, :, None] + ops.where(begins, 0, 1) + 1
-        too_late = (missing > 0) & (required > (self.limits - beam.time)[:, None, None]) & ops.logical_not(needed)
+        begins = mark_pieces(self.tracker.first_of_unmet(state), vocabulary)
+        required = missing + self._begun(state)[:, :, None] + ops.where(begins, 0, 1) + 1
+        too_late = (missing > 0) & (required > left) & ops.logical_not(needed)
         return ops.logical_or(forbidden, too_late)
 
+    def _longer_forms(self, state: PhraseState, left: Tensor, vocabulary: int) -> Tensor:
+        """The pieces that continue a complete form to a longer one which fits, bool [batch, slots, vocabulary].
 
-def _constraint_state(beam: Beam) -> ConstraintState:
-    return next(state for state in beam.restriction_states if isinstance(state, ConstraintState))
+        Args:
+            left: positions that other phrases leave, int32 [batch, slots, 1].
+        """
+        fits = self.tracker.phrase_lengths[:, None, :] - state.count[:, :, None] + 1 <= left
+        return mark_pieces(self.tracker.next_of_alive(state, state.alive & state.met & fits), vocabulary)
 
 
 @dataclass(frozen=True)
-class BankedSelection:
-    """Selects the continuations of constrained beam search; a `Select`.
+class PhraseSelection:
+    """Selects the continuations of a search with required or preferred phrases; a `Select`.
 
     The candidates are the best continuations of all hypotheses together, the best of each hypothesis, and the
-    continuations that advance a phrase. Candidates with equally many phrase pieces form a bank. The beam takes the best
-    candidate of each bank, then the second of each, and so on, banks with more phrase pieces first. Post and Vilar
-    (2018, section 3) instead give each bank an equal share of the beam and reassign unused shares.
+    continuations that advance a phrase. Preferred phrases raise the rank of a candidate by their bonus.
+
+    Required phrases make banks: candidates that miss equally many phrase pieces. The beam takes the best candidate of
+    each bank, then the second of each, and so on, banks with more phrase pieces first. Post and Vilar (2018, section 3)
+    instead give each bank an equal share of the beam and reassign unused shares.
+
+    Args:
+        required: the required phrases; None: there is one bank.
+        preferred: the preferred phrases.
     """
 
-    constraints: Constraints
+    required: Constraints | None
+    preferred: PreferredPhrases | None = None
 
     def __call__(self, beam: Beam, next_pieces: NextPieces) -> tuple[Tensor, Tensor, Tensor]:
         slots = beam.finished.shape[1]
@@ -136,26 +104,50 @@ class BankedSelection:
         values = next_pieces.log_probabilities(parents, pieces)
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
-        states = ConstraintState(*(take_slots(values, parents) for values in _constraint_state(beam)))
-        missing = self.constraints.missing(self.constraints.advance(states, pieces))
-        banks = ops.shape(self.constraints.phrases)[1] * ops.shape(self.constraints.phrases)[2] + 1
-        rank = ops.minimum(rank_in_bank(totals, missing, possible, banks), slots)  # higher ranks are never selected
-        key = ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32")
-        _, order = ops.top_k(ops.where(possible, -key, IMPOSSIBLE), slots)
+        if self.preferred:
+            totals = totals + self._bonuses(beam, next_pieces, parents, pieces)
+        ranking = self._banked(beam, parents, pieces, totals, possible) if self.required else totals
+        _, order = ops.top_k(ops.where(possible, ranking, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NO_PIECE)
         parents, pieces, values = (gather_within(each, ops.cast(order, "int32")) for each in (parents, pieces, values))
         return parents, pieces, values
+
+    def _banked(self, beam: Beam, parents: Tensor, pieces: Tensor, totals: Tensor, possible: Tensor) -> Tensor:
+        """The order in which candidates are taken from the banks, the highest first, float32 [batch, candidates]."""
+        required = cast(Constraints, self.required)
+        states = PhraseState(*(take_slots(values, parents) for values in _state_of(beam)))
+        missing = required.missing(required.tracker.advance(states, pieces))
+        banks = ops.shape(required.tracker.forms)[1] * ops.shape(required.tracker.forms)[2] + 1
+        # higher ranks are never selected
+        rank = ops.minimum(rank_in_bank(totals, missing, possible, banks), beam.finished.shape[1])
+        return -(ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32"))
+
+    def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor) -> Tensor:
+        """The bonuses of the candidates, float32 [batch, candidates]."""
+        preferred = cast(PreferredPhrases, self.preferred)
+        state = tree.map_structure(lambda values: take_slots(values, parents), preferred.state_of(beam))
+        attention = take_slots(preferred.attention(next_pieces.records()), parents)
+        return preferred.total(preferred.after(state, pieces, attention))
 
     def _candidates(self, beam: Beam, next_pieces: NextPieces) -> tuple[Tensor, Tensor]:
         """Parents and pieces of the candidates, int32 [batch, candidates]; PAD in place of a duplicate."""
         batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
         # The best `slots` of each hypothesis include the best of all together and the best of each.
-        _, most_probable = next_pieces.most_probable(next_pieces.available(slots))
-        needed = self.constraints.needed_pieces(_constraint_state(beam))
-        pieces = ops.concatenate([most_probable, needed], axis=-1)  # [batch, slots, count + phrases]
+        _, pieces = next_pieces.most_probable(next_pieces.available(slots))
+        if self.required:
+            needed = self.required.tracker.needed_pieces(_state_of(beam))
+            pieces = ops.concatenate([pieces, needed], axis=-1)  # [batch, slots, count + forms]
+        if self.preferred:
+            needed = self.preferred.tracker.needed_pieces(self.preferred.state_of(beam).phrases)
+            pieces = ops.concatenate([pieces, needed], axis=-1)
         pieces = ops.where(_is_duplicate(pieces), PAD, pieces)
         parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))
         return ops.reshape(parents, (batch, -1)), ops.reshape(pieces, (batch, -1))
+
+
+def _state_of(beam: Beam) -> PhraseState:
+    """The state of the required phrases."""
+    return next(state for state in beam.restriction_states if isinstance(state, PhraseState))
 
 
 def _is_duplicate(pieces: Tensor) -> Tensor:

@@ -19,6 +19,9 @@ from nmt.text.pieces import EOS, PAD
 class Restriction:
     """Base class of the rules about the next piece of a hypothesis. The base class allows every piece."""
 
+    forbids = True
+    """Whether `forbid` must be called."""
+
     def begin(self, batch: Tensor, slots: int) -> State:
         """State of empty hypotheses, a structure with leading axes [batch, slots]."""
         return ()
@@ -27,8 +30,12 @@ class Restriction:
         """Adds pieces to the forbidden ones, or removes some: bool [batch, slots, vocabulary] -> the same shape."""
         return forbidden
 
-    def advance(self, state: State, pieces: Tensor) -> State:
-        """State after these pieces, int32 [batch, slots]."""
+    def advance(self, state: State, pieces: Tensor, record: Tensor) -> State:
+        """State after these pieces, int32 [batch, slots].
+
+        Args:
+            record: record of the step function at this step, float32 [batch, slots, width].
+        """
         return state
 
 

@@ -208,6 +208,14 @@ class Tokenizer:
         """
         return [unicodedata.category(piece[0]) in ("Lu", "Ll", "Nd") for piece in self.pieces(range(self.size))]
 
+    @property
+    def opens(self) -> list[bool]:
+        """For each id, whether a word may follow the piece without a space: it does not end in a letter, digit or mark.
+
+        An example is an apostrophe.
+        """
+        return [unicodedata.category(piece[-1])[0] not in "LNM" for piece in self.pieces(range(self.size))]
+
     def segment(self, sentence: str) -> SegmentedSentence:
         """The pieces of `encode` with the word of each piece.
 

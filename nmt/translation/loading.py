@@ -79,7 +79,8 @@ def translator_of_models(
     """
     from nmt.translation.inference.model_inference import ModelInference
 
-    return Translator(run, ModelInference(*models, averaging=averaging, joins=run.target.joins), profile)
+    engine = ModelInference(*models, averaging=averaging, joins=run.target.joins, opens=run.target.opens)
+    return Translator(run, engine, profile)
 
 
 def _model(run: Run, checkpoints: int, precision: str) -> Seq2Seq:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from nmt.config import ConfigError, SearchConfig, config_from_dict, config_to_dict
 from nmt.errors import NmtError
+from nmt.translation.glossary import GlossaryMode, Term
 from nmt.translation.minimum_bayes_risk import Utility
 
 SAMPLES = 16
@@ -54,6 +55,10 @@ class TranslationRequest:
     """The utility by which the candidate that agrees most with the others is chosen; None: no such choice."""
     sentence_id: int = 0
     """Samples depend on this number and on `search.seed`: equal numbers draw equal samples."""
+    terms: tuple[Term, ...] = ()
+    """Terms of a glossary; those that occur in the text should be translated by one of their forms."""
+    glossary_mode: GlossaryMode = "prefer"
+    """Whether the terms get a bonus in the search, or one form of each must occur."""
 
     def __post_init__(self) -> None:
         sampling, count = self.search.method == "sample", self.candidates
@@ -72,6 +77,14 @@ class TranslationRequest:
         _require(
             not (sampling and self.phrases),
             "phrases (--phrases) need beam search, and method is sample: leave out the phrases or --method sample",
+        )
+        _require(
+            not (sampling and self.terms),
+            "terms (--glossary) need beam search, and method is sample: leave out the glossary or --method sample",
+        )
+        _require(
+            self.glossary_mode in get_args(GlossaryMode),
+            f"glossary_mode is {self.glossary_mode!r}: expected prefer or require",
         )
         _require(
             not self.lexicon or self.search.copy_unknown,
@@ -95,8 +108,9 @@ class TranslationRequest:
     def to_json(self) -> dict[str, Any]:
         """The request as plain values, ready for `json.dumps`."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        terms = [{"source": term.source, "forms": list(term.forms)} for term in self.terms]
         changed = {"search": config_to_dict(self.search), "phrases": list(self.phrases), "lexicon": dict(self.lexicon)}
-        return values | changed
+        return values | changed | {"terms": terms}
 
     @classmethod
     def from_json(cls, values: Any, search: SearchConfig | None = None) -> TranslationRequest:
@@ -128,8 +142,13 @@ class TranslationRequest:
             all(isinstance(text, str) for text in [*(phrases or ()), *(lexicon or {}), *(lexicon or {}).values()]),
             "request: expected texts in phrases and lexicon",
         )
-        given = {name: value for name, value in values.items() if name not in ("search", "phrases")}
-        return cls(**given, search=_search(values.get("search", {}), search), phrases=tuple(phrases or ()))
+        given = {name: value for name, value in values.items() if name not in ("search", "phrases", "terms")}
+        return cls(
+            **given,
+            search=_search(values.get("search", {}), search),
+            phrases=tuple(phrases or ()),
+            terms=tuple(map(_term, values.get("terms", ()))),
+        )
 
 
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -137,6 +156,8 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "search": ((Mapping,), "an object of search settings"),
     "prefix": ((str,), "a text"),
     "phrases": ((list, tuple), "a list of texts"),
+    "terms": ((list, tuple), "a list of terms"),
+    "glossary_mode": ((str,), "prefer or require"),
     "lexicon": ((Mapping,), "an object of words and their copies"),
     "nbest": ((int, type(None)), "a whole number"),
     "sentence_id": ((int,), "a whole number"),
@@ -147,6 +168,17 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 def default_candidates(search: SearchConfig) -> int:
     """Number of candidates of minimum-Bayes-risk decoding: the whole beam, or 16 samples."""
     return SAMPLES if search.method == "sample" else search.beam_size
+
+
+def _term(values: Any) -> Term:
+    """A term of a request in JSON."""
+    forms = values.get("forms") if isinstance(values, Mapping) and set(values) == {"source", "forms"} else None
+    texts = [values["source"], *forms] if isinstance(forms, (list, tuple)) and forms else [""]
+    _require(
+        all(isinstance(text, str) and text.strip() for text in texts),
+        f"request: terms has {values!r}: expected an object with source, a text, and forms, a list of texts",
+    )
+    return Term(values["source"], tuple(values["forms"]))
 
 
 def _search(values: Mapping[str, Any], defaults: SearchConfig | None) -> SearchConfig:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ import numpy as np
 from nmt.config import SearchConfig
 from nmt.run.directory import Run
 from nmt.text.tokenizer import SegmentedSentence
-from nmt.translation.inference.protocol import Hypothesis, Inference, PieceConstraint, Report
+from nmt.translation.inference.protocol import Hypothesis, Inference, PieceConstraint, PieceTerm, Report
 from nmt.translation.request import TranslationRequest
-from nmt.translation.required_text import piece_constraint, suppressed_pieces
+from nmt.translation.required_text import has_terms, piece_constraint, suppressed_pieces
 from nmt.translation.result import EMPTY_HYPOTHESIS
 from nmt.translation.short_list import ShortList
 
@@ -23,7 +23,8 @@ class SharedSearch(NamedTuple):
 
     search: SearchConfig
     candidates: int
-    constrained: bool
+    constrained: tuple[bool, bool]
+    """Whether some pieces must occur, and whether some terms should."""
 
 
 class RequestSearch:
@@ -51,21 +52,50 @@ class RequestSearch:
     def find(
         self, requests: Sequence[TranslationRequest], sources: Sequence[SegmentedSentence], report: Report | None
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each request; requests that share a search are searched together."""
+        """The hypotheses of each request.
+
+        Required terms are preferred first. A beam with required terms is parted into banks, which costs quality, so
+        only sentences that still lack a term are searched with such a beam.
+        """
         found = [[EMPTY_HYPOTHESIS] for _ in requests]
-        constraints: dict[int, PieceConstraint] = {}
+        constraints = {
+            row: piece_constraint(request, self._run.target, source=source)
+            for row, (request, source) in enumerate(zip(requests, sources, strict=True))
+            if source.ids
+        }
+        free = {row: constraint._replace(require_terms=False) for row, constraint in constraints.items()}
+        self._search(requests, sources, free, found, report)
+        lacking = {
+            row: constraint
+            for row, constraint in constraints.items()
+            if constraint.require_terms and not self._all_have(found[row], constraint.terms)
+        }
+        self._search(requests, sources, lacking, found, None)
+        return found
+
+    def _search(
+        self,
+        requests: Sequence[TranslationRequest],
+        sources: Sequence[SegmentedSentence],
+        constraints: Mapping[int, PieceConstraint],
+        found: list[list[Hypothesis]],
+        report: Report | None,
+    ) -> None:
+        """Writes the hypotheses of some rows into `found`; rows that share a search are searched together.
+
+        Args:
+            constraints: one for each row to search.
+        """
         groups: dict[SharedSearch, list[int]] = {}
-        for row, (request, source) in enumerate(zip(requests, sources, strict=True)):
-            if source.ids:
-                constraints[row] = piece_constraint(request, self._run.target)
-                constrained = any(constraints[row])
-                groups.setdefault(SharedSearch(request.search, request.candidates, constrained), []).append(row)
+        for row, constraint in constraints.items():
+            kinds = constraint.is_hard, bool(constraint.terms)
+            groups.setdefault(SharedSearch(requests[row].search, requests[row].candidates, kinds), []).append(row)
         for (search, candidates, constrained), rows in groups.items():
             hypotheses = self._inference.find(
                 [sources[row].ids for row in rows],
                 search,
                 candidates,
-                [constraints[row] for row in rows] if constrained else None,
+                [constraints[row] for row in rows] if any(constrained) else None,
                 suppressed_pieces(search, self._run.target),
                 np.array([requests[row].sentence_id for row in rows], np.int64),
                 self._short_list_for(search),
@@ -73,7 +103,10 @@ class RequestSearch:
             )
             for row, of_sentence in zip(rows, hypotheses, strict=True):
                 found[row] = of_sentence
-        return found
+
+    def _all_have(self, hypotheses: Sequence[Hypothesis], terms: Sequence[PieceTerm]) -> bool:
+        texts = self._run.target.decode([hypothesis.ids for hypothesis in hypotheses])
+        return all(has_terms(text, terms) for text in texts)
 
     def _short_list_for(self, search: SearchConfig) -> ShortList | None:
         if not search.short_list:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.text.pieces import EOS, UNK
-from nmt.text.tokenizer import Tokenizer
-from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint
+from nmt.text.tokenizer import SegmentedSentence, Tokenizer
+from nmt.translation.glossary import Glossary, count_forms, form_pieces
+from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint, PieceTerm
 from nmt.translation.request import RequestError, TranslationRequest
 
 
@@ -23,17 +27,23 @@ def suppressed_pieces(search: SearchConfig, vocabulary: Tokenizer) -> list[int]:
     return [piece for _, piece in pieces if piece is not None]
 
 
-def piece_constraint(request: TranslationRequest, vocabulary: Tokenizer, where: str = "") -> PieceConstraint:
-    """The prefix and the phrases of a request, in pieces.
+def piece_constraint(
+    request: TranslationRequest,
+    vocabulary: Tokenizer,
+    where: str = "",
+    source: SegmentedSentence | None = None,
+) -> PieceConstraint:
+    """The prefix, the phrases and the terms of a request, in pieces.
 
     Args:
         vocabulary: the target's.
         where: file and line of the texts, for the message.
+        source: the request's text as the model reads it; None: terms are left out.
 
     Raises:
-        RequestError: a text has characters that the target vocabulary lacks.
+        RequestError: a prefix or phrase has characters that the target vocabulary lacks.
     """
-    if not (request.prefix or request.phrases):
+    if not (request.prefix or request.phrases or request.terms):
         return NO_CONSTRAINT
     texts = [request.prefix, *request.phrases]
     prefix, *phrases = encoded = vocabulary.encode(texts)
@@ -43,4 +53,32 @@ def piece_constraint(request: TranslationRequest, vocabulary: Tokenizer, where: 
                 f"{where or f'sentence {request.sentence_id + 1}'}: '{text}' has characters that the target "
                 "vocabulary does not have, so no translation can contain it; leave it out"
             )
-    return PieceConstraint(prefix, [pieces for pieces in phrases if pieces])
+    terms = _piece_terms(request, source, vocabulary) if source and request.terms else []
+    required = request.glossary_mode == "require"
+    return PieceConstraint(prefix, [pieces for pieces in phrases if pieces], terms, required)
+
+
+def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabulary: Tokenizer) -> list[PieceTerm]:
+    """The terms that occur in a request's text, in pieces.
+
+    Terms that the target vocabulary cannot write are left out, and terms that the model does not read.
+    """
+    found = []
+    text, spans, at = " ".join(request.text.split()), [], 0
+    for word in source.words:
+        at = max(text.find(word, at), at)
+        spans.append((at, at + len(word)))
+        at += len(word)
+    for term, begin, end in Glossary(request.terms).occurrences(text):
+        words = {number for number, (first, behind) in enumerate(spans) if first < end and begin < behind}
+        positions = [piece for piece, word in enumerate(source.word_of_piece) if word in words]
+        forms = form_pieces(term.forms, vocabulary)
+        if forms and positions:
+            found.append(PieceTerm(forms, positions, term.forms))
+    return found
+
+
+def has_terms(translation: str, terms: Sequence[PieceTerm]) -> bool:
+    """Whether a translation has a form of each term, as whole words in any case."""
+    wanted = Counter(term.texts for term in terms)
+    return all(count_forms(texts, translation) >= count for texts, count in wanted.items())

@@ -20,6 +20,7 @@ from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.profile import TextProfile
 from nmt.text.tokenizer import SegmentedSentence, cut_words
+from nmt.translation.glossary import Glossary
 from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.lazy import Lazy
@@ -156,12 +157,13 @@ class Translator:
         lexicon: Mapping[str, str] | None = None,
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
+        glossary: Glossary | None = None,
     ) -> Lazy[Translation]:
         """One translation for each sentence, in order; see `translate_nbest` for the arguments.
 
         The translations are computed as they are read: iterate over them, take one by its index, or make a list.
         """
-        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, linking=linking, report=report)
+        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, 0, linking, report, glossary)
         return Lazy((translations[0] for translations in found), "translations")
 
     def translate_nbest(
@@ -174,6 +176,7 @@ class Translator:
         first: int = 0,
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
+        glossary: Glossary | None = None,
     ) -> Lazy[list[Translation]]:
         """The best translations of each sentence, best first; with `search.method` sample, as many samples.
 
@@ -186,6 +189,7 @@ class Translator:
             first: index of the first sentence; samples depend on the index of their sentence.
             linking: how hard links follow from attention.
             report: see `answer`.
+            glossary: terms and their translations.
 
         Raises:
             NmtError: at the call: more translations than the beam holds, or an unknown piece to suppress. While
@@ -195,7 +199,7 @@ class Translator:
         shared: dict[str, Any] = {"nbest": nbest, "lexicon": (lexicon or {}) if config.copy_unknown else {}}
         TranslationRequest("", config, **shared)  # refuses impossible settings now, before the first sentence is read
         self.prepare(config)
-        requests = _requests(_several(sentences), constraints, config, first, shared)
+        requests = _requests(_several(sentences), constraints, config, first, shared, glossary)
         return Lazy(self.answer(requests, linking, report), "lists of translations")
 
     def align(
@@ -257,6 +261,7 @@ def _requests(
     search: SearchConfig,
     first: int,
     shared: Mapping[str, Any],
+    glossary: Glossary | None,
 ) -> Iterator[TranslationRequest]:
     """One request for each sentence."""
     free = Constraint()
@@ -264,6 +269,7 @@ def _requests(
     for sentence_id, (sentence, constraint) in zip(count(first), pairs, strict=False):
         if sentence is None or constraint is None:
             raise NmtError("sentences and constraints differ in number: give one constraint for each sentence")
+        more: dict[str, Any] = {"terms": glossary.of(sentence), "glossary_mode": glossary.mode} if glossary else {}
         yield TranslationRequest(
-            sentence, search, constraint.prefix, constraint.phrases, sentence_id=sentence_id, **shared
+            sentence, search, constraint.prefix, constraint.phrases, sentence_id=sentence_id, **shared, **more
         )

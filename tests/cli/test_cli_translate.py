@@ -242,6 +242,37 @@ def test_constraints_that_the_vocabulary_cannot_spell_are_refused_before_transla
     assert not output.exists() and not fake_translator.Translator.searches
 
 
+def test_a_glossary_holds_for_every_sentence_with_its_terms(model, write, capsys):
+    glossary = write("g.tsv", "rot\tred\treds", "das Haus\tthe house", "tor\t日本|門", "Ei\t卵")
+    command = [
+        "translate",
+        "--model",
+        model,
+        "--input",
+        write("in", "Das Haus", "a", "rot Rot ei"),
+        "--glossary",
+        glossary,
+    ]
+    assert main(command) == 0
+    output = capsys.readouterr()
+    assert output.out == "the house DAS HAUS\nA\nred ROT ROT EI\n"
+    warning = "2 terms are ignored, because the target vocabulary lacks characters of the translation: 'tor', 'Ei'\n"
+    assert f"nmt: {glossary}: {warning}" in output.err
+    assert main([*command, "--method", "sample"]) == 2
+    assert "--glossary is for a beam: leave it or --method sample out" in capsys.readouterr().err
+    assert main([*command, "--prune", "1"]) == 2
+    assert "--prune is for a search without --glossary: leave one out" in capsys.readouterr().err
+
+
+def test_a_glossary_of_another_form_is_refused_before_translation(model, write, capsys):
+    command = ["translate", "--model", model, "--input", write("in", "a")]
+    assert main([*command, "--glossary", write("g.tsv", "rot red")]) == 2
+    assert "g.tsv:1: expected a source term, a tab, its translation" in capsys.readouterr().err
+    assert main([*command, "--glossary-mode", "require"]) == 2
+    assert "--glossary-mode is for the terms of a glossary: give --glossary too" in capsys.readouterr().err
+    assert not fake_translator.Translator.searches
+
+
 def test_sampling_takes_no_phrases(model, write, capsys):
     files = ["--input", write("in", "a"), "--phrases", write("phrases", "b")]
     assert main(["translate", "--model", model, *files, "--method", "sample"]) == 2

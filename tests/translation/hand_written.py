@@ -49,8 +49,8 @@ class Copier:
         self.ids += [] if sentence_ids is None else [int(index) for index in sentence_ids]
         found = []
         for row, source in enumerate(sources):
-            prefix, phrases = constraints[row] if constraints is not None else PieceConstraint()
-            start = [*prefix, *(piece for phrase in phrases for piece in phrase)]
+            constraint = constraints[row] if constraints is not None else PieceConstraint()
+            start = [*constraint.prefix, *(piece for phrase in constraint.phrases for piece in phrase)]
             found.append([self._hypothesis(source, [*start, *source, *[source[-1]] * n]) for n in range(nbest)])
         if report is not None:
             report(len(sources))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nmt.config import SearchConfig
+from nmt.translation.glossary import Term
 from nmt.translation.request import SAMPLES, RequestError, TranslationRequest
 
 BEAM = SearchConfig(beam_size=4)
@@ -21,6 +22,7 @@ SAMPLE = SearchConfig(method="sample")
         TranslationRequest("", SearchConfig(method="sample", suppress=("<unk>",), seed=7), nbest=3, sentence_id=12),
         TranslationRequest("a", BEAM, prefix="Das", phrases=("rotes Haus", "grün"), minimum_bayes_risk="chrf"),
         TranslationRequest("a", SearchConfig(copy_unknown=True), lexicon={"Wien": "Vienna"}),
+        TranslationRequest("a", BEAM, terms=(Term("Haus", ("house", "home")),), glossary_mode="require"),
     ],
 )
 def test_json_there_and_back(request_: TranslationRequest) -> None:
@@ -39,13 +41,19 @@ def test_fields_that_json_leaves_out_have_defaults() -> None:
         ("a", "request: expected a JSON object with text"),
         ({}, "request: text is missing"),
         ({"text": 3}, "request: text is 3: expected a text"),
-        ({"text": "a", "nbset": 3}, "request: unknown field nbset: expected lexicon, "),
+        ({"text": "a", "nbset": 3}, "request: unknown field nbset: expected glossary_mode, lexicon, "),
         ({"text": "a", "nbest": "3"}, "request: nbest is '3': expected a whole number"),
         ({"text": "a", "nbest": True}, "request: nbest is True: expected a whole number"),
         ({"text": "a", "phrases": "b"}, "request: phrases is 'b': expected a list of texts"),
         ({"text": "a", "phrases": [3]}, "request: expected texts in phrases and lexicon"),
         ({"text": "a", "lexicon": {"b": 3}}, "request: expected texts in phrases and lexicon"),
         ({"text": "a", "minimum_bayes_risk": "ter"}, "request: minimum_bayes_risk is 'ter': expected bleu or chrf"),
+        (
+            {"text": "a", "terms": [{"source": "b"}]},
+            "request: terms has {'source': 'b'}: expected an object with source",
+        ),
+        ({"text": "a", "terms": [{"source": "b", "forms": [" "]}]}, "request: terms has .*: expected an object"),
+        ({"text": "a", "glossary_mode": "force"}, "glossary_mode is 'force': expected prefer or require"),
         ({"text": "a", "search": {"beam": 3}}, "request: search: unknown field beam"),
         ({"text": "a", "search": {"beam_size": 0}}, "request: search: beam_size is 0: expected more than 0"),
         ({"text": "a", "search": []}, "request: search is .*: expected an object of search settings"),
@@ -65,6 +73,7 @@ def test_json_of_another_form_is_refused_in_one_line(values: Any, message: str) 
         (BEAM, {"nbest": 0}, "nbest is 0: expected 1 or more"),
         (BEAM, {"nbest": 1, "minimum_bayes_risk": "bleu"}, "chooses among several translations"),
         (SearchConfig(beam_size=1), {"minimum_bayes_risk": "bleu"}, "chooses among several translations"),
+        (SAMPLE, {"terms": (Term("b", ("c",)),)}, "terms .* need beam search, and method is sample"),
         (SAMPLE, {"phrases": ("b",)}, "phrases .* need beam search, and method is sample"),
         (BEAM, {"lexicon": {"Wien": "Vienna"}}, "set copy_unknown .* too"),
     ],

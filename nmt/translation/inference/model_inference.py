@@ -34,15 +34,21 @@ class ModelInference:
         models: built models over one vocabulary of pieces; their weights may change between calls.
         averaging: of the models' distributions.
         joins: target pieces that continue the word before them, bool [pieces]; None: no piece does.
+        opens: target pieces that do not end in a letter or digit, bool [pieces]; None: no piece does.
     """
 
     def __init__(
-        self, *models: Seq2Seq, averaging: Averaging = "probability", joins: Sequence[bool] | None = None
+        self,
+        *models: Seq2Seq,
+        averaging: Averaging = "probability",
+        joins: Sequence[bool] | None = None,
+        opens: Sequence[bool] | None = None,
     ) -> None:
         self.models = models
         self.ensemble = Ensemble(models, averaging)
-        size = models[0].target_size
-        self.programs = SearchPrograms(self.ensemble, np.zeros(size, bool) if joins is None else np.asarray(joins))
+        none = np.zeros(models[0].target_size, bool)
+        kinds = [none if kind is None else np.asarray(kind) for kind in (joins, opens)]
+        self.programs = SearchPrograms(self.ensemble, *kinds)
         self._score = compile_function(self.ensemble.score, self.ensemble.weights)
         self._score_seen = compile_function(self.ensemble.score_seen, self.ensemble.weights)
 
@@ -84,7 +90,7 @@ class ModelInference:
         packed = Sequences.of(sources)
         lengths = packed.lengths + 1
         ids = np.arange(len(packed)) if sentence_ids is None else np.asarray(sentence_ids)
-        settings = program_settings(search, nbest, constraints is not None, suppressed)
+        settings = program_settings(search, nbest, *_kinds(constraints), suppressed)
         single = settings._replace(single=dynamic_shapes() and settings.slots == 1)
         program, program_of_one = self.programs.program(settings), self.programs.program(single)
         found: list[list[Hypothesis]] = [[]] * len(packed)
@@ -166,6 +172,14 @@ class ModelInference:
         ]
 
 
+def _kinds(constraints: Sequence[PieceConstraint] | None) -> tuple[bool, bool]:
+    """Whether some pieces must occur, and whether some terms should occur."""
+    if constraints is None:
+        return False, False
+    preferring = any(constraint.terms for constraint in constraints)
+    return not preferring or any(constraint.is_hard for constraint in constraints), preferring
+
+
 def _pair_batches(source: Sequences, target: Sequences, batch_tokens: int) -> list[np.ndarray]:
     """Indices of the pairs of each batch, the longest pairs first."""
     costs = np.maximum(source.lengths, target.lengths) + 1
@@ -186,6 +200,9 @@ def _lists(
         return BatchLists(np.zeros(0, np.int32), np.zeros((len(rows), 0), bool))
     if table is None:
         raise ValueError("the search uses short lists: give the table that they are made from, short_list")
-    needed: list[list[Any]] = [[*constraint.prefix, *chain(*constraint.phrases)] for constraint in constraints]
+    needed: list[list[Any]] = [
+        [*one.prefix, *chain(*one.phrases), *chain(*(form.pieces for term in one.terms for form in term.forms))]
+        for one in constraints
+    ]
     # The search looks at whole blocks of pieces: the lists have enough of them.
     return table.of(packed, rows, count, needed, searching.MINIMUM_BLOCK * (slots + FEW_ROWS))

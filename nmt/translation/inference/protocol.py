@@ -35,13 +35,48 @@ class Hypothesis(NamedTuple):
     """float32 [pieces (+ end of sentence)], in nats."""
 
 
+class PieceForm(NamedTuple):
+    """A text that may occur in a translation, in pieces."""
+
+    pieces: Sequence[int]
+    where: Literal["anywhere", "start", "inside", "unspaced"] = "anywhere"
+    """Where it may begin: anywhere, at the start of the sentence, behind its start, or behind a piece that does not end
+    in a letter or digit."""
+
+
+class PieceTerm(NamedTuple):
+    """A term of a glossary that occurs in a sentence."""
+
+    forms: Sequence[PieceForm]
+    """The forms of its translation; one of them is enough."""
+    positions: Sequence[int]
+    """Positions of its source pieces."""
+    texts: tuple[str, ...] = ()
+    """The forms as text."""
+
+
 class PieceConstraint(NamedTuple):
-    """The pieces that the translation of a sentence must contain."""
+    """The pieces that the translation of a sentence must or should contain."""
 
     prefix: Sequence[int] = ()
     """The first pieces."""
     phrases: Sequence[Sequence[int]] = ()
     """Runs of pieces that occur somewhere, in any order, without overlap."""
+    terms: Sequence[PieceTerm] = ()
+    """Terms of which one form should occur."""
+    require_terms: bool = False
+    """Whether one form of each term must occur."""
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether some pieces must occur."""
+        return bool(self.prefix or self.phrases or (self.terms and self.require_terms))
+
+    @property
+    def required(self) -> list[Sequence[PieceForm]]:
+        """The forms of everything that must occur behind the prefix."""
+        terms = [term.forms for term in self.terms] if self.require_terms else []
+        return [[PieceForm(phrase)] for phrase in self.phrases] + terms
 
 
 NO_CONSTRAINT = PieceConstraint()

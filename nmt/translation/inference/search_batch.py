@@ -10,11 +10,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from nmt.batches.arrays import Sequences, pad, source_rows
 from nmt.config import SearchConfig
-from nmt.translation.inference.protocol import Hypothesis, PieceConstraint
+from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm
 from nmt.translation.short_list import BatchLists
 
 if TYPE_CHECKING:
     from nmt import search
+
+
+class PhraseArrays(NamedTuple):
+    """Phrases with their forms, int32."""
+
+    forms: Any
+    """[batch, forms, longest], padded at the end."""
+    phrases: Any
+    """[batch, forms]: index of each form's phrase; -2 for a form of padding."""
+    places: Any
+    """[batch, forms]: where each form may begin, see `nmt.search.phrase_tracking.PhraseTracker`."""
 
 
 class SearchBatch(NamedTuple):
@@ -32,8 +43,12 @@ class SearchBatch(NamedTuple):
     """uint32 [batch]: seeds of the samples."""
     prefix: Any
     """[batch, longest prefix], padded at the end."""
-    phrases: Any
-    """[batch, phrases, longest phrase], padded at the end."""
+    required: PhraseArrays
+    """What must occur."""
+    preferred: PhraseArrays
+    """The terms that should occur."""
+    attended: Any
+    """float32 [batch, forms, positions]: 1 at the source positions of the term of each preferred form."""
     lists: BatchLists
     """The short lists; empty for a search without short lists."""
 
@@ -59,20 +74,51 @@ def make_search_batch(
         constraints, sentence_ids, lists: for the batch's sentences.
     """
     lengths = packed.lengths[rows]
-    constrained = np.array([len(c.prefix) + sum(map(len, c.phrases)) for c in constraints], np.int64)
-    limits = (longest_translations(search, lengths) + constrained).astype(np.int32)
-    most = max(1, *(len(constraint.phrases) for constraint in constraints))
-    phrases = [phrase for c in constraints for phrase in [*c.phrases, *[()] * (most - len(c.phrases))]]
+    required = [constraint.required for constraint in constraints]
+    longest = [
+        len(c.prefix) + sum(max(len(form.pieces) for form in forms) for forms in c.required) for c in constraints
+    ]
+    limits = (longest_translations(search, lengths) + np.array(longest, np.int64)).astype(np.int32)
+    source = source_rows(packed, rows)
     return SearchBatch(
-        source=source_rows(packed, rows),
+        source=source,
         limits=limits,
         steps=np.empty((limits.max(), 0), np.int32),
         least=np.minimum(np.floor(search.min_length_ratio * lengths), limits - 1).astype(np.int32),
         seeds=(np.uint64(search.seed) * np.uint64(0x9E3779B1) + sentence_ids.astype(np.uint64)).astype(np.uint32),
         prefix=_padded([constraint.prefix for constraint in constraints]),
-        phrases=_padded(phrases).reshape(len(constraints), most, -1),
+        required=_phrase_arrays(required),
+        preferred=_phrase_arrays([[term.forms for term in constraint.terms] for constraint in constraints]),
+        attended=_attended(constraints, source.shape[1]),
         lists=lists,
     )
+
+
+_PLACES = {"anywhere": 7, "start": 1, "inside": 6, "unspaced": 2}
+
+
+def _phrase_arrays(phrases: Sequence[Sequence[Sequence[PieceForm]]]) -> PhraseArrays:
+    """The phrases of each sentence, each with its forms, as arrays."""
+    forms = [[form for phrase in of_sentence for form in phrase] for of_sentence in phrases]
+    most = max(1, *map(len, forms))
+    numbers, places = np.full((len(forms), most), -2, np.int32), np.zeros((len(forms), most), np.int32)
+    for row, of_sentence in enumerate(phrases):
+        numbers[row, : len(forms[row])] = np.repeat(
+            np.arange(len(of_sentence)), [len(phrase) for phrase in of_sentence]
+        )
+        places[row, : len(forms[row])] = [_PLACES[form.where] for form in forms[row]]
+    filled = [form for one in forms for form in [*(form.pieces for form in one), *[()] * (most - len(one))]]
+    return PhraseArrays(_padded(filled).reshape(len(forms), most, -1), numbers, places)
+
+
+def _attended(constraints: Sequence[PieceConstraint], positions: int) -> np.ndarray:
+    """See `SearchBatch.attended`."""
+    rows = [[term for term in constraint.terms for _ in term.forms] for constraint in constraints]
+    attended = np.zeros((len(rows), max(1, *map(len, rows)), positions), np.float32)
+    for row, terms in enumerate(rows):
+        for form, term in enumerate(terms):
+            attended[row, form, term.positions] = 1
+    return attended
 
 
 def _padded(sequences: Sequence[Sequence[int]]) -> np.ndarray:

@@ -22,6 +22,15 @@ from nmt.translation.inference.search_batch import SearchBatch
 KEPT = 32
 """Programs that are kept, the most recently used ones. Compiling one takes seconds, keeping it takes megabytes."""
 
+TERM_BONUS = 16.0
+"""Nats for a term of a glossary in the translation. It outweighs words that label smoothing alone makes possible."""
+
+LITTLE_ATTENTION, ENOUGH_ATTENTION = 0.3, 0.6
+"""Attention that the source of a term receives before its turn at most, and when its turn has come."""
+
+LATE_TERM = 1.0
+"""Nats that the bonus falls at each step at which the turn of a term passes."""
+
 SearchProgram = Callable[[SearchBatch], Any]
 
 
@@ -34,13 +43,20 @@ class ProgramSettings(NamedTuple):
     """Hypotheses of a sentence."""
     nbest: int
     constrained: bool
+    """Whether some pieces must occur."""
+    preferring: bool
+    """Whether some terms should occur."""
     suppressed: tuple[int, ...]
     single: bool
     """Whether the program takes one hypothesis of one sentence, which needs no reordering of rows."""
 
 
 def program_settings(
-    config: SearchConfig, nbest: int = 1, constrained: bool = False, suppressed: Sequence[int] = ()
+    config: SearchConfig,
+    nbest: int = 1,
+    constrained: bool = False,
+    preferring: bool = False,
+    suppressed: Sequence[int] = (),
 ) -> ProgramSettings:
     """The settings of a search as its graph reads them.
 
@@ -50,7 +66,7 @@ def program_settings(
     sampling = config.method == "sample"
     unread = ["beam_size", "max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"]
     unread += ["split_sentences"]
-    if sampling or constrained:
+    if sampling or constrained or preferring:
         unread += ["diversity", "prune"]
     if not sampling:
         unread += ["temperature", "top_k", "top_p"]
@@ -62,7 +78,7 @@ def program_settings(
         short_list=int(config.short_list > 0),
     )
     slots = nbest if sampling else config.beam_size
-    return ProgramSettings(read, slots, nbest, constrained, tuple(suppressed), single=False)
+    return ProgramSettings(read, slots, nbest, constrained, preferring, tuple(suppressed), single=False)
 
 
 class SearchPrograms:
@@ -71,10 +87,11 @@ class SearchPrograms:
     Args:
         ensemble: the models.
         joins: target pieces that continue the word before them, bool [pieces].
+        opens: target pieces that do not end in a letter or digit, bool [pieces].
     """
 
-    def __init__(self, ensemble: Ensemble, joins: np.ndarray) -> None:
-        self._ensemble, self._joins = ensemble, joins
+    def __init__(self, ensemble: Ensemble, joins: np.ndarray, opens: np.ndarray) -> None:
+        self._ensemble, self._joins, self._opens = ensemble, joins, opens
         self._compiled = lru_cache(maxsize=KEPT)(self._compile)
         self._lock = Lock()
 
@@ -112,15 +129,31 @@ class SearchPrograms:
         select: search.Select = partial(
             search.select_most_probable, diversity=config.diversity, margin=config.prune, nbest=settings.nbest
         )
-        if settings.constrained:
-            constraints = search.Constraints(batch.phrases, self._joins, batch.limits)
-            restrictions += [constraints, search.ForcedPrefix(batch.prefix)]
-            select = search.BankedSelection(constraints)
+        required, preferred = self._phrases(settings, batch)
+        restrictions += [restriction for restriction in (required, preferred) if restriction]
+        if required:
+            restrictions.append(search.ForcedPrefix(batch.prefix))
+        if required or preferred:
+            select = search.PhraseSelection(required, preferred)
         if sampling:
             select = search.Sampling(batch.seeds, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(batch.source != PAD, batch.source != EOS)
         compact = dynamic_shapes() and not settings.single
         scoring = search.Scoring(config.length_penalty, config.normalization, config.coverage_penalty, words)
         return search.SearchMethod(
-            settings.slots, select, tuple(restrictions), scoring, settings.nbest, sampling, compact
+            settings.slots, select, tuple(restrictions), scoring, settings.nbest, sampling, compact, preferred
         )
+
+    def _phrases(
+        self, settings: ProgramSettings, batch: SearchBatch
+    ) -> tuple[search.Constraints | None, search.PreferredPhrases | None]:
+        """The phrases that must occur, and the terms that should occur."""
+        required, preferred = None, None
+        if settings.constrained:
+            required = search.Constraints(search.PhraseTracker(*batch.required, self._joins, self._opens), batch.limits)
+        if settings.preferring:
+            tracker = search.PhraseTracker(*batch.preferred, self._joins, self._opens)
+            preferred = search.PreferredPhrases(
+                tracker, batch.attended, TERM_BONUS, LITTLE_ATTENTION, ENOUGH_ATTENTION, LATE_TERM
+            )
+        return required, preferred

@@ -1,0 +1,197 @@
+"""Glossaries: terms of the source language, and the forms of their translations.
+
+A term occurs where its words follow each other in a sentence. Only whole words count. A lower-case letter of the term
+stands for both cases, an upper-case letter for itself alone, so that *US* is not *us*. Where terms overlap, the first
+one counts, and of two that begin together the longer one. In scripts without spaces a term may occur anywhere.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from nmt.text.errors import CorpusError
+from nmt.text.lines import read_lines
+from nmt.text.pieces import SPACE, UNK
+from nmt.text.tokenizer import Tokenizer
+from nmt.translation.inference.protocol import PieceForm
+
+GlossaryMode = Literal["prefer", "require"]
+
+UNSPACED = {"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "YI", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
+"""Scripts that write no spaces between words, by the first word of their letters' Unicode names."""
+
+
+class Term(NamedTuple):
+    """A term of the source language and its translation."""
+
+    source: str
+    forms: tuple[str, ...]
+    """The forms of the translation; one of them is enough."""
+
+
+class Occurrence(NamedTuple):
+    """A term in a sentence."""
+
+    term: Term
+    begin: int
+    """Place of the first character in the sentence with single spaces."""
+    end: int
+    """Place behind the last character."""
+
+
+class Glossary:
+    """The terms of a glossary, ready to be found in sentences.
+
+    Args:
+        terms: terms with different sources; of terms with equal sources the first counts.
+        mode: prefer gives translations with the terms a bonus; require makes the terms appear.
+    """
+
+    def __init__(self, terms: Iterable[Term], mode: GlossaryMode = "prefer") -> None:
+        self.terms, self.mode = tuple(terms), mode
+        self._folded: dict[tuple[str, ...], list[tuple[tuple[str, ...], Term]]] = {}
+        lengths: dict[str, set[int]] = {}
+        for term in self.terms:
+            words = tuple(word.text for word in _words(term.source))
+            folded = tuple(word.casefold() for word in words)
+            self._folded.setdefault(folded, []).append((words, term))
+            lengths.setdefault(folded[0], set()).add(len(words))
+        for same in self._folded.values():  # the term with more upper-case letters comes first
+            same.sort(key=lambda one: -sum(map(str.isupper, "".join(one[0]))))
+        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+
+    @classmethod
+    def load(cls, path: str, mode: GlossaryMode = "prefer") -> Glossary:
+        """Reads a glossary: on each line a source term, a tab and its translation; further forms of the translation
+        stand behind one more tab, with | between them. Blank lines are skipped.
+
+        Raises:
+            CorpusError: a line of another form, or a second line for a term.
+        """
+        lines: dict[str, int] = {}
+        terms = []
+        for number, line in enumerate(read_lines(path), start=1):
+            if not line.strip():
+                continue
+            source, *cells = (" ".join(cell.split()) for cell in line.split("\t"))
+            forms = [form.strip() for cell in cells for form in cell.split("|") if form.strip()]
+            if not source or not forms or len(cells) > 2:
+                raise CorpusError(
+                    f"{path}:{number}: expected a source term, a tab, its translation, and behind one more tab further "
+                    "forms of the translation with | between them"
+                )
+            if source in lines:
+                raise CorpusError(
+                    f"{path}:{number}: '{source}' is on line {lines[source]} too: give all its forms on one line"
+                )
+            lines[source] = number
+            terms.append(Term(source, tuple(dict.fromkeys(forms))))
+        return cls(terms, mode)
+
+    def occurrences(self, text: str) -> Iterator[Occurrence]:
+        """The terms that occur in a sentence, in order."""
+        words = _words(text)
+        at = 0
+        while at < len(words):
+            found = self._at([word.text for word in words], at)
+            if found:
+                term, length = found
+                yield Occurrence(term, words[at].begin, words[at + length - 1].end)
+                at += length
+            else:
+                at += 1
+
+    def of(self, text: str) -> tuple[Term, ...]:
+        """The terms that occur in a sentence, each once."""
+        return tuple(dict.fromkeys(found.term for found in self.occurrences(text)))
+
+    def unwritable(self, vocabulary: Tokenizer) -> list[Term]:
+        """The terms that no pieces of a target vocabulary can write."""
+        return [term for term in self.terms if not form_pieces(term.forms, vocabulary)]
+
+    def _at(self, words: Sequence[str], at: int) -> tuple[Term, int] | None:
+        """The longest term that begins at a word, and the number of its words."""
+        for length in self._lengths.get(words[at].casefold(), ()):
+            written = words[at : at + length]
+            for expected, term in self._folded.get(tuple(word.casefold() for word in written), ()):
+                if all(map(_has_upper_case_of, written, expected)):
+                    return term, len(written)
+        return None
+
+
+def count_forms(forms: Iterable[str], text: str) -> int:
+    """How often forms of a translation occur in a text, as whole words in any case and without overlap."""
+    index = Glossary(Term(form.lower(), (form,)) for form in forms)
+    return sum(1 for _ in index.occurrences(text))
+
+
+@lru_cache(maxsize=10_000)
+def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
+    """The ways to write a translation in pieces of the target vocabulary; none for forms with unknown characters.
+
+    A form begins a sentence with a capital letter too. It follows an apostrophe or a bracket without a space, and in
+    scripts without spaces it follows anything.
+    """
+    capitals = [form[0].upper() + form[1:] for form in forms if form[0].upper() != form[0]]
+    spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitals)
+    ways = [PieceForm(pieces, "anywhere") for pieces in spaced] + [PieceForm(pieces, "start") for pieces in capital]
+    for form, pieces in zip(forms, spaced, strict=True):
+        ways.append(PieceForm(_without_space(pieces, vocabulary), "inside" if is_unspaced(form[0]) else "unspaced"))
+    distinct = {tuple(way.pieces): way for way in reversed(ways) if way.pieces and UNK not in way.pieces}
+    return tuple(reversed(distinct.values()))
+
+
+def _without_space(pieces: Sequence[int], vocabulary: Tokenizer) -> list[int]:
+    """The pieces without the space before the first; empty if the vocabulary lacks the first piece without a space."""
+    first, *rest = pieces
+    bare = vocabulary.pieces([first])[0].removeprefix(SPACE)
+    if not bare:
+        return rest
+    found = vocabulary.index(bare)
+    return [] if found is None else [found, *rest]
+
+
+class _Word(NamedTuple):
+    text: str
+    begin: int
+    end: int
+
+
+def _words(text: str) -> list[_Word]:
+    """The words of a text with single spaces: runs of letters, digits and marks; any other character is a word too."""
+    text = " ".join(text.split())
+    words: list[_Word] = []
+    kind = ""
+    for place, character in enumerate(text):
+        before, kind = kind, _kind(character)
+        if words and (kind == "mark" or kind == before == "letter"):
+            kind = before
+            words[-1] = _Word(words[-1].text + character, words[-1].begin, place + 1)
+        elif kind != "space":
+            words.append(_Word(character, place, place + 1))
+    return [word._replace(text=unicodedata.normalize("NFC", word.text)) for word in words]
+
+
+def _has_upper_case_of(word: str, expected: str) -> bool:
+    """Whether a word has upper-case letters where the expected word has them; both are equal but for case."""
+    return word == expected or all(c == d or not d.isupper() for c, d in zip(word, expected, strict=False))
+
+
+@cache  # no more entries than Unicode has characters
+def _kind(character: str) -> Literal["space", "mark", "letter", "other"]:
+    """The role of a character in words; a letter of a script without spaces is a word by itself."""
+    if character == " ":
+        return "space"
+    category = unicodedata.category(character)
+    if category[0] == "M":
+        return "mark"
+    return "letter" if category[0] in "LN" and not is_unspaced(character) else "other"
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether the character is a letter of a script that writes no spaces."""
+    name = unicodedata.name(character, "")
+    return unicodedata.category(character)[0] == "L" and name.replace("-", " ").split(" ")[0] in UNSPACED

@@ -1,0 +1,129 @@
+"""Glossaries: which terms occur in a sentence, how their translations are written in pieces, and files of terms."""
+
+from __future__ import annotations
+
+import pytest
+from hand_written import make_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import VocabularyConfig
+from nmt.text.errors import CorpusError
+from nmt.text.pieces import UNK
+from nmt.text.tokenizer import Tokenizer
+from nmt.translation.glossary import Glossary, Term, count_forms, form_pieces
+
+
+def found(text: str, *sources: str) -> list[str]:
+    """The terms that occur in a text, by their sources."""
+    return [one.term.source for one in Glossary(Term(source, ("x",)) for source in sources).occurrences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The garden is empty.", ["garden"]),
+        ("The gardener left the gardens.", []),
+        ("GARDEN, garden", ["garden", "garden"]),
+        ("We left us in the US .", ["us", "US"]),
+        ("Das Haus, DAS HAUS, das haus", ["das Haus", "das Haus"]),
+        ("l'école et l' école", ["école", "école"]),
+        ("an ice  cream, ice\tcream", ["ice cream", "ice cream"]),
+        ("the ice", []),
+        ("Salt and ice cream cake", ["ice cream cake"]),
+        ("R&D", ["&"]),
+        ("東京タワーへ", ["東京タワー"]),
+        ("किताबें", []),
+        ("यह किताब है", ["किताब"]),
+        ("cafe\u0301", ["café"]),
+        ("", []),
+    ],
+)
+def test_terms_are_whole_words_and_the_longest_counts(text, terms):
+    """Of overlapping terms the first counts. An upper-case letter stands for itself. Scripts without spaces have no
+    words. A word in Devanagari goes on in a mark."""
+    sources = [
+        "garden",
+        "us",
+        "US",
+        "das Haus",
+        "école",
+        "ice cream",
+        "ice cream cake",
+        "&",
+        "東京",
+        "東京タワー",
+        "किताब",
+        "café",
+    ]
+    assert found(text, *sources) == terms
+
+
+WORDS = st.lists(st.sampled_from(["a", "B", "c d", "é", "東", "1"]), max_size=8)
+
+
+@given(words=WORDS, sources=st.lists(st.sampled_from(["a", "b", "B", "c", "c d", "d a", "東", "a b"]), unique=True))
+def test_occurrences_are_in_order_without_overlap_and_name_their_text(words, sources):
+    text = " ".join(words)
+    last = 0
+    for term, begin, end in Glossary(Term(source, ("x",)) for source in sources).occurrences(text):
+        assert last <= begin < end
+        assert text[begin:end] == term.source or text[begin:end].casefold() == term.source.lower()
+        last = end
+
+
+def test_forms_of_a_translation_are_counted_as_whole_words():
+    assert count_forms(("parc", "parcs"), "Parcs et parc , parcours") == 2
+    assert count_forms(("grand parc", "parc"), "le grand parc") == 1
+
+
+@pytest.fixture(scope="module")
+def french() -> Tokenizer:
+    texts = ["l'école est grande", "une école", "École", "des écoles d'ici", "日本語"] * 20
+    return Tokenizer.train(texts, VocabularyConfig(type="char", size=60))
+
+
+def ways(forms: tuple[str, ...], vocabulary: Tokenizer) -> dict[str, str]:
+    return {"".join(vocabulary.pieces(way.pieces)): way.where for way in form_pieces(forms, vocabulary)}
+
+
+def test_a_form_is_written_with_and_without_a_space_and_with_a_capital_letter(french):
+    assert ways(("école",), french) == {"▁école": "anywhere", "▁École": "start", "école": "unspaced"}
+    assert ways(("日本",), french) == {"▁日本": "anywhere", "日本": "inside"}
+    assert ways(("Ω", "école"), french) == ways(("école",), french)
+    assert ways(("Ω",), french) == {}
+    assert all(UNK not in way.pieces for way in form_pieces(("Ωécole",), french))
+
+
+def test_terms_that_no_pieces_can_write_are_named():
+    vocabulary = make_run().target
+    terms = [Term("a", ("ba", "Ω")), Term("b", ("Ω",))]
+    assert Glossary(terms).unwritable(vocabulary) == terms[1:]
+
+
+def test_a_file_has_terms_and_their_forms(write):
+    path = write("g.tsv", "ice  cream\tglace\tglaces| une glace |", "", "US\tÉtats-Unis", "a\tb|c\tb")
+    glossary = Glossary.load(path, "require")
+    assert glossary.mode == "require"
+    assert glossary.terms == (
+        Term("ice cream", ("glace", "glaces", "une glace")),
+        Term("US", ("États-Unis",)),
+        Term("a", ("b", "c")),
+    )
+    assert glossary.of("The US and Ice cream in the US") == (glossary.terms[1], glossary.terms[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("garden", r"g.tsv:2: expected a source term, a tab, its translation"),
+        ("\tjardin", r"g.tsv:2: expected a source term"),
+        ("garden\t|", r"g.tsv:2: expected a source term"),
+        ("a\tb\tc\td", r"g.tsv:2: expected a source term"),
+        ("tree\tbois", r"g.tsv:2: 'tree' is on line 1 too: give all its forms on one line"),
+    ],
+)
+def test_a_line_of_another_form_is_named(line, message, write):
+    with pytest.raises(CorpusError, match=message) as raised:
+        Glossary.load(write("g.tsv", "tree\tarbre", line))
+    assert "\n" not in str(raised.value)
