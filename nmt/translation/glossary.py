@@ -139,6 +139,8 @@ def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceFor
     spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitals)
     ways = [PieceForm(pieces, "anywhere") for pieces in spaced] + [PieceForm(pieces, "start") for pieces in capital]
     for form, pieces in zip(forms, spaced, strict=True):
+        if UNK in pieces:
+            continue
         ways.append(PieceForm(_without_space(pieces, vocabulary), "inside" if is_unspaced(form[0]) else "unspaced"))
     distinct = {tuple(way.pieces): way for way in reversed(ways) if way.pieces and UNK not in way.pieces}
     return tuple(reversed(distinct.values()))
