@@ -72,8 +72,7 @@ class Translator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides translations besides their requests, in hexadecimal: vocabularies, weights, and
-        the conversions of the source text."""
+        """SHA-256 of all that decides translations besides requests: vocabularies, weights, reading of the source."""
         parts = [self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint]
         parts += [self.source_text.fingerprint] if self.profile else []
         return hashlib.sha256("".join(parts).encode()).hexdigest()
