@@ -107,4 +107,9 @@ def copier_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     directory = tmp_path_factory.mktemp("copier")
     copy_task.write_corpus(directory, train=1200, validation=10)
-    return nmt.train(copy_task.config(directory, training={"passes": 8, "batch_tokens": 200})).directory
+    config = copy_task.config(
+        directory,
+        vocabulary={"normalization": "nmt_nfkc"},  # removes characters that nobody sees
+        training={"passes": 8, "batch_tokens": 200},
+    )
+    return nmt.train(config).directory

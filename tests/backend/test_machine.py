@@ -16,6 +16,7 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Environment that hides GPUs."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_batches_run_at_once_if_operations_share_the_processors(begun: bool) -> None:
     """In a process of its own: TensorFlow fixes its threads at its first computation."""

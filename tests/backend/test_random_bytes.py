@@ -12,6 +12,7 @@ from nmt.backend.random_bytes import random_bytes
 RANDOM = np.random.default_rng(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(), (5,), (3, 7), (2, 3, 8)])
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_bytes_are_uniform_and_new_with_each_draw(

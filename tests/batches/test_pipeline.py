@@ -97,6 +97,7 @@ print(faults(), len(list(pass_batches(corpus, plan, 0, 0))), faults())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="tests the allocator of glibc")
 def test_blocks_of_memory_are_used_again(tmp_path: Path) -> None:
     """The input pipeline must not stop the C library from reusing memory.

@@ -89,6 +89,7 @@ def test_every_word_can_be_drawn_in_every_format(tmp_path: Path) -> None:
     minidom.parse(str(tmp_path / "plot.svg"))
 
 
+@pytest.mark.slow
 def test_a_picture_of_many_parts_has_a_bounded_size(tmp_path: Path) -> None:
     path = save_heatmap(alignment(" ".join(["word"] * 1000), " ".join(["a"] * 300)), tmp_path / "plot.png")
     width = int.from_bytes(path.read_bytes()[16:20], "big")  # the first number of the PNG header

@@ -43,6 +43,7 @@ def test_erasure_cuts_a_source_where_the_search_cut_it(translator):
     assert cut.log_probabilities.sum() > whole.log_probabilities.sum()
 
 
+@pytest.mark.slow
 def test_erasure_of_a_cut_pair_has_the_words_of_its_alignment(translator):
     (pair,) = translator.align(["ba \u200b " * 500], ["abo " * 2000])
     ((_, erasure),) = erase(translator, [pair])

@@ -75,6 +75,7 @@ def test_no_pairs_and_one_pair() -> None:
     assert find_outliers(column("entropy", [5])).scores.tolist() == [0]
 
 
+@pytest.mark.slow
 @given(st.lists(random_measures(), min_size=1, max_size=12), st.randoms())
 def test_scores_do_not_depend_on_the_order_of_the_pairs(found: list[PairMeasures], random: object) -> None:
     order = list(range(len(found)))

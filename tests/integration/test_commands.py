@@ -38,6 +38,7 @@ def test_training_reports_its_progress(playground):
     assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))
 
 
+@pytest.mark.slow
 def test_fine_tuning_starts_from_the_weights_of_the_other_run(playground):
     """One epoch from random weights is far worse: `test_training_learns_to_copy` needs twelve."""
     command = "train --config config.yaml --name tuned --training.initial runs/copy --training.passes 1"
@@ -50,6 +51,7 @@ def test_fine_tuning_starts_from_the_weights_of_the_other_run(playground):
     assert rows["tuned"] > 90 > 2 * rows["copy"]
 
 
+@pytest.mark.slow
 def test_distilled_and_back_translated_pairs_can_be_trained_on(playground, held_out):
     outputs = "--output-source made.source --output-target made.target"
     nmt(f"distil --model runs/copy --source validation.source --target validation.target {outputs}", playground)
@@ -76,6 +78,7 @@ def test_translate_a_file(playground, held_out):
     assert sum(ours == copy_task.links(s) for ours, s in zip(links, held_out, strict=True)) >= 34
 
 
+@pytest.mark.slow
 def test_translate_with_a_short_list_that_is_learned_once(playground, held_out):
     """Each list has less than half of all pieces, and the translations stay the same."""
     command = "translate --model runs/copy --input validation.source --short-list 1"

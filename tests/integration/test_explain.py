@@ -8,9 +8,11 @@ import re
 
 import copy_task
 import numpy as np
+import pytest
 from commands import REPOSITORY, forked, nmt, script
 
 
+@pytest.mark.slow
 def test_damaged_pairs_come_first(playground):
     sources = [sentence for sentence in copy_task.sentences(400, seed=9) if len(sentence.split()) == 6]
     copy_task.write_lines(playground / "pairs.source", sources)
@@ -45,6 +47,7 @@ def test_erasure_of_the_model_s_own_translations(playground):
         assert np.shape(record["erasure"]["falls"]) == np.shape(record["weights"])
 
 
+@pytest.mark.slow
 def test_the_python_example_of_the_documentation(playground):
     text = (REPOSITORY / "docs" / "explanation.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -85,6 +85,7 @@ def test_the_error_about_a_large_vocabulary_names_the_largest_size(place, capfd)
     assert main([*command, "--vocabulary.size", largest, *small]) == 0
 
 
+@pytest.mark.slow
 def test_an_invalid_line_on_standard_input_is_named(place):
     result = run(["-m", "nmt", "translate", "--model", "model"], place, "ba\nki\n\udcff\n")
     assert result.returncode == 2

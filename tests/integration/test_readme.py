@@ -7,9 +7,11 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from commands import REPOSITORY, forked
 
 
+@pytest.mark.slow
 def test_the_python_example_runs(tmp_path: Path) -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)

@@ -71,6 +71,7 @@ def test_a_checkpoint_holds_the_whole_state_of_training(undisturbed):
         assert any(part in name for name in names), part
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues_to_the_bit(directory, undisturbed):
     code, said = stopped(directory, "interrupted", signal.SIGINT, step=2)
     assert code == 130

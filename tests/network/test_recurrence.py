@@ -111,6 +111,7 @@ def test_a_padded_kernel_gives_the_products_of_the_kernel(shape: tuple[int, int]
     np.testing.assert_array_equal(deferred.transposed_product(tf.constant(back, tf.float32)), back @ kernel.T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [*KINDS[:2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[2:])])
 def test_the_gradients_of_a_model_equal_those_of_a_plain_scan(
     changes: dict[str, Any], make_model: Callable, monkeypatch: pytest.MonkeyPatch

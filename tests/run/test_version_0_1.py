@@ -50,6 +50,7 @@ def test_its_checkpoint_translates(directory: Path, record: dict[str, Any]) -> N
     assert len(list(translator.translate(record["source"]))) == len(record["source"])
 
 
+@pytest.mark.slow
 def test_its_training_resumes(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One epoch more, from the checkpoint's weights, averages and moments of Adam."""
     run = Run.open(directory)

@@ -123,6 +123,7 @@ def data(count: int) -> models.Data:
     return models.Data(6, ids, labels, ids[:200], labels[:200])
 
 
+@pytest.mark.slow
 def test_only_a_hidden_layer_learns_the_agreement_of_two_words():
     linear = models.measure("bag of words", data(400), 16, 150, seed=1)
     hidden = models.measure("bag of words, hidden layer", data(400), 16, 150, seed=1)
@@ -130,6 +131,7 @@ def test_only_a_hidden_layer_learns_the_agreement_of_two_words():
     assert linear.weights is None
 
 
+@pytest.mark.slow
 def test_attention_learns_the_label():
     measured = models.measure("softmax", data(400), 16, 100, seed=1)
     assert measured.right.mean() > 0.95
@@ -157,6 +159,7 @@ def test_deciding_words_are_framed(tmp_path):
         np.testing.assert_allclose(axes.images[0].get_array()[0], 1 / 18)
 
 
+@pytest.mark.slow
 def test_the_script_writes_its_results(tmp_path):
     arguments = ["--train", "40", "--test", "40", "--units", "4", "--updates", "2", "--seeds", "1"]
     result = script(*arguments, "--models", "bag of words", "softmax", cwd=tmp_path)

@@ -45,6 +45,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_joeynmt_trains_for_the_given_time(corpus: Path) -> None:
     text = [corpus / "train.source", corpus / "train.target"]
     lines = text[0].read_text().splitlines()

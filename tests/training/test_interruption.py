@@ -18,7 +18,7 @@ HANDLER = signal.getsignal(signal.SIGINT)
 """Handler of Ctrl-C outside a training; a process in the background may ignore Ctrl-C."""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("passes", "more"), [(0, 1), (1, -1), (1, 0), (1, 3)])
 def test_a_run_interrupted_at_any_step_resumes_with_the_next_batch(
     passes, more, number, corpus, tmp_path, counting, steps, capsys

@@ -45,6 +45,7 @@ print(json.dumps([outcome(keras_adam, 2), outcome(Adam, 2), outcome(Adam, 2, bui
 """Prints the copies of a weight of 1.0 after an update with a gradient of -1 on one device and +1 on the other."""
 
 
+@pytest.mark.slow
 def test_more_than_one_replica_is_refused() -> None:
     """In a process of its own: TensorFlow sets up its logical devices once per process."""
     environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1"}

@@ -44,7 +44,7 @@ def reference_loss(model: Any) -> Any:
     return tf.reduce_sum(tf.where(BATCH.target_out == PAD, 0.0, losses)) / 5
 
 
-@pytest.fixture(params=[1, 3], ids="in {} parts".format)
+@pytest.fixture(params=[1, pytest.param(3, marks=pytest.mark.slow)], ids="in {} parts".format)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The number of parts of a batch; of three parts of two sentences, one is empty."""
     monkeypatch.setattr("nmt.training.step.batches_at_once", lambda: request.param)
@@ -167,6 +167,7 @@ def test_a_step_applies_dropout_and_its_random_state_can_be_saved(make_model: Ca
     assert [float(step(BATCH)), float(step(BATCH))] == pytest.approx([first, second], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_half_precision_scales_the_loss_and_skips_updates_that_overflow(make_model: Callable) -> None:
     model, exact, rate = make_model(dtype="mixed_float16"), make_model(), 0.5
     TrainStep(exact, built(keras.optimizers.SGD(rate), exact), SMOOTHING)(BATCH)

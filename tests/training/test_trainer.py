@@ -217,6 +217,7 @@ def momentum_norm(trainer: Trainer) -> float:
     return math.sqrt(sum(float(np.square(np.asarray(m)).sum()) for m in moments))
 
 
+@pytest.mark.slow
 def test_gradients_are_clipped_to_their_global_norm(trainer):
     norms = {}
     for clip_norm in (0.0, 0.01, 1e6):

@@ -74,6 +74,7 @@ def test_rescoring_a_hypothesis_gives_the_numbers_of_the_search(engine: ModelInf
             np.testing.assert_allclose(one.log_probability, two.log_probability, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_batches_side_by_side_give_the_results_of_batches_one_by_one(
     engine: ModelInference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +192,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("half", "kind"),
     [
@@ -236,6 +238,7 @@ def test_search_ranks_by_unrounded_logits(make_model: Callable, averaging: Any, 
     np.testing.assert_allclose(said.exact(likeliest), wanted, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_search_never_finds_padding_or_a_second_beginning_of_sentence(make_model: Callable) -> None:
     """Even if the model prefers them; the other pieces keep their probabilities."""
     model = make_model(seed=1)
@@ -275,6 +278,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_no_search_depends_on_order_or_batch_mates(engine: ModelInference, name: str) -> None:
     """Three hypotheses of each sentence, with constraints on some; samples depend on the sentence id."""
@@ -308,6 +312,7 @@ def test_no_search_depends_on_order_or_batch_mates(engine: ModelInference, name:
                 assert ",".join(map(str, phrase)) + "," in text
 
 
+@pytest.mark.slow
 def test_rescoring_constrained_and_sampled_translations_gives_their_log_probability(engine: ModelInference) -> None:
     """Constraints and restrictions leave the probabilities of the model unchanged."""
     constraints = [PieceConstraint((5,), [[6, 7]])] * len(SOURCES)
@@ -334,6 +339,7 @@ def test_nbest_hypotheses_differ_and_their_scores_fall(engine: ModelInference) -
         assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("averaging", ["probability", pytest.param("log_probability", marks=pytest.mark.slow)])
 def test_an_ensemble_averages_at_every_step(make_model: Callable, averaging: str) -> None:
     """The log-probabilities of the search equal averages of the models, computed piece by piece in NumPy."""

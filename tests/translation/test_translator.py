@@ -140,6 +140,7 @@ def test_score_is_the_log_probability_over_the_length_penalty(translator):
         assert t.score == pytest.approx(t.log_probability / ((5 + length) / 6) ** 0.7, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_eight_threads_get_what_one_thread_gets(translator):
     """Each thread has a search of its own; two of them share a search, and one translates constrained sentences."""
     own = translator.config.search
@@ -330,6 +331,7 @@ def test_an_ensemble_of_a_run_with_itself_translates_like_the_run(directory, tra
     assert all(map(same, translator.translate(SENTENCES[:5]), both.translate(SENTENCES[:5])))
 
 
+@pytest.mark.slow
 def test_an_ensemble_needs_one_vocabulary(directory, tmp_path):
     config = Run.open(directory).config
     symbols = replace(config.vocabulary, symbols=("<new>",), size=config.vocabulary.size + 1)
@@ -363,10 +365,9 @@ def test_a_checkpoint_translates_before_there_are_best_weights(directory, tmp_pa
 
 def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
     shutil.copytree(directory, tmp_path / "other")
-    (tmp_path / "other" / "manifest.json").unlink()
+    (tmp_path / "other" / "manifest.json").unlink()  # it would name the changed file first
     config = (tmp_path / "other" / "config.json").read_text()
     (tmp_path / "other" / "config.json").write_text(config.replace('"coverage": false', '"coverage": true', 1))
-    (tmp_path / "other" / "manifest.json").unlink()  # which would name the changed file first
     with pytest.raises(RunError, match=r"\.npz: has no array .*, so it belongs to another model than config\.json"):
         Translator.load(tmp_path / "other", checkpoints=1)
 
