@@ -102,7 +102,7 @@ def test_environment_is_installed_again_only_when_its_files_change(checkout):
     "command",
     [
         "corpora/corrupt.py damage --target nowhere --output out",
-        "benchmarks/benchmark.py --source nowhere --target nowhere",
+        pytest.param("benchmarks/benchmark.py --source nowhere --target nowhere", marks=pytest.mark.slow),
     ],
 )
 def test_a_users_mistake_is_one_line(command, tmp_path):

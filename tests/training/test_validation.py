@@ -17,7 +17,7 @@ from nmt.training.optimizer import AVERAGED_EVERY
 from nmt.training.trainer import Trainer
 
 
-@pytest.mark.parametrize(("passes", "every"), [(3, 1), (50, AVERAGED_EVERY)])
+@pytest.mark.parametrize(("passes", "every"), [(3, 1), pytest.param(50, AVERAGED_EVERY, marks=pytest.mark.slow)])
 def test_averaged_weights_are_validated_and_saved(trainer, passes, every):
     """An epoch has 10 batches: every update of a short run enters the average, and every eighth of a long one."""
     one = trainer(ema=0.95, passes=passes)

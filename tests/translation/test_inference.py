@@ -567,7 +567,13 @@ KINDS: dict[str, dict[str, Any]] = {
 """Models that search has to be right for, whatever their states hold."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+DEFAULT_KINDS = ("luong", "local-p", "coverage", "transformer", "mixed")
+"""The default tests take these; the slow tests take the others."""
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in DEFAULT_KINDS else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_search_agrees_with_scoring_for_every_architecture(make_model: Callable, kind: str) -> None:
     """Log-probability and attention equal those under teacher forcing; batch mates change nothing."""
     model = make_model(**KINDS[kind])

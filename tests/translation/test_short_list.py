@@ -130,7 +130,12 @@ class Narrowed:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"beam_size": 1}, {"no_repeat_ngram": 2, "min_length_ratio": 1.0}, {"diversity": 0.5, "prune": 2.0}],
+    [
+        {},
+        pytest.param({"beam_size": 1}, marks=pytest.mark.slow),
+        {"no_repeat_ngram": 2, "min_length_ratio": 1.0},
+        pytest.param({"diversity": 0.5, "prune": 2.0}, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_search_with_lists_equals_search_with_a_model_of_only_these_pieces(
