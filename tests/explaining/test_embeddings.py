@@ -377,6 +377,7 @@ def test_shared_embeddings_count_the_chosen_side(tmp_path):
     assert answers["both"] == {*first, *second} - {first[0]}
 
 
+@pytest.mark.slow
 def test_the_command_as_a_user_runs_it(playground):
     result = command(
         "--model runs/copy --side source --neighbours ba zu --analogy ba da fa --count 3 --minimum 20 "

@@ -130,6 +130,7 @@ def test_align_own_translations(playground):
     assert contents(playground / "own")["0001.png"].startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_align_in_both_directions(playground):
     """A copy of the model plays the opposite direction. The intersection is a subset of one direction's links."""
     shutil.copytree(playground / "runs" / "copy", playground / "opposite")

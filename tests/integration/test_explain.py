@@ -34,6 +34,7 @@ def test_damaged_pairs_come_first(playground):
     assert sum(explained) >= 0.8 * len(explained)
 
 
+@pytest.mark.slow
 def test_erasure_of_the_model_s_own_translations(playground):
     said = nmt("explain --model runs/copy --source validation.source --output erased --erase --worst 1", playground)
     assert "that is not always the reason for a word" in said.stdout

@@ -42,6 +42,7 @@ def test_its_sentences_get_the_same_translations_and_log_probabilities(directory
     np.testing.assert_allclose(scored, record["log_probabilities"], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_its_checkpoint_translates(directory: Path, record: dict[str, Any]) -> None:
     translator = nmt.Translator.load(directory, checkpoints=1)
     weights = named_arrays(load_arrays(Run.open(directory).checkpoints()[0]))

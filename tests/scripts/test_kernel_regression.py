@@ -169,6 +169,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return forked(["scripts/studies/kernel_regression.py", *arguments], REPOSITORY)
 
 
+@pytest.mark.slow
 def test_as_a_user_runs_it(tmp_path):
     result = run("--seeds", "2", "--seed", "4", "--points", "12", "--noise", "0.2", "--output", str(tmp_path / "new"))
     assert result.returncode == 0, result.stderr

@@ -99,6 +99,7 @@ def test_adam_equals_keras_adam(make_model: Callable) -> None:
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable) -> None:
     """Two updates of three batches each: the mean gradient is clipped, and the moving average takes one step."""
     halves = [Batch(*(side[begin : begin + 1] for side in BATCH)) for begin in range(2)]
@@ -133,6 +134,7 @@ def test_accumulated_gradients_are_averaged_for_one_update(make_model: Callable)
         np.testing.assert_allclose(one, two, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tie", [*(pytest.param(tie, marks=pytest.mark.slow) for tie in ("none", "target")), "all"])
 def test_a_tied_embedding_has_the_gradients_of_all_its_uses(make_model: Callable, tie: str) -> None:
     """The gradient of its lookups and the gradient of the output layer are computed apart and added."""

@@ -424,6 +424,7 @@ def test_a_hypothesis_without_an_end_is_cut_at_its_own_limit(make_model: Callabl
             assert len(hypothesis.ids) == len(hypothesis.weights) == math.ceil(ratio * len(source) + 10)
 
 
+@pytest.mark.slow
 def test_new_weights_are_used_by_the_compiled_search(make_model: Callable, scramble: Callable) -> None:
     """Validation searches repeatedly with changing weights."""
     model = make_model(seed=1)

@@ -73,6 +73,7 @@ def texts(found: list[Hypothesis]) -> list[Translation]:
     return [translation(" ".join(map(str, one.ids)), one.log_probability, one.score, one.finished) for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coverage", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_one_search_has_the_translations_of_every_penalty(make_model, scramble, coverage: float) -> None:
     """The expected translations come from a search with the penalty. They have many lengths; some have no end."""
