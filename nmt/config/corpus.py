@@ -9,7 +9,7 @@ from typing import Literal
 from nmt.config.checks import require, require_at_most, require_positive
 from nmt.config.fields import group, setting
 
-_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 WordRule = Literal["auto", "spaces", "cut"]
 
@@ -109,7 +109,7 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         for name in ("source_language", "target_language"):
             tag = getattr(self, name)
-            tagged = not tag or _LANGUAGE_TAG.fullmatch(tag)
+            tagged = not tag or LANGUAGE_TAG.fullmatch(tag)
             require(bool(tagged), f"{name} is '{tag}': expected a BCP 47 tag such as en, pt-BR or zh-Hant")
         require_positive(self, "held_out", "max_pieces")
         require_at_most(self, held_out=10**9, max_pieces=10**6)

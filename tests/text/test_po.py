@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import polib
@@ -112,3 +113,40 @@ class TestTranslation:
         for read in (lambda: pairs(path), lambda: translate(path, same)):
             with pytest.raises(CorpusError, match=f"^{path}, {problem}"):
                 read()
+
+
+class TestContent:
+    """Only the file that is named is read, and only its header decides on its encoding."""
+
+    def test_a_path_as_content_is_not_opened(self, tmp_path):
+        other = write(tmp_path, 'msgid "secret"\nmsgstr "geheim"')
+        (tmp_path / "trap.po").write_text(str(other))
+        with pytest.raises(CorpusError, match="trap.po.*: broken PO file"):
+            pairs(tmp_path / "trap.po")
+
+    def test_a_message_with_a_declaration_is_no_header(self, tmp_path):
+        message = 'msgid "Content-Type: text/html; charset=latin-1"\nmsgstr "é"'
+        for header in (PO_HEADER, ""):
+            assert pairs(write(tmp_path, message, header=header))[0][1] == "é"
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "# é\n\n#, fuzzy\n" + PO_HEADER.replace("UTF-8", "latin-1"),
+            'msgid ""\nmsgstr "Content-Type: text/plain; charset=latin-1\\n"\n\n',
+            'msgid ""\r\nmsgstr ""\r\n"X: é\\n"\r\n"A: b\\nContent-Type: text/plain; charset=latin-1\\n"\r\n\r\n',
+        ],
+    )
+    def test_headers(self, tmp_path, header):
+        path = write(tmp_path, 'msgid "é"\nmsgstr "É"', header=header, encoding="latin-1")
+        assert pairs(path) == [("é", "É")]
+
+    def test_the_file_is_not_read_again_for_each_message(self, tmp_path):
+        seconds = []
+        for size in (1, 300):
+            messages = (f'msgid "a{number}"\nmsgstr ""' for number in range(size))
+            path = write(tmp_path, *messages, "# " + "long " * 400_000)
+            start = time.process_time()
+            translate(path, same)
+            seconds.append(time.process_time() - start)
+        assert seconds[1] - seconds[0] < 0.6

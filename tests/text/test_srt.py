@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,9 @@ def test_line_ends_and_byte_order_mark_stay(tmp_path):
     path = write(tmp_path, "one\ntwo", "x")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n").rstrip())
     assert translate(path, str.upper)[0] == path.read_bytes().replace(b"one\r\ntwo", b"ONE TWO").replace(b"x", b"X")
+    longer = "a word " * 8
+    assert longer[:27].encode() + b"\r\n" in translate(path, lambda _: longer)[0]
+    assert b"\n" not in translate(path, lambda _: longer)[0].replace(b"\r\n", b"")
 
 
 @given(
@@ -88,4 +92,39 @@ def test_text_outside_cues_names_its_line(tmp_path):
         translate(path, same)
     path.write_bytes(b"1\n00:00:01,000 --> 00:00:02,000\n\xff\n")
     with pytest.raises(CorpusError, match="line 3: not valid UTF-8: convert the file to UTF-8"):
+        translate(path, same)
+
+
+@pytest.mark.parametrize(
+    "content", ["1" * 20_000, "1:" * 10_000, "1\n" * 10_000, "0:0:0 " + "-" * 20_000, "0:0:0" + " " * 20_000]
+)
+def test_nonsense_is_refused_at_once(tmp_path, content):
+    (tmp_path / "film.srt").write_text(content)
+    start = time.process_time()
+    with pytest.raises(CorpusError, match="line 1: broken subtitles"):
+        translate(tmp_path / "film.srt", same)
+    assert time.process_time() - start < 0.5
+
+
+def test_heads_of_cues(tmp_path):
+    """Without a number, without an empty line before, with an empty line inside, with dots, with places."""
+    content = (
+        "00:00:01.0 --> 00:00:02.0 X1:0 X2:9\nat\n10:20:30 sharp\n2\n0:0:3,0 --> 0:0:4,0\na\n\nb\n\n"
+        "3\n\n00:00:05,000 --> 00:00:06,000\n\nc\n\n\n4\n00:00:07,000 --> 00:00:08,000"
+    )
+    (tmp_path / "film.srt").write_text(content)
+    output, document = translate(tmp_path / "film.srt", str.upper)
+    assert document.texts() == ["at 10:20:30 sharp", "a b", "c"]
+    assert [unit.line for unit in document.units] == [2, 6, 14]
+    expected = (
+        content.replace("at\n10:20:30 sharp", "AT 10:20:30 SHARP").replace("a\n\nb", "A B").replace("\nc\n", "\nC\n")
+    )
+    assert output.decode() == expected
+
+
+@pytest.mark.parametrize("head", ["2\n00:00:03,000 -> 00:00:04,000\n", "00:00:03,000\n"])
+def test_a_broken_head_names_its_line(tmp_path, head):
+    path = write(tmp_path, "one")
+    path.write_bytes(path.read_bytes() + head.encode() + b"two\n")
+    with pytest.raises(CorpusError, match="line 5: broken subtitles"):
         translate(path, same)

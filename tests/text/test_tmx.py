@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
+import tracemalloc
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.text.documents import declared_languages
+from nmt.text.documents import declared_languages, read_pairs
 from nmt.text.errors import CorpusError
 from nmt.text.pairs import Pair, PairReader
 
@@ -45,6 +46,15 @@ class TestPairs:
     def test_old_language_attribute_and_a_unit_without_the_target(self, tmp_path):
         units = ['<tuv lang="en"><seg>a</seg></tuv><tuv lang="de"><seg>A</seg></tuv>', tuv("en", "b")]
         assert pairs(write(tmp_path, tmx(*units))) == [("a", "A"), ("b", "")]
+
+    def test_text_like_a_declaration_declares_no_encoding(self, tmp_path):
+        source = "Content-Type: text/html; charset=latin1"
+        assert pairs(write(tmp_path, tmx(tuv("en", source) + tuv("fr", "é")))) == [(source, "é")]
+
+    def test_tags_of_no_language(self, tmp_path):
+        path = write(tmp_path, tmx(tuv("x-one", "a") + tuv("x-two", "b"), header='srclang="x-one"'))
+        assert pairs(path) == [("a", "b")]
+        assert declared_languages(str(path), documents.languages()) == documents.languages()
 
     @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "UTF-16-LE", "ISO-8859-1", "Shift_JIS", "UTF-8-sig"])
     def test_encodings(self, tmp_path, encoding):
@@ -92,6 +102,7 @@ class TestRefused:
             (tmx(tuv("en", "a &nbsp; b")), "line 6: unknown entity &nbsp;"),
             (tmx(tuv("en", "a \xff"), encoding="latin1").replace(b"latin1", b"UTF-8"), "line 6, .*broken XML"),
             (tmx(UNIT).replace(b"UTF-8", b"klingon"), "declares the unknown encoding klingon: convert it to UTF-8"),
+            (tmx(UNIT).replace(b"UTF-8", b"undefined"), "declares the unknown encoding undefined: convert it to UTF-8"),
             (b"", "line 1, column 1: broken XML"),
             (b"<a>" * 1000, "line 1: more than 200 elements within each other"),
         ],
@@ -113,6 +124,17 @@ class TestRefused:
         content = tmx(tuv("en", "&a;")).replace(b'SYSTEM "tmx14.dtd"', f"[{declaration}]".encode())
         with pytest.raises(CorpusError, match="line 2: declares the entity a, which is not read"):
             pairs(write(tmp_path, content))
+
+    def test_default_attributes_of_a_dtd_are_not_read(self, tmp_path):
+        declaration = f'[<!ATTLIST tuv xml:lang CDATA "de" long CDATA "{"x" * 50_000}">]'
+        content = tmx("<tuv><seg>a</seg></tuv>" * 2_000, UNIT)
+        path = write(tmp_path, content.replace(b'SYSTEM "tmx14.dtd"', declaration.encode()))
+        tracemalloc.start()
+        rows = list(read_pairs(str(path), documents.languages("en", "de")))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert rows[0].problem.startswith("a variant (tuv) without a language")
+        assert most < 10_000_000
 
     def test_documents_are_not_read_as_lines(self, tmp_path):
         path = str(write(tmp_path, tmx(UNIT)))
@@ -142,6 +164,15 @@ class TestTranslation:
         added = around.replace('"en"', '"fr"').replace("garden", "GARDEN")
         assert output.decode() == content.decode().replace(around, around + added)
         assert "1 left untranslated: 1 with markup inside the text (line 6)" in document.outcome.summary()
+
+    def test_an_indented_segment_is_one_text(self, tmp_path):
+        segment = "\n      This is a long\n      sentence.\n    "
+        path = write(tmp_path, tmx(tuv("en", segment), tuv("en", "a\nb\n\n c")))
+        output, document = translate(path, str.upper, "en", "fr")
+        assert document.texts() == ["This is a long sentence.", "a", "b", "c"]
+        assert tuv("fr", "\n      THIS IS A LONG SENTENCE.\n    ") in output.decode()
+        path = write(tmp_path, tmx(tuv("en", segment)).replace(b"<seg>", b'<seg xml:space="preserve">'))
+        assert translate(path, same, "en", "fr")[1].texts() == ["This is a long", "sentence."]
 
     def test_everything_and_the_language_to_add(self, tmp_path):
         path = write(tmp_path, tmx(tuv("en", "a") + tuv("fr", "X")))

@@ -13,11 +13,24 @@ from nmt.text.lines import raw_chunks
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 """Byte order marks and the encodings that they announce."""
 
-_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)|"?Content-Type:[^"\n]*?charset=([\w.:-]+)""")
-"""The encoding in an XML declaration, or in the header of a PO file."""
+XML_DECLARATION = re.compile(rb"""\A<\?xml\s[^>]*?\bencoding\s*=\s*["']([\w.:-]+)""")
+"""The encoding in an XML declaration."""
 
-_HEADER_BYTES = 4096
+PO_HEADER = re.compile(
+    rb"""
+    \A (?:[ \t\r]*(?:\#[^\n]*)?\n)*           # comments
+    msgid[ \t]*""\s+ msgstr[ \t]*             # a message without a text
+    (?:"[^\n]*\n\s*)*? "[^"\n]{0,999}?Content-Type:[^"\n]{0,99}?charset=([\w.:-]+)
+    """,
+    re.VERBOSE,
+)
+"""The encoding in the header of a PO file."""
+
+_HEADER_BYTES = 1 << 16
 """Where an encoding is declared: the beginning of a document."""
+
+_NO_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Python's codecs of text that are not encodings of files."""
 
 
 class Encoding(NamedTuple):
@@ -40,12 +53,13 @@ class Encoding(NamedTuple):
         return self.mark + text.encode(self.name, "xmlcharrefreplace" if references else "strict")
 
 
-def encoding_of(head: bytes, name: str) -> Encoding:
+def encoding_of(head: bytes, name: str, declaration: re.Pattern[bytes] | None) -> Encoding:
     """The encoding of a document: by its byte order mark, as declared, or UTF-8.
 
     Args:
         head: its first bytes, some thousands.
         name: the document in messages.
+        declaration: where this kind of document declares its encoding; None if it cannot.
 
     Raises:
         CorpusError: an unknown encoding.
@@ -53,25 +67,27 @@ def encoding_of(head: bytes, name: str) -> Encoding:
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
             return Encoding(encoding, mark)
-    declared = _DECLARED.search(head[:_HEADER_BYTES])
-    spelled = (declared[1] or declared[2]).decode() if declared else "utf-8"
+    declared = declaration.match(head[:_HEADER_BYTES]) if declaration else None
+    spelled = declared[1].decode() if declared else "utf-8"
     if spelled == "CHARSET":  # in a fresh PO template
         spelled = "utf-8"
     try:
         known = codecs.lookup(spelled)
+        if known.name in _NO_ENCODINGS:
+            raise LookupError
         "".encode(spelled)  # codecs of bytes, such as base64, refuse text
     except (LookupError, TypeError):
         raise CorpusError(f"{name}: declares the unknown encoding {spelled}: convert it to UTF-8") from None
     return Encoding(known.name, b"")
 
 
-def decode(raw: bytes, name: str) -> tuple[str, Encoding]:
-    """The text of a document, without a byte order mark, and its encoding.
+def decode(raw: bytes, name: str, declaration: re.Pattern[bytes] | None) -> tuple[str, Encoding]:
+    """The text of a document, without a byte order mark, and its encoding; for the arguments see `encoding_of`.
 
     Raises:
         CorpusError: bytes that are not valid in the document's encoding.
     """
-    encoding = encoding_of(raw[:_HEADER_BYTES], name)
+    encoding = encoding_of(raw[:_HEADER_BYTES], name, declaration)
     try:
         text = raw.removeprefix(encoding.mark).decode(encoding.name)
     except UnicodeDecodeError as error:
@@ -92,7 +108,7 @@ def utf8_chunks(path: str) -> Iterator[bytes]:
     encoding = decoder = None
     for chunk in raw_chunks(path):
         if encoding is None or decoder is None:
-            encoding = encoding_of(chunk, path)
+            encoding = encoding_of(chunk, path, XML_DECLARATION)
             decoder = codecs.getincrementaldecoder(encoding.name)()
             chunk = chunk.removeprefix(encoding.mark)
         if encoding.name == "utf-8":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from nmt.text.documents.xml_elements import Element
@@ -11,6 +12,9 @@ _AROUND_TEXT = {"hi", "g", "mrk", "pc"}
 
 _PAIRED = {("bpt", "ept"), ("bx", "ex"), ("sc", "ec")}
 """Codes that open and close a range of text."""
+
+_INDENTATION = re.compile(r"(?<=\S)[ \t]*\n[ \t]+(?=\S)")
+"""A line break of the document, not of its text: the next line is indented like an element."""
 
 
 def plain_text(element: Element) -> str:
@@ -27,6 +31,7 @@ class EnclosedText(NamedTuple):
     """The text of a segment, and where it is in the document."""
 
     text: str
+    """Without line breaks that only indent the document."""
     start: int
     end: int
 
@@ -47,6 +52,8 @@ def enclosed_text(segment: Element, data: bytes) -> EnclosedText | None:
         items = [part for part in content if not isinstance(part, str) or part.strip()]
         if all(isinstance(part, str) for part in items):
             text = "".join(part for part in content if isinstance(part, str))
+            if segment.inherited("xml:space") != "preserve":
+                text = _INDENTATION.sub(" ", text)
             return EnclosedText(text, start, end) if text.strip() else None
         first, last = items[0], items[-1]
         if isinstance(first, str) or isinstance(last, str):

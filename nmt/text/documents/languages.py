@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from nmt.config.corpus import LANGUAGE_TAG
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, Languages
 
 _TAGS_SHOWN = 20
 """Languages of a document that a message names."""
+_SCRIPTS = {"latin": "-Latn", "cyrillic": "-Cyrl"}
+"""Scripts as gettext names them behind @."""
 _HOW = (
     "name both, with --corpus.source_language TAG --corpus.target_language TAG, or outside nmt train with "
     "--source-language TAG --target-language TAG"
@@ -22,20 +25,30 @@ def known(tag: str) -> str:
 
 
 def spelled(tag: str) -> Language:
-    """The language of a tag; some tools write en_US."""
-    return Language.of(tag.replace("_", "-"))
+    """The language of a tag, or of a locale such as sr_RS.UTF-8@latin; unknown if it is neither."""
+    locale, _, modifier = tag.strip().partition("@")
+    name = locale.partition(".")[0].replace("_", "-")
+    code, hyphen, rest = name.partition("-")
+    name = code + _SCRIPTS.get(modifier.casefold(), "") + hyphen + rest
+    return Language.of(name) if LANGUAGE_TAG.fullmatch(name) else Language()
 
 
 def same_language(one: str, other: str) -> bool:
     """Whether two tags name one language, in any region: en and en-US."""
-    return spelled(one).code == spelled(other).code
+    return _known_or_raw(one).code == _known_or_raw(other).code
+
+
+def _known_or_raw(tag: str) -> Language:
+    """The language of a tag; a tag of no language, such as x-none, is only like itself."""
+    language = spelled(tag)
+    return language if known(language.tag) else Language(tag.casefold().replace("-", "_"))
 
 
 def best_match(tag: str, tags: Sequence[str]) -> int | None:
     """The place of a language among `tags`: of the tag itself, otherwise of the first tag for it."""
-    others = list(map(spelled, tags))
-    if spelled(tag) in others:
-        return others.index(spelled(tag))
+    wanted, others = _known_or_raw(tag), list(map(_known_or_raw, tags))
+    if wanted in others:
+        return others.index(wanted)
     return next((place for place, other in enumerate(tags) if same_language(tag, other)), None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nmt.text.documents.document import MARKUP, PLURALS, Document, Edit, Outcome, Part, Unit
-from nmt.text.documents.encodings import decode
+from nmt.text.documents.encodings import PO_HEADER, decode
 from nmt.text.documents.languages import known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.templates import has_choice, line_by_line
@@ -19,11 +19,15 @@ _TRANSLATION = re.compile(rb'\s*msgstr(?:\[\d+\])?\s*(?=")')
 """The beginning of a translation."""
 
 
-class _Text(str):
-    """The content of a PO file. Only line feeds end its lines; other line ends of Unicode are part of a message."""
+class _Content:
+    """The content of a PO file for polib, which would take a `str` for the path of a file if there is such a file."""
 
-    def splitlines(self, keepends: bool = False) -> list[str]:
-        return self.split("\n")
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def splitlines(self) -> list[str]:
+        """The lines. Only line feeds end them; other line ends of Unicode are part of a message."""
+        return self._text.split("\n")
 
 
 def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
@@ -50,7 +54,7 @@ def declared_languages(path: str, languages: Languages) -> Languages:
 
 
 def _read(path: str) -> Any:
-    return _parse(decode(b"".join(raw_chunks(path)), path)[0], path)
+    return _parse(decode(b"".join(raw_chunks(path)), path, PO_HEADER)[0], path)
 
 
 def _language(messages: Any) -> Language:
@@ -82,7 +86,7 @@ def _parse(text: str, path: str) -> Any:
     import polib  # type: ignore[import-untyped]
 
     try:
-        return polib.pofile(_Text(text), encoding="utf-8")
+        return polib.pofile(_Content(text), encoding="utf-8")
     except (OSError, ValueError) as error:
         found = re.search(r"line (\d+)\)(?:: (.*))?", str(error))
         place, problem = (f", line {found[1]}", found[2]) if found else ("", str(error))
@@ -99,7 +103,7 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     Raises:
         CorpusError: a syntax error.
     """
-    text, encoding = decode(raw, path)
+    text, encoding = decode(raw, path, PO_HEADER)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome())
     lines = _Lines(document.data)
     for entry in _parse(text, path):
@@ -112,6 +116,7 @@ class _Lines:
     """The lines of a file with their places in bytes."""
 
     def __init__(self, data: bytes) -> None:
+        self.newline = "\r\n" if b"\r\n" in data else "\n"
         self.lines = data.split(b"\n")
         self.starts = [0]
         for line in self.lines:
@@ -150,13 +155,12 @@ def _add_message(document: Document, lines: _Lines, entry: Any, everything: bool
     elif any(has_choice(text) for text in texts):
         document.outcome.leave(MARKUP, line)
     else:
-        parts = [_part(document.data, *pair) for pair in zip(texts[-len(places) :], places, strict=True)]
+        parts = [_part(lines.newline, *pair) for pair in zip(texts[-len(places) :], places, strict=True)]
         document.units.append(Unit(line, tuple(parts)))
 
 
-def _part(data: bytes, text: str, place: tuple[int, int]) -> Part:
+def _part(newline: str, text: str, place: tuple[int, int]) -> Part:
     start, end = place
-    newline = "\r\n" if b"\r\n" in data else "\n"
 
     def edits(translation: str) -> Sequence[Edit]:
         return [Edit(start, end, newline.join(_quoted(translation)))]

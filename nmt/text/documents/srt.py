@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nmt.text.documents.document import Document, Edit, Outcome, Part, Unit
 from nmt.text.documents.encodings import decode
@@ -17,6 +17,16 @@ _WIDTH = 42
 _OWN_LINE = re.compile(r"\s*(?:[-\u2010-\u2015*#\u266a\u266b<{\[(]|[^\s:]{1,20}:\s)")
 """The beginning of a line that does not continue the line before: another speaker, a sound, a tag."""
 
+_NUMBERS = r"[0-9]{1,9}[,.:，．。：][0-9]{1,9}[,.:，．。：][0-9]{1,9}(?:[,.:，．。：][0-9]{0,9})?"
+"""A time. Programs that write subtitles differ in what stands between its numbers."""
+
+_HEAD = re.compile(
+    rf"^[ \t]{{0,9}}(?P<number>-?[0-9]{{1,9}}(?:\.[0-9]{{0,9}})?\s{{0,9}}\n)?{_NUMBERS}"
+    rf"(?P<end>[ ]*-[ -][ ]*>[ ]*{_NUMBERS}[^\r\n]*(?:\r?\n|\Z))?",
+    re.MULTILINE,
+)
+"""The head of a cue: its number, which some files lack, and its times on one line. Without its end it is broken."""
+
 _BREAK = re.compile(r"\s+(?![^<>]*>)")
 """White space where a line may be broken: not within a tag."""
 
@@ -27,20 +37,44 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     Raises:
         CorpusError: a part of the file is no cue.
     """
-    import srt  # type: ignore[import-untyped]
-
-    text, encoding = decode(raw, path)
+    text, encoding = decode(raw, path, None)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome())
-    places, read = _Places(text), 0
-    for cue in srt.SRT_REGEX.finditer(text):
-        _require_cues(path, text, read, cue.start())
-        read = cue.end()
-        start, line = places.at(cue.start(5))
-        end = places.at(cue.end(5))[0]
-        if cue[5].strip():
-            document.units.append(_unit(line, cue[5], start, end))
-    _require_cues(path, text, read, len(text))
+    places, newline = _Places(text), "\r\n" if "\r\n" in text else "\n"
+    for cue in _cues(path, text):
+        start, line = places.at(cue.start)
+        end = places.at(cue.stop)[0]
+        document.units.append(_unit(line, cue_template(text[cue], newline), start, end))
     return document
+
+
+def _cues(path: str, text: str) -> Iterator[slice]:
+    """The places of the texts of cues, blank ones left out. A text stands between two heads.
+
+    Raises:
+        CorpusError: text before the first head, or a broken head.
+    """
+    begin = None
+    for head in _HEAD.finditer(text):
+        if begin is None:
+            _require_blank(path, text, head.start())
+        if not head["end"]:
+            if begin is None or head["number"] or text.endswith(("\n\n", "\n\r\n"), 0, head.start()):
+                raise _broken(path, text, head.start())
+            continue  # a time in the text of a cue
+        if begin is not None:
+            yield from _not_blank(text, begin, head.start())
+        begin = head.end()
+    if begin is None:
+        _require_blank(path, text, len(text))
+    else:
+        yield from _not_blank(text, begin, len(text))
+
+
+def _not_blank(text: str, start: int, end: int) -> Iterator[slice]:
+    """A part of the text without the white space around it; nothing if it is blank."""
+    if length := len(text[start:end].strip()):
+        start = end - len(text[start:end].lstrip())
+        yield slice(start, start + length)
 
 
 class _Places:
@@ -57,34 +91,41 @@ class _Places:
         return self._byte, self._line
 
 
-def _require_cues(path: str, text: str, start: int, end: int) -> None:
-    """Refuses text between cues.
+def _require_blank(path: str, text: str, end: int) -> None:
+    """Refuses text before the first cue.
 
     Raises:
         CorpusError: names its line.
     """
-    between = text[start:end]
-    if between.strip():
-        line = text.count("\n", 0, start + len(between) - len(between.lstrip())) + 1
-        raise CorpusError(
-            f"{path}, line {line}: broken subtitles: expected a number, a line such as 00:00:01,000 --> 00:00:02,500, "
-            "the text, and an empty line"
-        )
+    before = text[:end]
+    if before.strip():
+        raise _broken(path, text, len(before) - len(before.lstrip()))
 
 
-def _unit(line: int, text: str, start: int, end: int) -> Unit:
-    return Unit(line, (Part(cue_template(text), lambda translation: [Edit(start, end, translation)]),))
+def _broken(path: str, text: str, place: int) -> CorpusError:
+    line = text.count("\n", 0, place) + 1
+    return CorpusError(
+        f"{path}, line {line}: broken subtitles: expected a number, a line such as 00:00:01,000 --> 00:00:02,500, "
+        "the text, and an empty line"
+    )
 
 
-def cue_template(text: str) -> Template:
+def _unit(line: int, template: Template, start: int, end: int) -> Unit:
+    return Unit(line, (Part(template, lambda translation: [Edit(start, end, translation)]),))
+
+
+def cue_template(text: str, newline: str) -> Template:
     """The text of a cue as a sentence, whose translation is broken into lines anew.
 
     The lines of several speakers, and lines with tags of their own, are sentences of their own.
+
+    Args:
+        text: of the cue.
+        newline: the document's.
     """
     lines = text.split("\n")
     if len(lines) > 1 and any(_OWN_LINE.match(line) for line in lines[1:]):
         return line_by_line(text)
-    newline = "\r\n" if "\r\n" in text else "\n"
     width = max(_WIDTH, *(_width(line.strip()) for line in lines))
     return sentence(text, lambda translation: newline.join(reflow(translation, width)))
 

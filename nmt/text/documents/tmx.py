@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nmt.text.documents.document import MARKUP, Document, Edit, Outcome, Part, Unit
-from nmt.text.documents.encodings import decode, utf8_chunks
+from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import enclosed_text, plain_text
 from nmt.text.documents.languages import LanguageChoice, best_match, known
 from nmt.text.documents.rows import PlacedRow, one_line
@@ -95,7 +95,7 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     Raises:
         CorpusError: broken XML, or unknown languages.
     """
-    text, encoding = decode(raw, path)
+    text, encoding = decode(raw, path, XML_DECLARATION)
     data = text.encode("utf-8")
     document = Document(path, data, encoding, [], Outcome(), references=True)
     source, target = known(languages.source.tag), known(languages.target.tag)

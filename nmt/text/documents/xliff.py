@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nmt.text.documents.document import MARKUP, Document, Edit, Outcome, Part, Unit
-from nmt.text.documents.encodings import decode, utf8_chunks
+from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import enclosed_text, plain_text
 from nmt.text.documents.languages import known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
@@ -73,7 +73,7 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     Raises:
         CorpusError: broken XML.
     """
-    text, encoding = decode(raw, path)
+    text, encoding = decode(raw, path, XML_DECLARATION)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True)
     for element in elements([document.data], _NAMES, path):
         if element.children("source") and element.inherited("translate") != "no":

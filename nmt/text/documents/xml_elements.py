@@ -121,6 +121,7 @@ class _Reader:
         self._ready: list[Element] = []
         self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
+        self.parser.specified_attributes = True  # not the defaults that a DTD declares, which can be long
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
