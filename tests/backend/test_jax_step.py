@@ -15,14 +15,15 @@ PROGRAM = """
 import json
 import jax, keras, numpy as np
 from nmt.batches.arrays import GuidedBatch, Sequences, link_rows, make_batch
-from nmt.config import AttentionConfig, ModelConfig
+from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import variables_to_arrays
 from nmt.training.averaging import averaged_arrays
 from nmt.training.optimizer import Adam
 from nmt.training.step import TrainStep
 
-model = Seq2Seq(ModelConfig(units=8, embedding=8, attention=AttentionConfig(units=4)), 12, 12)
+no_dropout = DropoutConfig(embedding=0, encoder=0, state=0, context=0, readout=0)
+model = Seq2Seq(ModelConfig(units=8, embedding=8, attention=AttentionConfig(units=4), dropout=no_dropout), 12, 12)
 model.build()
 optimizer = Adam(0.01, use_ema=True, gradient_accumulation_steps=2)
 optimizer.build(model.trainable_variables)
