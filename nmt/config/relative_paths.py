@@ -1,4 +1,4 @@
-"""Relative paths in configuration files: they begin at the folder of the file that names them."""
+"""Paths in configuration files: relative ones begin at the folder of the file that names them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,33 @@ def from_file(name: str, file: str | Path) -> str:
     return name if os.path.exists(name) and not os.path.exists(beside) else beside
 
 
+def path_settings() -> set[str]:
+    """Dotted names of the settings that name a file or directory which is read."""
+    return {setting.name for setting in settings_of(RunConfig) if setting.path}
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two paths lead to the same file or directory.
+
+    If neither leads to anything any more, it is enough that one ends with the other, as after a change of the working
+    directory or of the folder that relative paths begin at.
+    """
+    if one == other or not (one and other):
+        return one == other
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    if os.path.exists(one) or os.path.exists(other):
+        return False
+    short, long = sorted((Path(os.path.normpath(path)).parts for path in (one, other)), key=len)
+    return long[-len(short) :] == short
+
+
 def fields_from_file(fields: dict[str, Any], file: str | Path) -> dict[str, Any]:
     """Nested fields of a run, with the paths that are read as `from_file` gives them.
 
     The directory that runs are written to (`directory`) begins at the working directory: it stays.
     """
-    paths = {setting.name for setting in settings_of(RunConfig) if setting.path}
+    paths = path_settings()
 
     def located(values: dict[str, Any], prefix: str) -> dict[str, Any]:
         found = {}

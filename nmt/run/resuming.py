@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import RunConfig, config_to_dict
+from nmt.config.relative_paths import path_settings, same_path
 from nmt.run.errors import RunError
 
 MAY_CHANGE = (
@@ -15,6 +16,34 @@ MAY_CHANGE = (
     | {f"corpus.{side}_{what}" for side in ("source", "target") for what in ("language", "words")}
 )
 """Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
+
+_OPEN: dict[str, tuple[Any, ...]] = {
+    **{f"corpus.{side}_{what}": ("", "auto") for side in ("source", "target") for what in ("language", "words")},
+    "training.tokenize": ("auto",),
+    "vocabulary.normalization": ("auto",),
+    "vocabulary.character_coverage": (0,),
+}
+"""Values by which a setting is left open: the text has decided it when the run was begun."""
+
+
+def with_saved_values(saved: dict[str, Any], requested: dict[str, Any]) -> dict[str, Any]:
+    """The requested settings, with the saved value of each that is left open or names the same file by another path.
+
+    Args:
+        saved, requested: results of `config_to_dict`; `saved` may lack settings that older versions did not have.
+    """
+    paths = path_settings()
+
+    def kept(old: dict[str, Any], new: dict[str, Any], prefix: str) -> dict[str, Any]:
+        return new | {name: one(old[name], new[name], prefix + name) for name in new if name in old}
+
+    def one(old: Any, new: Any, name: str) -> Any:
+        if isinstance(old, dict) and isinstance(new, dict):
+            return kept(old, new, f"{name}.")
+        same = name in paths and isinstance(old, str) and same_path(old, new)
+        return old if same or new in _OPEN.get(name, ()) else new
+
+    return kept(saved, requested, "")
 
 
 def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nmt.config import config_to_dict
-from nmt.config.relative_paths import from_file
+from nmt.config.relative_paths import from_file, same_path
 from nmt.training.comparison import read_plan
 from nmt.training.settings import load_config
 from nmt.training.sweep.space import read_space
@@ -46,6 +46,26 @@ def test_a_path_begins_at_the_folder_of_its_file(folder, name, found):
 def test_a_file_in_the_working_directory_has_plain_paths(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert from_file("a.en", "c.yaml") == "a.en"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("a.en", "./a.en", True),
+        ("a.en", "mine/../a.en", True),
+        ("a.en", "mine/a.en", False),  # both are there
+        ("mine/a.en", "gone/a.en", False),
+        ("a.en", "gone/a.en", False),
+        ("./gone.en", "mine/gone.en", True),
+        ("/data/gone.en", "data/gone.en", True),
+        ("gone.en", "mine/all-gone.en", False),
+        ("", "mine", False),
+        ("", ".", False),
+        ("", "", True),
+    ],
+)
+def test_two_paths_of_one_file(folder, one, other, same):
+    assert same_path(one, other) == same_path(other, one) == same
 
 
 def test_files_are_relative_to_the_configuration_file_and_flags_to_the_working_directory(folder):

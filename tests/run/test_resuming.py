@@ -11,7 +11,7 @@ import pytest
 
 from nmt.config import RunConfig, VocabularyConfig, config_from_dict, config_to_dict
 from nmt.run.errors import RunError
-from nmt.run.resuming import require_resumable
+from nmt.run.resuming import require_resumable, with_saved_values
 
 MAY_CHANGE = {
     "name",
@@ -67,3 +67,24 @@ def test_each_setting_may_change_or_is_refused_by_name(name):
 def test_a_configuration_that_was_saved_as_json_may_resume():
     config = RunConfig(vocabulary=VocabularyConfig(symbols=("<a>", "<b>")))
     require_resumable(config_from_dict(RunConfig, json.loads(json.dumps(config_to_dict(config)))), config, Path("run"))
+
+
+def test_the_saved_value_stays_where_the_request_is_open_or_names_the_same_file(tmp_path):
+    (tmp_path / "t.en").touch()
+    saved = {
+        "corpus": {"train": {"source": f"{tmp_path}/./t.en", "target": "t.fr"}, "source_language": "en"},
+        "vocabulary": {"normalization": "nmt_nfkc", "character_coverage": 1.0},  # as version 0.1 has them
+        "training": {"tokenize": "13a", "initial": ""},
+    }
+    new = {
+        "corpus": {"train": {"source": f"{tmp_path}/t.en", "target": "gone/t.fr"}, "source_language": ""},
+        "vocabulary": {"normalization": "auto", "character_coverage": 0.0},
+        "training": {"tokenize": "auto", "initial": ""},
+    }
+    assert with_saved_values(saved, new) == saved
+    given = {
+        "corpus": {"train": {"source": "other/t.en"}, "source_language": "de", "on_long": "drop"},
+        "vocabulary": {"normalization": "nfc", "character_coverage": 0.9995},
+        "training": {"tokenize": "intl", "initial": "run"},
+    }
+    assert with_saved_values(saved, given) == given

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,7 +23,8 @@ from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.comparison import ComparisonError, read_plan, settle_precision
 from nmt.training.comparison.length_buckets import length_buckets
-from nmt.training.comparison.outcomes import Paths, measure_outcome
+from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
+from nmt.training.comparison.plan import fields_of
 from nmt.training.comparison.tables import difference, mean_and_range
 from nmt.training.processes import CommandRunner
 
@@ -153,6 +155,29 @@ def test_a_history_that_was_changed_is_named(corpus: Path, tmp_path: Path, rows:
     Run.create(plan.runs[0].directory, plan.runs[0].config, pieces, pieces).write_history(rows)
     with pytest.raises(ComparisonError, match="history.csv: the last row lacks speed, time or memory: delete"):
         measure_outcome(plan.runs[0], plan.test, Paths.of(tmp_path, plan.runs[0].name), 1)
+
+
+def test_a_finished_comparison_of_version_0_1_continues(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 0.1 had other defaults, fewer settings, and paths from the working directory."""
+    monkeypatch.chdir(corpus)
+    plan = read_plan(write_variants(corpus), tmp_path)
+    run, paths = plan.runs[0], Paths.of(tmp_path, plan.runs[0].name)
+    trained_with = fields_of(run)
+    trained_with["vocabulary"] |= {"normalization": "nmt_nfkc", "character_coverage": 1.0}
+    trained_with["training"] |= {"live_view": not run.config.training.live_view}
+    trained_with["corpus"]["train"]["source"] = "train.source"
+    del trained_with["corpus"]["source_language"], trained_with["training"]["tokenize"]
+    outcome = Outcome("additive", 1, 30.0, 50.0, None, 100, 2.0, 10, 500, 1000, "float32", 1)
+    for path, values in ((paths.config, trained_with), (paths.outcome, asdict(outcome))):
+        path.parent.mkdir()
+        path.write_text(json.dumps(values))
+    assert saved_outcome(run, plan, tmp_path) == outcome
+    trained_with["vocabulary"]["size"] = 9
+    paths.config.write_text(json.dumps(trained_with))
+    with pytest.raises(ComparisonError, match="additive-1 was trained with vocabulary.size = 9, now it is "):
+        saved_outcome(run, plan, tmp_path)
 
 
 def test_ranges_and_differences() -> None:

@@ -86,6 +86,15 @@ def test_a_run_does_not_need_the_files_of_its_corpus(corpus):
     assert texts(prepared(config)) == texts(first)
 
 
+def test_a_run_is_reopened_by_another_path_of_its_text(corpus, monkeypatch):
+    config = copy_task.config(corpus)
+    prepared(config)
+    monkeypatch.chdir(corpus)
+    train = replace(config.corpus.train, source="train.source", target="./train.target")
+    again = prepared(replace(config, corpus=replace(config.corpus, train=train)))
+    assert again.run.config.corpus.train == Run.open(again.run.directory).config.corpus.train == config.corpus.train
+
+
 def test_changed_search_settings_are_reported_and_saved(corpus):
     """`nmt tune --save` can have changed them."""
     config = copy_task.config(corpus)

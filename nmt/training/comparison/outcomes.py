@@ -17,11 +17,11 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
 from nmt.run.directory import HISTORY, Run
 from nmt.run.history import history_numbers
-from nmt.run.resuming import differing_settings
+from nmt.run.resuming import differing_settings, with_saved_values
 from nmt.run.text_changes import text_changed
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
 
-_MAY_DIFFER = ("name", "directory", "training.precision", "training.log_every")
+_MAY_DIFFER = ("name", "directory", "training.precision", "training.log_every", "training.live_view")
 """Fields that may change between two calls: no outcome depends on them, or the comparison settles them itself."""
 
 
@@ -108,7 +108,7 @@ def saved_outcome(run: VariantRun, plan: ComparisonPlan, output: Path) -> Outcom
     if text_changed(run.directory, run.config):
         raise ComparisonError(f"{run.name} was trained on other text than its files hold now: {advice}")
     trained_with = _read_json(paths.config, advice) if paths.config.exists() else {}
-    for name, old, new in differing_settings(trained_with, json.loads(json.dumps(fields_of(run)))):
+    for name, old, new in differing_settings(trained_with, with_saved_values(trained_with, fields_of(run))):
         if name not in _MAY_DIFFER:
             raise ComparisonError(f"{run.name} was trained with {name} = {old!r}, now it is {new!r}: {advice}")
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from nmt.config import CorpusConfig, RunConfig, VocabularyConfig, config_from_dict, config_to_dict
+from nmt.config import CorpusConfig, RunConfig, VocabularyConfig
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
@@ -16,7 +16,6 @@ from nmt.text.pairs import PairReader
 _PAIRS_READ = 10_000
 """Pairs at the beginning of the text that decide on its languages."""
 _SIDES = ("source", "target")
-_DECIDED = tuple(f"{side}_{what}" for side in _SIDES for what in ("language", "words"))
 
 
 def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
@@ -81,28 +80,6 @@ def _with_declared(corpus: CorpusConfig) -> CorpusConfig:
         source_language=corpus.source_language or declared[0],
         target_language=corpus.target_language or declared[1],
     )
-
-
-def keep_languages(saved: RunConfig, requested: RunConfig) -> RunConfig:
-    """The requested configuration with the saved values of settings that it leaves open and the text decided.
-
-    Raises:
-        EvaluationError: sacreBLEU lacks the tokenizer.
-    """
-    new, old = config_to_dict(requested.corpus), config_to_dict(saved.corpus)
-    kept = {name: old[name] for name in _DECIDED if new[name] in ("", "auto")}
-    corpus: CorpusConfig = config_from_dict(CorpusConfig, new | kept)
-    given = requested.training.tokenize
-    tokenize = saved.training.tokenize if given == "auto" else given
-    if tokenize != "auto":
-        require_tokenizer(tokenize)
-    vocabulary = requested.vocabulary
-    if vocabulary.normalization == "auto":
-        vocabulary = replace(vocabulary, normalization=saved.vocabulary.normalization)
-    if not vocabulary.character_coverage:
-        vocabulary = replace(vocabulary, character_coverage=saved.vocabulary.character_coverage)
-    training = replace(requested.training, tokenize=tokenize)
-    return replace(requested, corpus=corpus, vocabulary=vocabulary, training=training)
 
 
 def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:

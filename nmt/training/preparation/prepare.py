@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.config import Precision, RunConfig, config_to_dict
+from nmt.config import Precision, RunConfig, config_from_dict, config_to_dict
+from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.manifest import discard_manifest
-from nmt.run.resuming import differing_settings, require_resumable
+from nmt.run.resuming import differing_settings, require_resumable, with_saved_values
 from nmt.run.storage import DirectoryStorage
 from nmt.run.text_changes import text_changed
 from nmt.run.vocabularies import load_vocabularies
@@ -19,7 +20,7 @@ from nmt.text.pairs import Pair
 from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
-from nmt.training.preparation.languages import keep_languages, with_languages
+from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -95,7 +96,9 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Opens an existing run with those settings of `config` that may change, and saves them."""
     run = Run.open(directory)
     run.storage.require_inside()  # training writes into all parts of the run
-    config = keep_languages(run.config, config)
+    config = config_from_dict(RunConfig, with_saved_values(config_to_dict(run.config), config_to_dict(config)))
+    if config.training.tokenize != "auto":
+        require_tokenizer(config.training.tokenize)
     require_resumable(run.config, config, directory)
     if text_changed(directory, config):
         say(
