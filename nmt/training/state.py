@@ -43,6 +43,8 @@ class TrainingState:
 
     schedule_passes: int = 0
     """Epochs that the learning rate's schedule spans; 0 in checkpoints of version 0.1."""
+    averaged_every: int = 8
+    """Updates between two steps of the moving average; 8 in version 0.1, whose checkpoints do not say it."""
     validated_step: int = 0
     """Step of the last validation."""
     best_step: int = -1
@@ -62,6 +64,8 @@ class TrainingState:
             begins = type(value) is type(field.default) and value == field.default  # -1 for no step yet
             if not begins and not _fits(value, field.type):
                 raise ValueError(f"{field.name} has a value of another type")
+        if not state.averaged_every:
+            raise ValueError("averaged_every is 0")
         return state
 
     def add_losses(self, loss: float, attention: float = 0.0) -> None:

@@ -110,9 +110,11 @@ class Trainer:
         planned = (self.state.schedule_passes or prepared.saved_passes) if checkpoint else 0
         self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_epoch)
         self.state.schedule_passes = self.schedule.passes
+        if not checkpoint:
+            self.state.averaged_every = averaging_interval(self.schedule.steps // self.config.accumulate)
         self.model = self._build(self.config.precision)
         self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_epoch))
-        self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps)
+        self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps, self.state.averaged_every)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
         self.validation = Validation(run, self._build("float32"), prepared.validation)
@@ -270,7 +272,7 @@ class Trainer:
 
     def _changed_since(self, step: int) -> bool:
         """Whether the averaged weights have changed since a step."""
-        every = averaging_interval(self.schedule.steps // self.config.accumulate)
+        every = self.state.averaged_every
         versions = [weight_versions(each, self.config, every) for each in (step, self.state.step)]
         return versions[0] != versions[1]
 
@@ -294,13 +296,15 @@ def require_updates(config: TrainingConfig, steps_per_epoch: int) -> None:
         )
 
 
-def build_optimizer(model: Seq2Seq, config: TrainingConfig, total_steps: int) -> keras.optimizers.Optimizer:
+def build_optimizer(
+    model: Seq2Seq, config: TrainingConfig, total_steps: int, averaged_every: int
+) -> keras.optimizers.Optimizer:
     """Adam with the configured schedule, clipping, accumulation and moving average; scales the loss for float16."""
     optimizer: keras.optimizers.Optimizer = Adam(
         learning_rate(config.schedule, total_steps),
         global_clipnorm=config.clip_norm or None,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
-        averaged_every=averaging_interval(total_steps // config.accumulate),
+        averaged_every=averaged_every,
         use_ema=config.ema > 0,
         ema_momentum=config.ema or 0.99,
     )
