@@ -42,11 +42,13 @@ def run(arguments: Namespace) -> None:
         problem = "is a file, not a directory of runs" if root.exists() else "no such directory"
         raise NmtError(f"{root}: {problem}; nmt train makes {RunConfig().directory}")
     rows: list[tuple[str, ...]] = [HEADER]
-    for directory in find_runs(root):
+    for directory in find_runs(root, say):
         try:
             rows.append(_row(str(directory.relative_to(root)), RunSummary.of(directory)))
         except NmtError as error:
             say(str(error))
+        except OSError as error:
+            say(f"{directory}: {error.strerror}")
     if len(rows) == 1:
         say(f"{root}: no runs; nmt train makes one")
         return

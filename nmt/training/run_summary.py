@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import os
+import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -61,7 +63,7 @@ class RunSummary:
             best_bleu=max(bleus, default=None),
             best_loss=min(losses, default=None),
             sizes=file_sizes(run.directory),
-            changed=max(path.stat().st_mtime for path in files if path.is_file()),
+            changed=max((found.st_mtime for found in map(_file_status, files) if found), default=0.0),
         )
 
     @property
@@ -91,25 +93,45 @@ class RunSummary:
 def file_sizes(directory: Path) -> dict[str, int]:
     """Bytes of the files below a run directory: best weights, checkpoints, training text, and everything else.
 
-    A pack is one file.
+    A pack is one file. Files that vanish meanwhile and folders that cannot be read do not count.
     """
-    if directory.is_file():
-        return {"pack": directory.stat().st_size}
+    if pack := _file_status(directory):
+        return {"pack": pack.st_size}
     groups = {BEST: "best weights", CHECKPOINTS: "checkpoints", "corpus": "training text"}
     sizes = dict.fromkeys([*groups.values(), "other files"], 0)
-    for path in directory.rglob("*"):
-        if path.is_file():
-            sizes[groups.get(path.relative_to(directory).parts[0], "other files")] += path.stat().st_size
+    for folder, _, names in os.walk(directory):
+        for path in (Path(folder, name) for name in names):
+            if found := _file_status(path):
+                sizes[groups.get(path.relative_to(directory).parts[0], "other files")] += found.st_size
     return sizes
 
 
-def find_runs(directory: Path) -> Iterator[Path]:
-    """The run directories in a directory and in the folders below it, by name. Hidden folders are left out."""
-    for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        if (place / "config.json").is_file():
+def find_runs(directory: Path, say: Callable[[str], None]) -> Iterator[Path]:
+    """The run directories in a directory and in the folders below it, by name. Hidden folders are left out.
+
+    Args:
+        say: takes a line on each folder that cannot be read; its runs are left out.
+    """
+    try:
+        with os.scandir(directory) as entries:
+            names = sorted(each.name for each in entries if os.path.isdir(each) and not each.name.startswith("."))
+    except OSError as error:
+        say(f"{directory}: {error.strerror}")
+        return
+    for place in (directory / name for name in names):
+        if _file_status(place / "config.json"):
             yield place
         elif not place.is_symlink():  # links may lead in a circle
-            yield from find_runs(place)
+            yield from find_runs(place, say)
+
+
+def _file_status(path: Path) -> os.stat_result | None:
+    """Size and time of a file; None if there is no file, or it cannot be reached."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _weight_shapes(run: Run) -> dict[str, tuple[int, ...]]:
@@ -132,8 +154,8 @@ def _column(run: Run, name: str) -> Iterator[float]:
 
 def _pairs(directory: Path) -> int | None:
     """The number of training pairs; the copy of the pairs may have been deleted."""
-    lengths = directory / "corpus" / "source.lengths"
-    return lengths.stat().st_size // np.dtype(np.int32).itemsize if lengths.exists() else None
+    lengths = _file_status(directory / "corpus" / "source.lengths")
+    return lengths.st_size // np.dtype(np.int32).itemsize if lengths else None
 
 
 def _state(run: Run) -> TrainingState | None:

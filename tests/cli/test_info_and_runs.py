@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import commands
 import numpy as np
@@ -105,7 +108,7 @@ def test_runs_lists_every_run_below_a_directory(run, capsys):
     Path("saved_models/broken").mkdir()
     Path("saved_models/broken/config.json").write_text("{")
     Path("saved_models/circle").symlink_to(".")
-    assert [str(path) for path in find_runs(Path("saved_models"))] == [
+    assert [str(path) for path in find_runs(Path("saved_models"), pytest.fail)] == [
         "saved_models/broken",
         "saved_models/group/two",
         "saved_models/one",
@@ -117,6 +120,34 @@ def test_runs_lists_every_run_below_a_directory(run, capsys):
     assert two.startswith("group/two") and "not trained yet" in two
     assert one.split()[:7] == ["one", "-", "rnn", "-", "20", "1.25", "3.2500"]
     assert "saved_models/broken/config.json: cannot be read" in output.err
+
+
+def test_folders_that_cannot_be_read_and_files_that_vanish_are_left_out(run, capsys, monkeypatch):
+    for folder in ("saved_models/closed", "saved_models/one/tensorboard"):
+        Path(folder).mkdir()
+    gone = run.directory / "history.png"
+    gone.touch()
+    scandir, stat = os.scandir, Path.stat
+
+    def scanned(path: Any = "."):
+        if Path(path).name in ("closed", "tensorboard"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    def status(path: Path, **options: Any) -> os.stat_result:
+        found = stat(path, **options)
+        if path == gone:
+            path.unlink()  # after a look at it
+        return found
+
+    monkeypatch.setattr("os.scandir", scanned)
+    monkeypatch.setattr(Path, "stat", status)
+    assert main(["runs"]) == 0
+    output = capsys.readouterr()
+    assert len(output.out.splitlines()) == 2
+    assert output.err == "nmt: saved_models/closed: Permission denied\n"
+    gone.touch()
+    assert main(["info", "saved_models/one"]) == 0
 
 
 def test_a_directory_without_runs_and_no_directory(tmp_path, capsys):
