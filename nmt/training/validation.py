@@ -66,8 +66,8 @@ class Validation:
 
     def alignment_image(self) -> np.ndarray | None:
         """The alignment of the first pair, uint8 [height, width, 4]; None for a pair too long to draw."""
-        pair = self.pairs[0]
-        if max(len(pair.source.split()), len(pair.target.split())) > MOST_IMAGE_WORDS:
+        pair, run = self.pairs[0], self.translator.run
+        if max(len(run.source.words(pair.source)), len(run.target.words(pair.target))) > MOST_IMAGE_WORDS:
             return None
         alignment = next(self.translator.align([pair.source], [pair.target])).alignment
         if not drawable(alignment):

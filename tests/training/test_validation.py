@@ -87,7 +87,13 @@ def test_validation_is_greedy_whatever_the_search_settings(trainer):
     assert validation.measure(one.validation.translator, one.prepared.validation) == expected
 
 
-def test_a_pair_too_long_to_draw_has_no_image(trainer):
+def test_a_pair_too_long_to_draw_has_no_image(trainer, monkeypatch):
     made = trainer()
     made.validation.pairs = [Pair("ba", " ".join(["ba"] * (validation.MOST_IMAGE_WORDS + 1)))]
+    assert made.validation.alignment_image() is None
+    # A language without spaces, whose words are its characters.
+    made.validation.translator.run.target.words = list
+    monkeypatch.setattr(validation, "heatmap", pytest.fail)
+    monkeypatch.setattr(made.validation.translator, "align", pytest.fail)
+    made.validation.pairs = [Pair("ba", "b" * (validation.MOST_IMAGE_WORDS + 1))]
     assert made.validation.alignment_image() is None
