@@ -75,6 +75,18 @@ def test_sides_that_are_swapped_beside_the_initial_run_are_named(corpus, monkeyp
     assert f"looks like the other side of {initial.directory}" in warnings(said)[0]
 
 
+def test_a_damaged_profile_of_the_initial_run_is_a_warning(corpus, monkeypatch):
+    from nmt.training.preparation import prepare
+
+    initial = prepared(copy_task.config(corpus, name="initial")).run
+    monkeypatch.setattr(prepare, "open_initial_run", lambda config: initial)
+    (initial.directory / PROFILE).write_text("{}")
+    said: list[str] = []
+    prepared(copy_task.config(corpus, name="tuned", training={"initial": str(initial.directory)}), said)
+    (warning,) = warnings(said)
+    assert warning.startswith(f"warning: {initial.directory / PROFILE}: damaged")
+
+
 def test_a_run_without_a_profile_has_none(corpus):
     run = prepared(copy_task.config(corpus)).run
     (run.directory / PROFILE).unlink()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.run.text_profile import load_profile, save_profile
 from nmt.text.pairs import Pair
 from nmt.text.profile import TextProfile
@@ -49,8 +50,15 @@ def exchanged_beside_training(
 
 
 def exchanged_beside_initial(pairs: Sequence[Pair], initial: Run) -> Iterator[str]:
-    """Yields a warning if pairs clearly have their sides the other way round than another run's training text."""
-    profile = load_profile(initial.directory)
+    """Yields a warning if pairs clearly have their sides the other way round than another run's training text.
+
+    A damaged profile is a warning too: nothing else of the training needs it.
+    """
+    try:
+        profile = load_profile(initial.directory)
+    except RunError as error:
+        yield f"warning: {error}"
+        return
     vocabularies = Vocabularies(initial.source, initial.target)
     if profile and (sides := _exchanged_sides(pairs, profile, vocabularies)):
         yield (
