@@ -27,7 +27,7 @@ def note_validation(
     """
     better = is_better(measured, state, config.metric)
     if better:
-        value = measured["bleu" if config.metric == "last" else config.metric]
+        value = measured[measure_of(config.metric)]
         state.best, state.best_loss, state.best_step, state.stale = value, measured["loss"], state.step, 0
     elif changed:
         state.stale += 1
@@ -35,6 +35,11 @@ def note_validation(
     state.validated_step = state.step
     state.stopped_early = out_of_patience(state, config.patience)
     return better
+
+
+def measure_of(metric: str) -> str:
+    """The measure whose value `training.metric` keeps; for `last`, which compares none, BLEU."""
+    return "bleu" if metric == "last" else metric
 
 
 def is_better(measured: Mapping[str, float], state: TrainingState, metric: str) -> bool:

@@ -16,7 +16,7 @@ from nmt.progress import duration
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.samples import SAMPLES, Sample, read_samples, thinned, write_samples
-from nmt.training.early_stopping import is_better
+from nmt.training.early_stopping import is_better, measure_of
 from nmt.training.preparation.corpus_files import REPORT
 from nmt.training.preparation.prepare import Prepared
 from nmt.training.state import TrainingState
@@ -127,15 +127,15 @@ def best_row(rows: Sequence[Mapping[str, Any]], metric: str, value: float | None
         metric: `training.metric`.
         value: its best value in the training; no row has it where the weights of the initial run are the best.
     """
-    state, best = TrainingState(), None
+    state, best, measure = TrainingState(), None, measure_of(metric)
     for row in rows:
         try:
-            measured = {name: float(row[f"validation_{name}"]) for name in {"loss", metric}}
+            measured = {name: float(row[f"validation_{name}"]) for name in {"loss", measure}}
         except (KeyError, ValueError, TypeError):
             continue
         if is_better(measured, state, metric):
-            best, state.best, state.best_loss = row, measured[metric], measured["loss"]
-    if best is None or value is None or abs(float(best[f"validation_{metric}"]) - value) > ROUNDING:
+            best, state.best, state.best_loss = row, measured[measure], measured["loss"]
+    if best is None or value is None or abs(float(best[f"validation_{measure}"]) - value) > ROUNDING:
         return None
     return best
 
@@ -167,7 +167,7 @@ def _heading(sample: Sample) -> str:
 
 
 def _progress(state: TrainingState, config: RunConfig, best: Mapping[str, Any] | None, ended: bool) -> dict[str, str]:
-    metric = config.training.metric
+    metric, measure = config.training.metric, measure_of(config.training.metric)
     epochs = f"epoch {min(state.pass_index + 1, config.training.passes)} of {config.training.passes}"
     facts = {
         "state": "ended" if ended else epochs,
@@ -175,7 +175,10 @@ def _progress(state: TrainingState, config: RunConfig, best: Mapping[str, Any] |
         "training time": duration(state.seconds),
     }
     if best is not None:
-        facts[f"best {measure_title(metric)}"] = f"{float(best[f'validation_{metric}']):.2f} at step {best['step']}"
+        which = "last" if metric == "last" else "best"
+        facts[f"{which} {measure_title(measure)}"] = (
+            f"{float(best[f'validation_{measure}']):.2f} at step {best['step']}"
+        )
     return facts
 
 

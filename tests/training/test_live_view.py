@@ -13,9 +13,11 @@ import pytest
 from short_runs import config, history
 
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.config import RunConfig, TrainingConfig
 from nmt.run.samples import read_samples
 from nmt.training import live_view
 from nmt.training.live_view import best_row
+from nmt.training.state import TrainingState
 from nmt.training.trainer import train
 from nmt.training.validation import Validation
 from nmt.translation.result import Translation
@@ -107,6 +109,12 @@ def test_the_best_row_is_the_one_whose_weights_are_kept():
     ]
     assert (best_row(rows, "bleu", 5.00003) or {})["step"] == 3
     assert (best_row(rows, "loss", 0.5) or {})["step"] == 4
+    last = best_row(rows, "last", 4.0)
+    assert (last or {})["step"] == 4
+    training = TrainingConfig(metric="last")
+    assert (
+        live_view._progress(TrainingState(), RunConfig(training=training), last, True)["last BLEU"] == "4.00 at step 4"
+    )
     assert best_row([], "bleu", None) is None
     assert best_row(rows, "bleu", 30.0) is None  # the weights of the initial run are better
 
