@@ -75,12 +75,14 @@ def newest_checkpoint(run: Run, say: Callable[[str], None]) -> Checkpoint | None
             aside = other.rename(other.with_suffix(".damaged"))
             say(f"{problem}: moved to {aside.name}; training resumes from {path.name}, the checkpoint before it")
         return checkpoint
-    for problem in damaged.values():
-        raise RunError(
-            f"{problem}: delete it, and training starts over, because there is no other; {run.best.name} translates "
-            "until then"
-        )
-    return None
+    if not damaged:
+        return None
+    problems = "; ".join(map(str, damaged.values()))
+    advice = "delete it" if len(damaged) == 1 else "they are all damaged: delete them"
+    raise RunError(
+        f"{problems}: {advice}, and training starts over, because there is no other; {run.best.name} translates until "
+        "then"
+    )
 
 
 def _load(run: Run, path: Path) -> Checkpoint:

@@ -45,12 +45,15 @@ def test_the_message_says_what_follows_when_no_checkpoint_is_intact(corpus, tmp_
     result = train(config(corpus, tmp_path, passes=1))
     (newest,) = Run.open(result.directory).checkpoints()
     newest.write_bytes(newest.read_bytes()[:1000])
-    (newest.parent / "000000000.npz").write_bytes(b"")
-    with pytest.raises(
-        RunError, match=f"{newest}: damaged.*: delete it, and training starts over, because there is no other"
-    ):
+    ending = "and training starts over, because there is no other"
+    with pytest.raises(RunError, match=f"{newest}: damaged.*: delete it, {ending}"):
         train(config(corpus, tmp_path, passes=2))
-    assert newest.exists()
+    older = newest.parent / "000000000.npz"
+    older.write_bytes(b"")
+    all_named = f"{newest}: damaged.*; {older}: .*: they are all damaged: delete them, {ending}"
+    with pytest.raises(RunError, match=all_named):
+        train(config(corpus, tmp_path, passes=2))
+    assert newest.exists() and older.exists()
 
 
 def test_a_checkpoint_of_another_run_is_refused(corpus, tmp_path, counting):
@@ -94,6 +97,14 @@ def test_a_new_training_state_and_one_of_version_0_1_are_read_back():
     """Before the first validation, and in older checkpoints, there is no best step."""
     assert TrainingState.from_json(json.dumps(asdict(TrainingState()))) == TrainingState()
     assert TrainingState.from_json('{"pass_index": 1, "step": 7, "best": null}') == TrainingState(1, step=7)
-    for wrong in ('{"step": -1}', '{"step": 1.5}', '{"stopped_early": 1}', '{"seconds": NaN}', '{"steps": 1}', "[]"):
+    for wrong in (
+        '{"averaged_every": 0}',
+        '{"step": -1}',
+        '{"step": 1.5}',
+        '{"stopped_early": 1}',
+        '{"seconds": NaN}',
+        '{"steps": 1}',
+        "[]",
+    ):
         with pytest.raises((ValueError, TypeError)):
             TrainingState.from_json(wrong)
