@@ -104,14 +104,15 @@ class SideProfile:
 
         Args:
             lines: a sample of the text.
-            vocabulary: the side's.
+            vocabulary: the side's, which cuts text into the words of its language.
             language: for the ends of sentences, see `split_sentences`.
         """
         text = "\n".join(lines)
         characters = Counter(text)
         ids = np.fromiter(chain.from_iterable(vocabulary.encode(lines)), np.int64)
         counts = np.bincount(ids, minlength=vocabulary.size)
-        ends = sorted(len(split_sentences(line, language)) for line in lines if line.strip()) or [1]
+        unspaced = bool(vocabulary.words.name)
+        ends = sorted(len(split_sentences(line, language, unspaced)) for line in lines if line.strip()) or [1]
         return cls(
             lines=len(lines),
             words=sum(len(line.split()) for line in lines),

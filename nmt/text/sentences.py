@@ -16,38 +16,48 @@ _QUOTED = re.compile("[」』]\\|[ぁ-ゖ]")
 """A cut, written |, behind a Japanese quotation that does not end its sentence."""
 
 
-def split_sentences(line: str, language: str = "") -> list[str]:
+def split_sentences(line: str, language: str = "", unspaced: bool = False) -> list[str]:
     """The sentences of a line, each with the white space behind it: joined they are the line.
 
     A line too many in one piece does less harm than a sentence in two. So these cuts of sentencex are taken back:
 
     * behind a number, a bullet or an initial: fewer than two letters do not make a sentence,
     * before a lower-case letter if the line begins with an upper-case letter: the cut is behind an abbreviation,
-    * between a Japanese quotation and hiragana: the sentence goes on behind the quotation.
+    * between a Japanese quotation and hiragana: the sentence goes on behind the quotation,
+    * without white space: the cut is within an address or a name such as `ASP.NET`, so no word is ever cut. Text
+      without spaces between words keeps such a cut unless both characters around it are ASCII.
 
     Args:
         line: without line ends.
         language: its code as in BCP 47, for the abbreviations; empty: unknown.
+        unspaced: whether the text has no spaces between words.
     """
     from sentencex import segment
 
-    found: list[str] = []
+    found: list[list[str]] = []
     starts_upper = _first_letter(line).isupper()
-    open_ended = False
+    letters, open_ended = 0, False
     for part in segment(language.partition("-")[0].lower() or "en", line):
         continues = starts_upper and _first_letter(part).islower()
-        if found and (open_ended or continues or not part.strip() or _QUOTED.search(f"{found[-1]}|{part}")):
-            found[-1] += part
+        if found and (open_ended or continues or not _is_cut(found[-1][-1], part, unspaced)):
+            found[-1].append(part)
         else:
-            found.append(part)
-        open_ended = not _is_sentence(found[-1])
+            found.append([part])
+            letters = 0
+        letters += sum(map(str.isalpha, _ENTITY.sub("", part)))
+        open_ended = letters < 2 or _INITIAL.search("".join(found[-1][-2:])) is not None
     if len(found) > 1 and open_ended:  # nothing follows that it could begin
-        found[-2:] = ["".join(found[-2:])]
-    return found if "".join(found) == line else [line]
+        found[-2:] = [[*found[-2], *found[-1]]]
+    sentences = ["".join(parts) for parts in found]
+    return sentences if "".join(sentences) == line else [line]
 
 
-def _is_sentence(text: str) -> bool:
-    return sum(map(str.isalpha, _ENTITY.sub("", text))) > 1 and not _INITIAL.search(text)
+def _is_cut(before: str, after: str, unspaced: bool) -> bool:
+    """Whether a sentence may end between two parts of a line."""
+    last, first = before[-1:], after[:1]
+    if not after.strip() or _QUOTED.search(f"{last}|{first}"):
+        return False
+    return last.isspace() or first.isspace() or (unspaced and not (last + first).isascii())
 
 
 def _first_letter(text: str) -> str:

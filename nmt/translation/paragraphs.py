@@ -13,17 +13,14 @@ from nmt.text.languages.words import Words
 from nmt.translation.inference.protocol import Report
 from nmt.translation.result import Translation
 
-MOST_WORDS = 2000
-"""Words on a side of a paragraph's alignment; a single sentence may have more."""
-
 
 def join_translations(text: str, sentences: Sequence[Translation], source: Words, target: Words) -> Translation:
     """The translation of a paragraph.
 
-    The white space between two sentences of the source stands between their translations too. If there is none, as in
-    Japanese, a space does; if the target is unspaced, single spaces vanish. Log-probabilities and scores are sums. The
-    alignment has the words of all sentences, each aligned within its own sentence. It ends before the sentence that
-    exceeds `MOST_WORDS` on a side, because its memory grows with the words of both sides.
+    A space stands between two translations, and nothing if the target is unspaced. Newlines between two sentences of
+    the source stand between their translations instead; other white space of the source is never written, because many
+    programs take it for the end of a line. Log-probabilities and scores are sums. The alignment has the words of all
+    sentences, each aligned within its own sentence.
 
     Args:
         text: the source paragraph.
@@ -31,8 +28,7 @@ def join_translations(text: str, sentences: Sequence[Translation], source: Words
         source, target: cut both languages into words.
     """
     pairs = [pair for pair in sentences if pair.text or pair.source.strip()]
-    gaps = [_gap(pair.source, bool(target.name)) for pair in pairs[:-1]]
-    written = "".join(pair.text + gap for pair, gap in zip(pairs, [*gaps, ""], strict=True))
+    written = "".join(pair.text + _gap(pair, bool(target.name)) for pair in pairs)
     return Translation(
         source=text,
         text=written.strip(),
@@ -45,17 +41,14 @@ def join_translations(text: str, sentences: Sequence[Translation], source: Words
     )
 
 
-def _gap(source: str, unspaced: bool) -> str:
+def _gap(pair: Translation, unspaced: bool) -> str:
     """The white space behind a translation."""
-    space = source[len(source.rstrip()) :]
-    if unspaced:
-        return "" if space == " " else space
-    return space or " "
+    newlines = pair.source[len(pair.source.rstrip()) :].count("\n")
+    return "\n" * newlines or ("" if unspaced or not pair.text else " ")
 
 
 def _joined_alignment(pairs: Sequence[Translation], words: Words) -> WordAlignment:
-    """The alignments of the first sentences along the diagonal, without attention between sentences."""
-    pairs = _first_pairs(pairs, words)
+    """The alignments of the sentences along the diagonal, without attention between sentences."""
     sources = [_all_source_words(pair, words) for pair in pairs]
     targets = [pair.alignment.target for pair in pairs]
     weights = np.zeros((sum(map(len, targets)), sum(map(len, sources))), np.float32)
@@ -73,16 +66,6 @@ def _joined_alignment(pairs: Sequence[Translation], words: Words) -> WordAlignme
         np.concatenate([np.zeros(0, np.float32), *(pair.alignment.end_of_sentence for pair in pairs)]),
         frozenset(links),
     )
-
-
-def _first_pairs(pairs: Sequence[Translation], words: Words) -> Sequence[Translation]:
-    """The pairs before the first that ends behind `MOST_WORDS` words."""
-    source = target = 0
-    for place, pair in enumerate(pairs):
-        source, target = source + len(_all_source_words(pair, words)), target + len(pair.alignment.target)
-        if place and max(source, target) > MOST_WORDS:
-            return pairs[:place]
-    return pairs
 
 
 def _all_source_words(pair: Translation, words: Words) -> tuple[str, ...]:

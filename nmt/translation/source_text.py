@@ -16,6 +16,8 @@ LEAST_LETTERS = 200
 """Letters from which the case of a text counts."""
 LOWER_CASED = 5e-4
 """Highest share of upper-case letters in a lower-cased text."""
+MOST_WORDS = 500
+"""Words of the longest line that is split: the memory of its alignment grows with the square of its words."""
 
 _LEAST_MARKS, _ALWAYS = 20, 0.99
 """A mark is separated if the training text has it this often, and this share of it behind a space."""
@@ -75,6 +77,7 @@ class SourceText:
         """The requests for the sentences of a request's text; the request alone if its text is not split.
 
         Lists of several translations are lists of whole texts, and so are prefixes and phrases: they are not split.
+        Neither is a text of more than `MOST_WORDS` words.
         The n-th sentence draws its samples by another number than the first.
         """
         kind = request.search.split_sentences
@@ -83,8 +86,10 @@ class SourceText:
             return [request]
         if kind == "auto" and self.most_sentences is None:
             return [request]
-        parts = split_sentences(request.text, str(self._run.languages.source))
-        if len(parts) <= (self.most_sentences or 1 if kind == "auto" else 1):
+        words = self._run.source.words
+        parts = split_sentences(request.text, str(self._run.languages.source), bool(words.name))
+        most = self.most_sentences or 1 if kind == "auto" else 1
+        if len(parts) <= most or len(words(request.text)) > MOST_WORDS:
             return [request]
         return [
             replace(request, text=part, sentence_id=request.sentence_id + place * _NEXT_SENTENCE)

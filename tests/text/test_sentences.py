@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from demo_sides import lines
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.text.languages import Language
 from nmt.text.sentences import split_sentences
 
 
@@ -33,15 +36,38 @@ from nmt.text.sentences import split_sentences
         ("", ["One sentence without an end"]),
         ("", ["(see p. 4) and Fig. 2"]),
         ("", ["  "]),
+        ("", ["I use ASP.NET every day. ", "Visit www.Example.Com now."]),
+        ("", ["https://a.com/Foo?Bar=Baz!Qux is a link. ", "Open it."]),
+        ("de", ["Das ist Fa.Müller aus Köln. ", "Sie liefert."]),
+        ("ja", ["ASP.NETです。", "次はa.com/Foo?Bar=Bazを見て。"]),
+        ("zh", ["他用ASP.NET。", "A.B公司。"]),
+        ("th", ["คุณไปไหน?", "ฉันไปบ้าน"]),
     ],
 )
 def test_sentences_keep_the_white_space_behind_them(language, sentences):
-    assert split_sentences("".join(sentences), language) == sentences
+    assert split_sentences("".join(sentences), language, Language(language).is_unspaced) == sentences
 
 
-@given(st.text(alphabet=st.sampled_from("aB 1.!?…。،؟।\"“”」』'ん漢é\t\u2028\u00a0-•()"), max_size=40))
-def test_joined_sentences_are_the_line(line):
-    assert "".join(split_sentences(line)) == line
+LINES = st.text(alphabet=st.sampled_from("aB 1.!?…。،؟।\"“”」』'ん漢é\t\u2028\u00a0-•()"), max_size=40)
+
+
+@given(LINES, st.booleans())
+def test_joined_sentences_are_the_line(line, unspaced):
+    assert "".join(split_sentences(line, unspaced=unspaced)) == line
+
+
+@given(LINES)
+def test_no_word_is_cut(line):
+    assert [word for sentence in split_sentences(line) for word in sentence.split()] == line.split()
+
+
+@pytest.mark.parametrize("text", ["1. ", "M. "])
+def test_the_time_grows_in_proportion_to_the_line(text):
+    """In proportion it is some hundredths of a second, with the square of the length it is several seconds."""
+    split_sentences("A.")
+    begin = process_time()
+    assert len(split_sentences(text * 16_000)) == 1
+    assert process_time() - begin < 2
 
 
 @given(st.text(max_size=30))

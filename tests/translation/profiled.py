@@ -10,6 +10,7 @@ from hand_written import Copier
 
 from nmt.config import CorpusConfig, RunConfig, SearchConfig, VocabularyConfig
 from nmt.run.directory import Run
+from nmt.text.languages import words_of
 from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.text.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
@@ -28,5 +29,6 @@ def profiled(
     corpus = CorpusConfig(source_language=languages[0], target_language=languages[1])
     config = RunConfig(vocabulary=settings, search=SearchConfig(**search), corpus=corpus)
     pairs = list(zip(lines, targets or lines, strict=True))
-    profile = measure_profile(pairs, Vocabularies(vocabulary, vocabulary), languages)
+    source, target = map(vocabulary.with_words, words_of(corpus))
+    profile = measure_profile(pairs, Vocabularies(source, target), languages)
     return Translator(Run(Path("nowhere"), config, vocabulary, vocabulary), Copier(), profile)

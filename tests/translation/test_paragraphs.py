@@ -7,15 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hand_written import Copier
+from hypothesis import given
+from hypothesis import strategies as st
 from profiled import PLAIN, TOKENISED, profiled
 
 from nmt.text.profile import TextProfile
 from nmt.text.sentences import split_sentences
-from nmt.translation import paragraphs
 from nmt.translation.request import RequestError, TranslationRequest
+from nmt.translation.source_text import MOST_WORDS
 from nmt.translation.translator import Translator
 
 TWO = "The garden is empty.  Is the garden empty?"
+COPYING = profiled(PLAIN)
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def searched(translator: Translator, text: str, split: str = "auto", **fields) -
 
 
 def test_a_paragraph_is_searched_for_sentence_by_sentence(translator):
-    assert searched(translator, TWO) == (TWO, 2)
+    assert searched(translator, TWO) == (" ".join(TWO.split()), 2)
 
 
 @pytest.mark.parametrize(
@@ -102,15 +105,28 @@ def test_a_cut_sentence_does_not_shift_the_words_behind_it(translator):
     (whole,) = translator.translate([TWO], search)
     assert whole.truncated
     assert whole.alignment.source == tuple(TWO.split())
-    assert whole.text == "The garden  Is the"
+    assert whole.text == "The garden Is the"
     assert whole.alignment.pharaoh() == "0-0 1-1 4-2 5-3"
 
 
-def test_the_alignment_of_a_very_long_paragraph_ends_early(translator, monkeypatch):
-    monkeypatch.setattr(paragraphs, "MOST_WORDS", 9)
-    whole = translator.translate_one(f"{TWO} {TWO}")
-    assert len(whole.text.split()) == 16
-    assert whole.alignment.weights.shape == (8, 8)
+@given(
+    st.lists(
+        st.sampled_from([*"aB1.!?-\t\u2028\u3000", " ", "ASP.NET", "Fa.Müller", "The garden is empty. "]), max_size=30
+    )
+)
+def test_joined_words_are_the_words_of_the_line(parts):
+    line = "".join(parts)
+    search = replace(COPYING.config.search, split_sentences="always")
+    (whole,) = COPYING.translate([line], search)
+    assert whole.alignment.source == tuple(line.split())
+    assert whole.alignment.target == tuple(whole.text.split())
+
+
+def test_a_very_long_line_stays_whole(translator):
+    sentence = "The garden is empty. "
+    assert searched(translator, sentence * (MOST_WORDS // 4))[1] == MOST_WORDS // 4
+    for split in ("auto", "always"):
+        assert searched(translator, sentence * (MOST_WORDS // 4) + "Well.", split)[1] == 1
 
 
 def test_lines_in_are_lines_out_with_reports_of_lines(translator):
@@ -127,11 +143,16 @@ def test_lines_in_are_lines_out_with_reports_of_lines(translator):
     [
         (("ja", "en"), "今日 は 晴れ です。明日 は 雨 でしょう。", "今日 は 晴れ です。 明日 は 雨 でしょう。"),
         (("en", "ja"), "It is late. It rains.", "It is late.It rains."),
-        (("en", "fr"), "It is late.\tIt rains. ", "It is late.\tIt rains."),
+        (("ja", "en"), "今日 は 晴れ です。\u3000明日 は 雨 でしょう。", "今日 は 晴れ です。 明日 は 雨 でしょう。"),
+        (("en", "ja"), "It is late.  It rains.", "It is late.It rains."),
+        (("en", "ja"), "It is late.\nIt rains.", "It is late.\nIt rains."),
+        (("en", "fr"), "It is late.\tIt rains. ", "It is late. It rains."),
+        (("en", "fr"), "It is late.\r\n \nIt rains.", "It is late.\n\nIt rains."),
+        *((("en", "fr"), f"It is late. {mark} It rains.", "It is late. It rains.") for mark in "\r\v\f\x85\u2028"),
     ],
 )
 def test_the_space_between_sentences(languages, text, expected):
-    known = profiled(split_sentences(text) * 100, languages=languages)
+    known = profiled(split_sentences(text, languages[0], languages[0] == "ja") * 100, languages=languages)
     assert searched(known, text) == (expected, 2)
 
 

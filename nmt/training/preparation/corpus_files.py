@@ -85,9 +85,9 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
         report(f"attention is guided by the links of {guide}")
-    vocabularies = Vocabularies(source, target)
-    profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
+    vocabularies = Vocabularies(encoder.source, encoder.target)
+    profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
     encoder.write(directory / "corpus", profiler.over(pairs), report)
     profile = profiler.save(directory)
     report(reader.report.summary())
