@@ -16,7 +16,7 @@ from nmt.text.lines import shown_name
 from nmt.text.pieces import SPACE
 from nmt.text.profile import MARKS, Punctuation, SideProfile, TextProfile, count_marks
 from nmt.text.swapped_sides import Leaning, Vocabularies
-from nmt.translation.source_text import LEAST_LETTERS, is_lower_cased, separated_marks
+from nmt.translation.source_text import LEAST_LETTERS, LOWER_CASED, is_lower_cased
 from nmt.translation.translator import Translator
 
 Side = Literal["source", "target"]
@@ -208,8 +208,9 @@ class InputCheck:
     def _case(self, side: SideProfile) -> Iterator[str]:
         found = self._found
         share = found.upper / max(found.upper + found.lower, 1)
-        if is_lower_cased(side) and found.upper:
-            done = "nmt reads it in lower case" if self._is_source else "write it in lower case too"
+        if is_lower_cased(side) and share > LOWER_CASED:
+            lowers = self._is_source and self._translator.source_text.lowers
+            done = "nmt reads it in lower case" if lowers else "write it in lower case too"
             yield f"the training text is in lower case, this is not, {found.example('upper')}: {done}"
         if found.upper + found.lower < LEAST_LETTERS or side.upper_share < _CASED:
             return
@@ -230,8 +231,9 @@ class InputCheck:
         if counts.separate + counts.attached < _LEAST_MARKS or not self._has_marks(side):
             return
         if own > _MOSTLY and counts.share < _SELDOM:
-            marks = " ".join(mark for mark in MARKS if mark in separated_marks(side))
-            done = f"nmt puts a space before {marks} at the ends of words" if marks and self._is_source else ""
+            separates = self._translator.source_text.separates if self._is_source else ()
+            marks = " ".join(mark for mark in MARKS if mark in separates)
+            done = f"nmt puts a space before {marks} at the ends of words" if marks else ""
             rest = "tokenise the rest as the training text was" if done else "tokenise it as the training text was"
             yield (
                 f"the training text is tokenised ('garden .'), this is not, {found.example('attached')}: "

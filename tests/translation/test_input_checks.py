@@ -117,6 +117,24 @@ def test_conversions_are_reported(monkeypatch):
     assert "in line 1: tokenise it as" in said(profiled(TOKENISED), PLAIN, "target")[0]
 
 
+def test_no_conversion_is_claimed_that_does_not_happen(monkeypatch):
+    """Text without spaces between words is read as it is."""
+    monkeypatch.setattr(input_checks.InputCheck, "_unreadable", lambda *_: iter(()))
+    lower, tokenised = profiled(LOWER_CASED, languages=("ja", "en")), profiled(TOKENISED, languages=("ja", "en"))
+    assert lower.source_text.convert("I see.") == tokenised.source_text.convert("I see.") == "I see."
+    assert said(lower, PLAIN)[0].endswith("in line 1: write it in lower case too")
+    assert "in line 1: tokenise it as" in said(tokenised, PLAIN)[0]
+
+
+def test_a_few_capitals_are_lower_case_too(monkeypatch):
+    """One letter of 2,000, as the training text may have."""
+    monkeypatch.setattr(input_checks.InputCheck, "_unreadable", lambda *_: iter(()))
+    known = profiled(LOWER_CASED)
+    line = "the garden is empty . " * 200
+    assert said(known, [line, "The garden is empty ."]) == []
+    assert len(said(known, [line, "The Garden Is empty ."])) == 1
+
+
 def test_converted_text_has_no_unknown_words():
     """Every letter is known in lower case, and every mark behind a space."""
     shouted = [line.replace(" .", ".").replace(" ,", ",").upper() for line in TOKENISED[::2]]
