@@ -200,7 +200,7 @@ def _pairs(
     if reverse is not None:
         from nmt.translation.two_directions import symmetrized
 
-        pairs = symmetrized(pairs, reverse, arguments.symmetrize or DEFAULT_SYMMETRIZING, linking)
+        pairs = symmetrized(pairs, reverse, arguments.symmetrize or DEFAULT_SYMMETRIZING, linking, say)
     for pair in pairs:
         yield [pair]
 

@@ -450,6 +450,26 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
         assert (after.text, after.log_probability) == (before.text, before.log_probability)
 
 
+def test_directions_with_different_words_are_not_merged(translator):
+    """The pairs keep their links, and the first of them is named."""
+
+    class Reverse:
+        def align(self, sources, targets, linking):
+            for source, target in zip(sources, targets, strict=True):
+                of_source = (*source.split(), "end") if source == "abo" else tuple(source.replace("k", "-").split())
+                shape = len(target.split()), len(of_source)
+                words = WordAlignment(of_source, tuple(target.split()), np.zeros(shape), np.zeros(shape[0]))
+                yield replace(translator.align([target], [source])[0], alignment=words)
+
+    pairs = list(translator.align(["ba", "ba", "ba"], ["abo", "abo iko", "iko"]))
+    said: list[str] = []
+    found = list(nmt.symmetrized(pairs, Reverse(), "intersection", say=said.append))
+    assert [bool(pair.alignment.links) for pair in found] == [False, True, True]
+    assert found[1:] == pairs[1:]
+    assert len(said) == 1
+    assert said[0].startswith("warning: line 2: the two directions cut it into different words")
+
+
 def test_the_log_probability_is_over_all_pieces_and_the_end(translator):
     found, blank = translator.translate(["ba ki ma", " "])
     assert (len(found.pieces), len(blank.pieces)) == (len(translator.run.target.segment(found.text).ids) + 1, 0)
