@@ -18,8 +18,8 @@ def join_translations(text: str, sentences: Sequence[Translation], source: Words
     """The translation of a paragraph.
 
     A space stands between two translations, and nothing if the target is unspaced. Newlines between two sentences of
-    the source stand between their translations instead; other white space of the source is never written, because many
-    programs take it for the end of a line. Log-probabilities and scores are sums. The alignment has the words of all
+    the source stand between their translations instead. Other white space of the source is never written: many programs
+    take some of it for the end of a line. Log-probabilities and scores are sums. The alignment has the words of all
     sentences, each aligned within its own sentence.
 
     Args:

@@ -77,8 +77,8 @@ class SourceText:
         """The requests for the sentences of a request's text; the request alone if its text is not split.
 
         Lists of several translations are lists of whole texts, and so are prefixes and phrases: they are not split.
-        Neither is a text of more than `MOST_WORDS` words.
-        The n-th sentence draws its samples by another number than the first.
+        A text of more than `MOST_WORDS` words stays whole. The n-th sentence draws its samples by another number than
+        the first.
         """
         kind = request.search.split_sentences
         lists = request.candidates > 1 and request.minimum_bayes_risk is None
