@@ -56,13 +56,7 @@ def read_arrays(file: BinaryIO, path: Path) -> dict[str, np.ndarray]:
     """
     try:
         with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > file.seek(0, io.SEEK_END):
-                raise ValueError("arrays overlap in the file")
-            arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
-            if len(arrays) < len(members):
-                raise ValueError("two arrays have one name")
-            return arrays
+            return {name: _read_array(archive, member) for name, member in _members(archive, file).items()}
     except Exception:  # the parsers of zip and .npy raise errors of a dozen kinds for damaged bytes
         raise RunError(f"{path}: damaged, or not a file of weights") from None
 
@@ -81,16 +75,37 @@ def load_array(path: Path, name: str) -> np.ndarray:
 
 
 def read_shapes(file: BinaryIO) -> dict[str, tuple[int, ...]]:
-    """The shape of each array of an .npz file, from the headers alone; empty for a file that `read_arrays` refuses."""
+    """The shape of each array of an .npz file, from the headers alone; empty for a file without readable headers.
+
+    Like `read_arrays` it needs no more memory than the size of the file, and refuses compressed arrays.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
-            return {name.removesuffix(".npy"): _read_shape(archive, name) for name in archive.namelist()}
+            return {name: _read_shape(archive, member) for name, member in _members(archive, file).items()}
     except Exception:  # see read_arrays
         return {}
 
 
-def _read_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-    with archive.open(name) as stream:
+def _members(archive: zipfile.ZipFile, file: BinaryIO) -> dict[str, zipfile.ZipInfo]:
+    """The members of an .npz file, by the names of their arrays.
+
+    Raises:
+        ValueError: a member is compressed (a small file could claim a huge array), members overlap, or two have one
+            name.
+    """
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("compressed")
+    if sum(member.file_size for member in members) > file.seek(0, io.SEEK_END):
+        raise ValueError("arrays overlap in the file")
+    by_name = {member.filename.removesuffix(".npy"): member for member in members}
+    if len(by_name) < len(members):
+        raise ValueError("two arrays have one name")
+    return by_name
+
+
+def _read_shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int, ...]:
+    with archive.open(member) as stream:
         shape, _, _ = _HEADERS[np.lib.format.read_magic(stream)](stream)
         return shape
 

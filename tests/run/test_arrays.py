@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.files.atomic_writing import write_atomically
-from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.arrays import load_arrays, packed_arrays, read_shapes, save_arrays
 from nmt.run.errors import RunError
 
 
@@ -103,6 +104,23 @@ def test_memory_for_weights_is_bounded_by_the_file(tmp_path):
     for name in ("bomb.npz", "claim.npz"):
         with pytest.raises(RunError, match=f"{name}: damaged"):
             load_arrays(tmp_path / name)
+
+
+def test_memory_for_shapes_is_bounded_by_the_file(tmp_path):
+    """A header of version 2 gives its own length, and zeros compress to a thousandth."""
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", b"\x93NUMPY\x02\x00" + (2**23).to_bytes(4, "little") + bytes(2**23))
+    assert path.stat().st_size < 10_000
+    tracemalloc.start()
+    with open(path, "rb") as file:
+        assert read_shapes(file) == {}
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
+    assert read_shapes(io.BytesIO(packed_arrays({"a/b": np.zeros((2, 3)), "c": np.zeros(4)}))) == {
+        "a/b": (2, 3),
+        "c": (4,),
+    }
 
 
 def test_a_missing_file_is_named(tmp_path):
