@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,9 +75,20 @@ class Manifest:
             values = json.loads(content)
             if values.pop("sum") != _sum_of(values) or values["format"] != _FORMAT:
                 raise ValueError("not the content that was written")
-            return cls(values["run"], {name: tuple(sums) for name, sums in values["files"].items()})
+            return cls(values["run"], {_file_name(name): tuple(sums) for name, sums in values["files"].items()})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise RunError(f"{path}: damaged: {advice}") from None
+
+
+def _file_name(name: str) -> str:
+    """The name, unless no file can have it: a manifest of somebody else may hold any text.
+
+    Raises:
+        ValueError: the name has a NUL, or a surrogate that stands for no byte.
+    """
+    if b"\0" in os.fsencode(name):
+        raise ValueError("a name with a NUL")
+    return name
 
 
 def _sum_of(values: Mapping[str, Any]) -> str:
@@ -143,6 +156,19 @@ def discard_manifest(directory: Path) -> None:
     (directory / MANIFEST).unlink(missing_ok=True)
 
 
+@contextmanager
+def only_writer(directory: Path) -> Iterator[None]:
+    """Waits until no other process replaces a listed file or the manifest, and keeps others from it for this block.
+
+    Raises:
+        RunError: the file to lock leads out of the run, or is a pipe or a device.
+    """
+    vocabulary = next((directory / name for name in VOCABULARIES if (directory / name).exists()), directory)
+    require_inside(directory, vocabulary)
+    with wait_for_lock(vocabulary):  # this file is never replaced, so all processes lock the same one
+        yield
+
+
 def replace_listed(directory: Path, name: str, content: bytes) -> None:
     """Replaces a file of a run and its sum; a run without a manifest gets one. All writers of such files come here.
 
@@ -153,8 +179,7 @@ def replace_listed(directory: Path, name: str, content: bytes) -> None:
         RunError: the manifest is damaged, or a link leads out of the run.
     """
     require_inside(directory, directory / name)
-    vocabulary = next((directory / name for name in VOCABULARIES if (directory / name).exists()), directory)
-    with wait_for_lock(vocabulary):  # this file is never replaced, so all processes lock the same one
+    with only_writer(directory):
         if (manifest := read_manifest(directory)) is None:
             write_manifest(directory, "")
             manifest = read_manifest(directory) or Manifest()

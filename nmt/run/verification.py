@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,8 @@ from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.directory import BEST, CHECKPOINTS, SHORT_LIST, Run
 from nmt.run.errors import RunError
-from nmt.run.manifest import MANIFEST, discard_manifest, listed_files, read_manifest, write_manifest
+from nmt.run.inside import require_inside
+from nmt.run.manifest import MANIFEST, discard_manifest, listed_files, only_writer, read_manifest, write_manifest
 from nmt.run.pack_storage import storage_of
 from nmt.run.storage import Storage
 
@@ -38,38 +40,48 @@ def verify(path: Path) -> Verified:
     present = listed_files(path) if path.is_dir() else []
     problems = [_problem(partial(_read, storage, name)) for name in listed]
     problems += [f"{path / name}: is not in {MANIFEST}" for name in present if manifest and name not in listed]
-    checkpoints = []
+    checkpoints: list[Path] = []
     if not any(problems):
         try:
             run = Run.open(path)
-            checkpoints = [f"{CHECKPOINTS}/{file.name}" for file in run.checkpoints()]
-            problems += [_problem(check) for check in _loading(run)]
+            checkpoints = run.checkpoints()
+            problems += [_problem(check) for check in _loading(run, checkpoints)]
         except NmtError as error:
             problems.append(str(error))
-    return Verified([*(listed or present), *checkpoints], [line for line in problems if line], manifest is not None)
+    compared = [f"{CHECKPOINTS}/{file.name}" for file in checkpoints if os.path.lexists(file)]
+    return Verified([*(listed or present), *compared], [line for line in problems if line], manifest is not None)
 
 
 def accept(path: Path) -> None:
-    """Writes a manifest for the files of a run directory as they are, after reading them.
+    """Writes a manifest for the files of a run directory as they are, and reads them. The run keeps its identity.
 
     Raises:
-        NmtError: a file cannot be used; the old manifest stays.
+        NmtError: a file cannot be used; the old manifest stays, as after every other error or interruption.
     """
+    manifest = path / MANIFEST
+    with only_writer(path):
+        require_inside(path, manifest)
+        content = manifest.read_bytes() if manifest.exists() else None
+        try:
+            write_manifest(path, _identity(path))
+            run = Run.open(path)
+            for check in _loading(run, run.checkpoints()):
+                check()
+        except BaseException:
+            if content is None:
+                discard_manifest(path)
+            else:
+                write_atomically(manifest, content)
+            raise
+
+
+def _identity(path: Path) -> str:
+    """The run's identity in its manifest; empty if there is no manifest or a damaged one."""
     try:
-        old = read_manifest(path)
+        manifest = read_manifest(path)
     except RunError:
-        old = None
-    content = (path / MANIFEST).read_bytes() if (path / MANIFEST).exists() else None
-    discard_manifest(path)
-    try:
-        run = Run.open(path)
-        for check in _loading(run):
-            check()
-    except NmtError:
-        if content is not None:
-            write_atomically(path / MANIFEST, content)
-        raise
-    write_manifest(path, old.run if old else "")
+        return ""
+    return manifest.run if manifest else ""
 
 
 def _read(storage: Storage, name: str) -> None:
@@ -77,14 +89,23 @@ def _read(storage: Storage, name: str) -> None:
         pass
 
 
-def _loading(run: Run) -> Iterator[Callable[[], object]]:
+def _loading(run: Run, checkpoints: Sequence[Path]) -> Iterator[Callable[[], object]]:
     """Calls that read the arrays of a run."""
     if run.storage.exists(BEST):
         yield run.weights
     if run.storage.exists(SHORT_LIST):
         yield run.load_short_list
-    for path in run.checkpoints():
-        yield partial(run.load_checkpoint, path)
+    for path in checkpoints:
+        yield partial(_load_checkpoint, run, path)
+
+
+def _load_checkpoint(run: Run, path: Path) -> None:
+    """Reads a checkpoint, unless a training has deleted it since it was listed."""
+    try:
+        run.load_checkpoint(path)
+    except RunError:
+        if os.path.lexists(path):
+            raise
 
 
 def _problem(check: Callable[[], object]) -> str:

@@ -14,9 +14,10 @@ import pytest
 
 from nmt.cli import main
 from nmt.config import RunConfig, SearchConfig
+from nmt.files.locking import locked
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.manifest import MANIFEST, read_manifest
+from nmt.run.manifest import MANIFEST, Manifest, read_manifest
 from nmt.run.verification import accept, verify
 
 
@@ -177,6 +178,75 @@ def test_verification_names_every_damaged_file_and_accepts_changes(run):
     checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     (problem,) = verify(run.directory).problems
     assert problem.startswith(f"{checkpoint}: damaged")
+
+
+def test_every_point_of_an_acceptance_leaves_the_old_or_the_new_manifest(run, monkeypatch):
+    run.save_weights({"a": np.zeros(2)})
+    identity, before = read_manifest(run.directory).run, (run.directory / MANIFEST).read_bytes()
+    config = run.directory / "config.json"
+    config.write_text(config.read_text().replace('"beam_size": 5', '"beam_size": 6'))
+    for call in range(1, 30):
+        with monkeypatch.context() as patch:
+            killed_at(patch, call)
+            try:
+                accept(run.directory)
+            except Killed:
+                assert (run.directory / MANIFEST).read_bytes() == before
+                continue
+        break
+    assert identity and read_manifest(run.directory).run == identity
+    assert call > 2
+    assert state(run) == (0.0, 6)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(5, "Input/output error")])
+def test_an_interrupted_acceptance_keeps_the_manifest_and_works_alone(error, run, monkeypatch):
+    run.save_weights({"a": np.zeros(2)})
+    before = (run.directory / MANIFEST).read_bytes()
+
+    def interrupted(opened: Run) -> None:
+        with pytest.raises(RunError, match="taken"), locked(run.directory / "shared.model", RunError("taken")):
+            pass
+        raise error
+
+    monkeypatch.setattr(Run, "weights", interrupted)
+    with pytest.raises(type(error)):
+        accept(run.directory)
+    assert (run.directory / MANIFEST).read_bytes() == before
+    (run.directory / MANIFEST).unlink()
+    with pytest.raises(type(error)):
+        accept(run.directory)
+    assert not (run.directory / MANIFEST).exists()
+
+
+def test_a_checkpoint_that_training_deletes_meanwhile_is_not_damaged(run, monkeypatch):
+    run.save_weights({"a": np.zeros(2)})
+    run.save_checkpoint(2, {"a": np.zeros(2)})
+    (newest,) = run.checkpoints()
+    first = newest.with_name("000000001.npz")
+    first.write_bytes(newest.read_bytes())
+    read = Run.weights
+
+    def pruning(opened: Run) -> dict[str, np.ndarray]:
+        first.unlink()
+        return read(opened)
+
+    monkeypatch.setattr(Run, "weights", pruning)
+    found = verify(run.directory)
+    assert (found.files[3:], found.problems) == (["checkpoints/000000002.npz"], [])
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_manifest_with_names_that_no_file_has_is_damaged(name, run, capsys):
+    (run.directory / MANIFEST).write_bytes(Manifest(files={name: ("sum",)}).as_bytes())
+    assert main(["verify", str(run.directory)]) == 2
+    assert f"{run.directory / MANIFEST}: damaged: restore it" in capsys.readouterr().err
+
+
+def test_a_manifest_may_name_a_file_whose_name_is_invalid_utf_8(run):
+    name = os.fsdecode(b"corpus/\xff")
+    content = Manifest(files={name: ("sum",)}).as_bytes()
+    assert [*Manifest.parse(content, run.directory / MANIFEST, "").files] == [name]
 
 
 def test_the_command_says_which_file_is_damaged(run, capsys):
