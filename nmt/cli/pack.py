@@ -38,8 +38,8 @@ def run(arguments: Namespace) -> None:
 
     output = Path(arguments.output)
     require_runs([arguments.model])
-    if output.is_dir():
-        raise NmtError(f"{output}: is a directory; name a file to write, such as {output / 'model.nmt'}")
+    if arguments.output == "-":
+        raise NmtError("--output -: a pack is not written to standard output; name a file, such as model.nmt")
     if "\n" in arguments.licence:
         raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
     packed = write_pack(Run.open(arguments.model), output, arguments.checkpoints, arguments.licence)

@@ -15,6 +15,7 @@ from nmt.network.dropout import Dropout
 from nmt.network.losses.guided_alignment import guided_alignment_losses
 from nmt.network.losses.output_loss import output_loss
 from nmt.network.output_layer import OutputLayer, logit_rounding_errors, output_logits
+from nmt.network.weights import MODEL
 from nmt.text.pieces import PAD
 
 
@@ -32,7 +33,7 @@ class Seq2Seq(keras.Model):
         self, config: ModelConfig, source_size: int, target_size: int, seed: int = 0, dtype: str = "float32"
     ) -> None:
         # No autocast: each product casts its factors itself.
-        super().__init__(dtype=dtype, name="seq2seq", autocast=False)
+        super().__init__(dtype=dtype, name=MODEL, autocast=False)
         if config.tie == "all" and source_size != target_size:
             raise ValueError(f"tied embeddings need one vocabulary; got {source_size} and {target_size} pieces")
         self.config, self.target_size = config, target_size

@@ -13,6 +13,10 @@ from nmt.errors import NmtError
 Shape = tuple[int, ...]
 
 
+MODEL = "seq2seq"
+"""The first part of the names of a model's weights."""
+
+
 class WeightsError(NmtError):
     """Saved arrays that do not fit the variables of a model or an optimizer."""
 

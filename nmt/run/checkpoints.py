@@ -14,7 +14,7 @@ import numpy as np
 
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest
-from nmt.network.weights import named_arrays
+from nmt.network.weights import MODEL, named_arrays
 from nmt.run.arrays import packed_arrays, read_arrays
 from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
@@ -88,13 +88,17 @@ def _digest_without_comment(file: BinaryIO, length: int) -> str:
     return digest(file, left, bytes(_LENGTH))
 
 
-def average_checkpoints(directory: Path, count: int, names: Iterable[str], run: str = "") -> dict[str, np.ndarray]:
-    """The mean of the weights with these names over the newest `count` checkpoints of the run with this identity.
+def average_checkpoints(
+    directory: Path, count: int, names: Iterable[str] | None = None, run: str = ""
+) -> dict[str, np.ndarray]:
+    """The mean of weights over the newest `count` checkpoints of the run with this identity.
+
+    Args:
+        names: of the weights; None: all weights of the model in the newest checkpoint.
 
     Raises:
         RunError: there are fewer checkpoints, or a checkpoint is damaged or lacks one of the names.
     """
-    names = list(names)
     newest = list_checkpoints(directory)[-count:]
     if len(newest) < count:
         raise RunError(
@@ -102,6 +106,9 @@ def average_checkpoints(directory: Path, count: int, names: Iterable[str], run: 
             f"train with training.checkpoints.keep {count} or more"
         )
     loaded = [named_arrays(load_checkpoint(path, run)) for path in newest]
+    names = [name for name in loaded[-1] if name.startswith(f"{MODEL}/")] if names is None else list(names)
+    if not names:
+        raise RunError(f"{newest[-1]}: has no weights of a model")
     for path, arrays in zip(newest, loaded, strict=True):
         if missing := [name for name in names if name not in arrays]:
             raise RunError(f"{path}: has no array {missing[0]}, so it belongs to another model than config.json")

@@ -209,7 +209,7 @@ class Run:
         manifest = self.storage.manifest()
         return manifest.run if manifest else ""
 
-    def averaged_checkpoints(self, count: int, names: Iterable[str]) -> dict[str, np.ndarray]:
+    def averaged_checkpoints(self, count: int, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
         """The mean of the weights with these names over the newest `count` checkpoints, see `average_checkpoints`."""
         if self.is_pack:
             raise RunError(f"{self.directory}: is a pack, which has no checkpoints: leave --checkpoints out")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
 
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import ModelConfig
@@ -18,16 +20,17 @@ LIBRARIES = ("keras", "tensorflow", "sentencepiece")
 UNKNOWN_LICENCE = "(to be filled in: the conditions under which others may use this model)"
 
 
-def model_card(run: Run, checkpoints: int, licence: str, name: str) -> str:
+def model_card(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int, licence: str, name: str) -> str:
     """The card of a run.
 
     Args:
+        weights: of the model.
         checkpoints: number of newest checkpoints whose mean the weights are; 0: the best weights.
         licence: of the model; empty: left to be filled in.
         name: file name of the pack, for the examples.
     """
     languages = run.languages
-    rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, checkpoints))
+    rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, weights, checkpoints))
     return f"""# {run.config.name}
 
 A translation model from {languages.source} to {languages.target}, trained with nmt {__version__}.
@@ -57,14 +60,14 @@ The training text is not in this file.
 """
 
 
-def _facts(run: Run, checkpoints: int) -> Iterable[tuple[str, str]]:
+def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Iterable[tuple[str, str]]:
     """The rows of the card's table."""
     config = run.config
     yield "languages", f"{run.languages.source} to {run.languages.target}"
     yield from _data(run)
     yield from _scores(run)
     yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else "best of all validations"
-    yield "parameters", f"{sum(math.prod(array.shape) for array in run.weights().values()):,}"
+    yield "parameters", f"{sum(math.prod(array.shape) for array in weights.values()):,}"
     yield "network", _network(config.model)
     pieces = f"{run.source.size:,}" if config.vocabulary.shared else f"{run.source.size:,} and {run.target.size:,}"
     yield "vocabulary", f"{pieces} pieces ({config.vocabulary.type})"

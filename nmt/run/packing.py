@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,16 +47,17 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
         licence: for the model card.
 
     Raises:
-        RunError: the run is a pack, has no weights or is damaged, or the file cannot be written.
+        RunError: the run is a pack, has no weights or is damaged, or the file lies in the run or cannot be written.
     """
     run.require_directory()
-    run.weights()  # refuses missing and damaged weights
+    _require_place(run.directory, output)
+    weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     shared = replace(run, config=without_paths(run.config))
     members = {
-        CARD: model_card(run, checkpoints, licence, output.name).encode(),
+        CARD: model_card(run, weights, checkpoints, licence, output.name).encode(),
         CONFIG: shared.config_content(),
         **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
-        BEST: _weights(run, checkpoints),
+        BEST: packed_arrays(weights),
     }
     if run.storage.exists(SHORT_LIST):
         members[SHORT_LIST] = packed_arrays(run.load_short_list())
@@ -84,12 +86,17 @@ def without_paths(config: RunConfig) -> RunConfig:
     )
 
 
-def _weights(run: Run, checkpoints: int) -> bytes:
-    """The .npz file of the weights to pack."""
-    if checkpoints:
-        return packed_arrays(run.averaged_checkpoints(checkpoints, run.weights()))
-    with run.storage.open(BEST) as file:
-        return file.read()
+def _require_place(directory: Path, output: Path) -> None:
+    """Refuses an output in the run directory, where it could replace a file of the run, and a directory.
+
+    Raises:
+        RunError: names the output.
+    """
+    run = Path(os.path.realpath(directory))
+    if Path(os.path.realpath(output)).is_relative_to(run):
+        raise RunError(f"{output}: is in the run directory: name a file outside of {directory}, such as {run.name}.nmt")
+    if output.is_dir():
+        raise RunError(f"{output}: is a directory; name a file to write, such as {output / 'model.nmt'}")
 
 
 def _left_out(directory: Path, members: Mapping[str, bytes]) -> dict[str, int]:

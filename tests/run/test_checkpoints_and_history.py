@@ -58,6 +58,14 @@ def test_the_mean_of_checkpoints_is_by_name(run, prefix):
         run.averaged_checkpoints(3, ["a", "x"])
 
 
+def test_the_mean_of_all_weights_has_those_of_the_model_alone(run):
+    run.save_checkpoint(1, {"seq2seq/a": np.ones(2), "adam/seq2seq_a_momentum": np.zeros(2), "place": np.array("{}")})
+    assert [*run.averaged_checkpoints(1)] == ["seq2seq/a"]
+    run.save_checkpoint(2, {"place": np.array("{}")})
+    with pytest.raises(RunError, match=r"000000002\.npz: has no weights of a model"):
+        run.averaged_checkpoints(1)
+
+
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "step;loss\n1;2\n", "step,loss\none,2\n", "step\n\n,1\n", "\xff\n"])
 def test_a_history_in_another_format_is_refused(text, run):
     (run.directory / "history.csv").write_bytes(text.encode("latin-1"))

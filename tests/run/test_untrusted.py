@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt.cli import main
 from nmt.config import ModelConfig, RunConfig, TransformerConfig
 from nmt.errors import NmtError
 from nmt.network.weights import WeightsError
@@ -44,6 +45,30 @@ def with_member(pack: Path, name: str, content: bytes, compression: int = zipfil
         for one, member in {**members, "manifest.json": Manifest(files=sums).as_bytes()}.items():
             archive.writestr(one, member, compression if one == name else zipfile.ZIP_STORED)
     return pack.with_name("bad.nmt")
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_a_checkpoint_is_packed_without_best_weights(damage, run, tmp_path):
+    run.save_checkpoint(1, {"seq2seq/a": np.ones(3), "adam/a": np.zeros(3), "place": np.array("{}")})
+    if damage == "damaged":
+        run.best.write_bytes(b"PK")
+    command = ["pack", "--model", str(run.directory), "--output", str(tmp_path / "model.nmt")]
+    assert main(command) == 2
+    assert main([*command, "--checkpoints", "1"]) == 0
+    packed = Run.open(tmp_path / "model.nmt")
+    assert {name: array.tolist() for name, array in packed.weights().items()} == {"seq2seq/a": [1, 1, 1]}
+    with zipfile.ZipFile(tmp_path / "model.nmt") as archive:
+        assert b"| parameters | 3 |" in archive.read("README.md")
+
+
+@pytest.mark.parametrize("output", ["best.npz", "new/model.nmt", "../link/best.npz", "."])
+def test_a_pack_replaces_no_file_of_its_run(output, run, tmp_path, capsys):
+    run.save_weights({"seq2seq/a": np.zeros(3)})
+    (tmp_path / "link").symlink_to(run.directory)
+    before = {path: path.read_bytes() for path in run.directory.rglob("*") if path.is_file()}
+    assert main(["pack", "--model", str(run.directory), "--output", str(run.directory / output)]) == 2
+    assert "is in the run directory: name a file outside of" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in run.directory.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "a\\..\\b", "corpus/source.ids", "code.py", "x\ny"])
