@@ -134,11 +134,11 @@ class ResumableOutputs:
     def _require_identity(self, identity: str) -> None:
         """Refuses to continue behind the lines of another command."""
         saved = self._saved_identity().removeprefix(_RENAMING)
-        known = (self._numbered(identity), identity)  # version 0.1 saved it without the number of files
-        if self.done and saved not in known:
+        if self.done and saved != self._numbered(identity):
             raise NmtError(
                 f"{self._parts[0]}: an interrupted command left this file, but its model, input, search, precision or "
-                "outputs were different: repeat that command, or delete this file to start again"
+                "outputs were different, or another version of nmt began the file: repeat that command, or delete "
+                "this file to start again"
             )
 
     def _hide_again(self) -> None:
