@@ -30,6 +30,13 @@ def test_a_single_length_is_a_marker_for_each_variant_and_no_line(drawn: list[An
     assert sorted(bar[:, 1]) == [10.0, 14.0]
 
 
+def test_the_bar_of_equal_values_has_no_length(drawn: list[Any]) -> None:
+    """The mean of three times 0.1 is rounded upwards."""
+    figures.save_curves(["1-20"], {"one": [[0.1], [0.1], [0.1]]}, Path("by_length.png"))
+    (bar,) = drawn[0].axes[0].collections[0].get_segments()
+    assert list(bar[:, 1]) == pytest.approx([0.1, 0.1])
+
+
 def test_several_lengths_are_a_line_for_each_variant(drawn: list[Any]) -> None:
     figures.save_curves(["1-5", "6-10"], {"one": [[10.0, 8.0], [14.0, 6.0]]}, Path("by_length.png"))
     (axes,) = drawn[0].axes

@@ -73,7 +73,7 @@ def _draw_single_points(axes: Axes, place: tuple[int, int], values: Floats, colo
     """
     number, count = place
     mean = float(values.mean())
-    spread = [[mean - float(values.min())], [float(values.max()) - mean]]
+    spread = [[max(mean - float(values.min()), 0)], [max(float(values.max()) - mean, 0)]]  # the mean is rounded
     x = 0.6 * ((number + 0.5) / count - 0.5)
     axes.errorbar([x], [mean], spread if len(values) > 1 else None, fmt="o", color=colour, capsize=3, label=name)
 
