@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import sentencepiece
@@ -18,6 +19,8 @@ _TRAINING_SENTENCES = 2_000_000
 """Sentences of a training at most: a larger corpus is sampled, so memory is bounded."""
 _LARGE = 2**16
 """Pieces that hardly any text allows; a model of so many shows the bound of a text."""
+_SMALL = 100_000
+"""Sentences up to which such a model is trained for a message."""
 _TRAINING_THREADS = 16
 """Threads of a training on every machine: the sums of unigram training depend on their number."""
 
@@ -56,10 +59,12 @@ def train_model(sentences: Iterable[str], config: VocabularyConfig, size: int, f
 
 
 def _both_bounds(sentences: Iterable[str], config: VocabularyConfig, known: _SizeRefused) -> _SizeRefused:
-    """The least and the most pieces that a text allows, of which one is known."""
+    """The least and the most pieces that a text allows, of which one is known; the most of a small text alone."""
+    if known.least and sum(1 for _ in islice(sentences, _SMALL)) == _SMALL:
+        return known
     try:
         _train(sentences, config, _LARGE if known.least else len(SPECIAL_PIECES) + 1)
-        least, most = (0, _LARGE) if known.least else (len(SPECIAL_PIECES) + 1, 0)
+        least, most = (0, 0) if known.least else (len(SPECIAL_PIECES) + 1, 0)
     except _SizeRefused as other:
         least, most = other.least, other.most
     return _SizeRefused(known.least or least, known.most or most)

@@ -131,6 +131,17 @@ class TestTrain:
             with pytest.raises(VocabularyError):
                 Tokenizer.train(LINES, config(type=kind, size=beyond))
 
+    def test_too_few_pieces_for_much_text_are_refused_with_the_least_alone(self, monkeypatch):
+        monkeypatch.setattr("nmt.text.sentencepiece_training._SMALL", len(LINES))
+        monkeypatch.setattr("nmt.text.sentencepiece_training._LARGE", None)  # is not trained
+        with pytest.raises(VocabularyError, match=r"set --vocabulary.size to at least \d+, or lower"):
+            Tokenizer.train(LINES, config(size=10))
+
+    def test_no_bound_is_stated_that_the_text_does_not_have(self, monkeypatch):
+        monkeypatch.setattr("nmt.text.sentencepiece_training._LARGE", 100)
+        with pytest.raises(VocabularyError, match=r"set --vocabulary.size to at least \d+, or lower"):
+            Tokenizer.train(LINES, config(size=10))
+
     def test_a_stream_that_cannot_be_read_again_is_refused_with_the_known_bound(self):
         with pytest.raises(VocabularyError, match=r"set --vocabulary.target_size to at most \d+$"):
             Tokenizer.train(iter(LINES), config(), size=5000)
