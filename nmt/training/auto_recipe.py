@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -50,17 +51,16 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
 
     Args:
         given: the fields that the user gave, as nested dictionaries; the other choices heed them.
-        config: the same fields as a configuration.
+        config: a configuration with these fields.
 
     Raises:
-        CorpusError: the pairs cannot be read, or are too few.
+        CorpusError: the pairs cannot be read, or are too few to train on and hold out.
     """
     corpus = config.corpus
     size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
     require_enough(size)
-    held_out = {} if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
-    pairs = size.pairs - held_out.get("held_out", 0)
-    name = min(PAIRS, key=lambda name: abs(math.log(max(pairs, 1) / PAIRS[name])))
+    held_out, pairs = ({}, size.pairs) if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
+    name = min(PAIRS, key=lambda name: abs(math.log(pairs / PAIRS[name])))
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
@@ -104,7 +104,16 @@ def require_enough(size: TextSize) -> None:
         )
 
 
-def fit_held_out(given: Mapping[str, Any], config: RunConfig, size: TextSize) -> dict[str, Any]:
+class HeldOut(NamedTuple):
+    """What is held out for validation."""
+
+    fields: dict[str, Any]
+    """Fields of `corpus`."""
+    left: int
+    """Pairs to train on."""
+
+
+def fit_held_out(given: Mapping[str, Any], config: RunConfig, size: TextSize) -> HeldOut:
     """How many pairs to hold out, and whether their near-duplicates are dropped.
 
     A tenth of a small text. Fewer, if dropping the near-duplicates would cost too much of the text. Text that is made
@@ -112,28 +121,36 @@ def fit_held_out(given: Mapping[str, Any], config: RunConfig, size: TextSize) ->
 
     Args:
         given: the fields of `corpus` that the user gave.
+        config: has them too.
+
+    Raises:
+        CorpusError: the pairs that the user wants to hold out leave none to train on.
     """
+    near = config.corpus.near_duplicates == "drop"
     if "held_out" in given:
-        return {"held_out": given["held_out"]}
+        return HeldOut({"held_out": given["held_out"]}, _left(config, given["held_out"], near))
     large = size.pairs >= 10 * MOST_HELD_OUT
     wish = min(MOST_HELD_OUT if large else max(size.pairs // 10, 4), max(size.sources // 5, 1))
-    if given.get("near_duplicates") == "keep":
-        return {"held_out": wish}
     least, count = (0.5 if large else 0.75), wish
-    while count > 1:  # a single pair measures nothing
-        if _kept(config, count) >= least * (size.pairs - count):
-            return {"held_out": count}
+    while near and count > 1:  # a single pair measures nothing
+        with suppress(CorpusError):  # all are near-duplicates
+            left = _left(config, count)
+            if left >= least * (size.pairs - count):
+                return HeldOut({"held_out": count}, left)
         count //= 2
-    return {"held_out": wish, "near_duplicates": "keep"}
+    if "near_duplicates" in given:
+        return HeldOut({"held_out": wish}, _left(config, wish, near))
+    return HeldOut({"held_out": wish, "near_duplicates": "keep"}, _left(config, wish, near=False))
 
 
-def _kept(config: RunConfig, held_out: int) -> int:
-    """The training pairs that are left when so many pairs are held out and near-duplicates are dropped."""
+def _left(config: RunConfig, held_out: int, near: bool = True) -> int:
+    """The pairs to train on when so many pairs are held out; `near`: their near-duplicates are dropped.
+
+    Raises:
+        CorpusError: none are left.
+    """
     reader = training_pairs(config)
-    try:
-        return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed)))
-    except CorpusError:  # all are near-duplicates
-        return 0
+    return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed), near))
 
 
 def _validate_every(recipe: str, passes: int, batches: float) -> int:
@@ -146,13 +163,14 @@ def _validate_every(recipe: str, passes: int, batches: float) -> int:
 def _summary(fields: Mapping[str, Any], validated: bool) -> str:
     """The line on what was chosen, the user's own settings among it."""
     corpus, vocabulary, training = (fields.get(name, {}) for name in ("corpus", "vocabulary", "training"))
+    pieces = f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces"
     every = training["validate_every"]
     held_out = [] if validated else [f"{corpus['held_out']} pairs held out for validation"]
     if corpus.get("near_duplicates") == "keep":
         held_out.append("their near-duplicates kept, because most of the text is made of them")
     chosen = [
         *held_out,
-        f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces",
+        *([] if vocabulary.get("run") else [pieces]),
         f"{training['passes']} epochs of batches of {training['batch_tokens']} tokens",
         f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
     ]

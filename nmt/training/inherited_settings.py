@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.config import RunConfig, config_to_dict
+from nmt.config import RunConfig, TrainingConfig, config_to_dict, recipes
 from nmt.config.reading import merge_fields
+from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress
 from nmt.run.directory import Run
 from nmt.text.text_size import TextSize, measure_text
@@ -25,47 +26,76 @@ VALIDATIONS = 10
 """Validations of a fine-tuning on little text."""
 
 _INHERITED = ("batch_tokens", "accumulate", "window", "clip_norm", "label_smoothing", "ema", "metric", "patience")
-"""The training settings that suit the initial run's model, whatever the text."""
+"""The training settings that suit a model, whatever the text."""
 
 
-def settings_for_fine_tuning(given: Mapping[str, Any], config: RunConfig, initial: Run) -> Choice:
+def settings_for_fine_tuning(
+    given: Mapping[str, Any], initial: Run, recipe: str, build: Callable[[dict[str, Any]], RunConfig]
+) -> Choice:
     """The settings that lie below a user's own when training begins with another run.
 
     These are the network, the vocabulary, the search and the training settings of the initial run with a tenth of its
-    learning rate. Held-out pairs, batches, epochs and validations are fitted to the text. A user who gives a setting
-    of the vocabulary, another than the initial run's, gets a new vocabulary.
+    learning rate; a named recipe replaces the training settings, the dropout and the search. Held-out pairs, batches,
+    epochs and validations are fitted to the text. A user who gives a setting of the vocabulary, another than the
+    initial run's, gets a new vocabulary.
 
     Args:
         given: the fields that the user gave, as nested dictionaries.
-        config: the same fields as a configuration.
+        recipe: the name of a recipe, or "".
+        build: makes the configuration with fields below the user's.
 
     Raises:
+        ConfigError: a refused value.
         CorpusError: the pairs cannot be read.
     """
+    own = _fields_of_recipe(recipe) if recipe else {}
+    vocabulary, lines = vocabulary_for_fine_tuning(given.get("vocabulary", {}), initial)
+    fields = merge_fields(_inherited_fields(initial) | {"vocabulary": vocabulary}, own)
+    config = build(fields)
+    lines = [_origin(config, initial, recipe, bool(vocabulary["run"])), *lines]
+    if not config.corpus.train:  # nothing to fit to; preparation reports it
+        return Choice(fields, lines)
+    size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
+    chosen = given.get("corpus", {})
+    fits = not config.corpus.validation and "held_out" not in chosen
+    held_out = fit_held_out(chosen, config, size).fields if fits else {}
+    fitted = fit_epochs(config.training, merge_fields(own, given).get("training", {}), size)
+    fields = merge_fields(fields, {"corpus": held_out, "training": fitted})
+    return Choice(fields, [*lines, _summary(build(fields))])
+
+
+def _inherited_fields(initial: Run) -> dict[str, Any]:
+    """The settings of the initial run that suit its model, whatever the text."""
     saved = config_to_dict(initial.config)
     inherited = {name: saved["training"][name] for name in _INHERITED}
     if inherited["metric"] == "last":  # the initial weights stay the best unless others are better
         inherited["metric"] = "bleu"
-    schedule = saved["training"]["schedule"]
-    rate = float(f"{RATE_SHARE * schedule['learning_rate']:.3g}")
-    fields = {
-        "model": saved["model"],
-        "search": saved["search"],
-        "training": inherited | {"schedule": schedule | {"learning_rate": rate}},
+    inherited["schedule"] = saved["training"]["schedule"] | {"learning_rate": _lower_rate(initial)}
+    return {"model": saved["model"], "search": saved["search"], "training": inherited}
+
+
+def _fields_of_recipe(name: str) -> dict[str, Any]:
+    """The settings of a recipe that suit any network and vocabulary."""
+    fields = load_fields(recipes.path(name))
+    return {
+        "model": {"dropout": fields["model"]["dropout"]},
+        "training": fields["training"],
+        "search": fields["search"],
     }
-    vocabulary, lines = vocabulary_for_fine_tuning(given.get("vocabulary", {}), initial)
-    fields["vocabulary"] = vocabulary
-    first = (
-        f"fine-tuning of {initial.directory}: its network{', vocabulary' * bool(vocabulary['run'])} and training "
-        f"settings, with a tenth of its learning rate, {rate:g}"
-    )
-    if not config.corpus.train:  # nothing to fit to; preparation reports it
-        return Choice(fields, [first, *lines])
-    size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
-    held_out = {} if config.corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
-    fitted = fit_epochs(inherited["batch_tokens"], given.get("training", {}), size)
-    fields = merge_fields(fields, {"corpus": held_out, "training": fitted})
-    return Choice(fields, [first, *lines, _summary(merge_fields(fields, given), held_out)])
+
+
+def _lower_rate(initial: Run) -> float:
+    return float(f"{RATE_SHARE * initial.config.training.schedule.learning_rate:.3g}")
+
+
+def _origin(config: RunConfig, initial: Run, recipe: str, same_pieces: bool) -> str:
+    """The line on where the settings come from."""
+    kept = ["network"] + ["vocabulary"] * same_pieces + ["training settings"] * (not recipe)
+    taken = ", ".join(kept[:-1]) + " and " * (len(kept) > 1) + kept[-1]
+    others = f", the training settings and dropout of recipe {recipe}" if recipe else ""
+    rate = config.training.schedule.learning_rate
+    share = "a tenth of its learning rate," if rate == _lower_rate(initial) else "the learning rate"
+    return f"fine-tuning of {initial.directory}: its {taken}{others}, with {share} {rate:g}"
 
 
 def vocabulary_for_fine_tuning(given: Mapping[str, Any], initial: Run) -> tuple[dict[str, Any], list[str]]:
@@ -90,23 +120,28 @@ def vocabulary_for_fine_tuning(given: Mapping[str, Any], initial: Run) -> tuple[
     ]
 
 
-def fit_epochs(batch_tokens: int, given: Mapping[str, Any], size: TextSize) -> dict[str, int]:
+def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSize) -> dict[str, int]:
     """Batches, epochs and validations: about `UPDATES` updates for little text, a few epochs for much.
 
     Args:
-        batch_tokens: of the initial run.
-        given: the fields of `training` that the user gave.
+        training: the settings of the initial run, and over them those that the user gave.
+        given: the fields of `training` that the user or a recipe gave.
     """
-    batch_tokens = given.get("batch_tokens", max(min(batch_tokens, size.pieces // 4), min(batch_tokens, 200)))
+    batch_tokens, passes = training.batch_tokens, training.passes
+    if "batch_tokens" not in given:
+        batch_tokens = max(min(batch_tokens, size.pieces // 4), min(batch_tokens, 200))
     batches = max(size.pieces / batch_tokens, 1)
-    passes = given.get("passes", round(min(max(UPDATES / batches, FEWEST_EPOCHS), MOST_EPOCHS)))
-    small = passes * batches < 5 * UPDATES
+    wanted = UPDATES * training.accumulate
+    if "passes" not in given:
+        passes = round(min(max(wanted / batches, FEWEST_EPOCHS), MOST_EPOCHS))
+    small = passes * batches < 5 * wanted
     every = max(round(passes * batches / VALIDATIONS), 1) if small else 0
     return {"batch_tokens": batch_tokens, "passes": passes, "validate_every": every}
 
 
-def _summary(fields: Mapping[str, Any], held_out: Mapping[str, Any]) -> str:
-    training = fields["training"]
-    pairs = [f"{fields['corpus']['held_out']} pairs held out for validation"] if held_out else []
-    epochs = f"{training['passes']} epochs of batches of {training['batch_tokens']} tokens"
+def _summary(config: RunConfig) -> str:
+    """The line on what training does."""
+    training = config.training
+    pairs = [] if config.corpus.validation else [f"{config.corpus.held_out} pairs held out for validation"]
+    epochs = f"{training.passes} epochs of batches of {training.batch_tokens} tokens"
     return f"{', '.join([*pairs, epochs])}; flags override each choice"

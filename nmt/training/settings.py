@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import RunConfig, recipes
+from nmt.config import ConfigError, RunConfig, recipes
 from nmt.config.flags import parse_flags
 from nmt.config.reading import build_config, merge_fields
 from nmt.config.yaml_files import load_fields
@@ -49,19 +49,46 @@ def resolve_config(
 ) -> RunConfig:
     """As `load_config`, with the fields that flags give as nested dictionaries."""
     over = {} if path is None else load_fields(path)  # once: it may be a pipe
-    given, config = merge_fields(over, flags), build_config(over, path, flags)
-    fields = load_fields(recipes.path(recipe)) if recipe not in ("", "auto") else {}
-    initial = _initial_run(config)
-    begun = Path(config.directory) / config.name / "config.json"
+    given = merge_fields(over, flags)
+
+    def build(fields: dict[str, Any]) -> RunConfig:
+        return build_config(merge_fields(fields, over), path, flags)
+
+    named = "" if recipe == "auto" else recipe
+    fields = load_fields(recipes.path(named)) if named else {}
+    runs = build_config(_fields_of_runs(over), path, _fields_of_runs(flags))
+    initial = _initial_run(runs)
+    begun = Path(runs.directory) / runs.name / "config.json"
     if (recipe == "auto" or initial) and begun.exists():
         fields = _fields_of_begun_run(begun, say)
     elif initial:
-        choice = settings_for_fine_tuning(given, config, initial)
-        own = fields | {"model": {"dropout": fields["model"]["dropout"]}, "vocabulary": {}} if fields else {}
-        fields = merge_fields(_said(choice, say), own)
+        fields = _said(settings_for_fine_tuning(given, initial, named, build), say)
     elif recipe == "auto":
-        fields = _said(fit_to_text(given, config), say)
-    return build_config(merge_fields(fields, over), path, flags)
+        fields = _said(fit_to_text(given, _over_a_recipe(build)), say)
+    return build(fields)
+
+
+def _fields_of_runs(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that name runs. What lies below the other fields depends on these, so they are checked first."""
+    runs: dict[str, Any] = {name: fields[name] for name in ("name", "directory") if name in fields}
+    for group, name in (("training", "initial"), ("vocabulary", "run")):
+        if name in fields.get(group, {}):
+            runs[group] = {name: fields[group][name]}
+    return runs
+
+
+def _over_a_recipe(build: Callable[[dict[str, Any]], RunConfig]) -> RunConfig:
+    """The configuration over the first recipe that allows it, so that mistakes are found before the text is read.
+
+    Raises:
+        ConfigError: no recipe that "auto" chooses from allows the user's settings.
+    """
+    for name in recipes.PAIRS:
+        try:
+            return build(load_fields(recipes.path(name)))
+        except ConfigError as error:
+            refused = error
+    raise refused
 
 
 def _said(choice: Choice, say: Callable[[str], None]) -> dict[str, Any]:

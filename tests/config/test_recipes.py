@@ -76,7 +76,34 @@ def test_fewer_pairs_are_held_out_where_near_duplicates_would_cost_too_much(tmp_
     lines = [" ".join(f"{word}{n}" for word in "abcde") + f" {last}" for n in range(20) for last in range(5)]
     for side in ("en", "de"):
         (tmp_path / side).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert chosen(given).fields["corpus"] == {"held_out": 5}
+    choice = chosen(given)
+    assert choice.fields["corpus"] == {"held_out": 5}
+    assert "there are 80 pairs to train on" in choice.lines[0]  # four of the twenty sentences are held out
+
+
+@pytest.mark.parametrize("held_out", [30, 100])
+def test_held_out_pairs_that_leave_none_to_train_on_are_refused(tmp_path, held_out):
+    with pytest.raises(CorpusError, match=rf"^{held_out} pairs cannot be held out: .*--corpus.held_out 3"):
+        chosen(fields(tmp_path, 30, validation=False, held_out=held_out))
+
+
+def test_pairs_that_stay_are_counted_as_the_user_treats_near_duplicates(tmp_path):
+    """Thirty pairs of one pattern and ten others."""
+    given = fields(tmp_path, 40, validation=False)
+    lines = [f"here is the word number {n}" for n in range(30)] + [f"{n} other{n} {n}{n}" for n in range(10)]
+    for side in ("en", "de"):
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    said = {}
+    for treatment in ("keep", "drop"):
+        given["corpus"]["near_duplicates"] = treatment
+        said[treatment] = chosen(given).lines[0]
+    assert "there are 36 pairs to train on" in said["keep"]
+    assert "there are 36 pairs" not in said["drop"]
+
+
+def test_the_pieces_of_another_run_are_not_announced_as_new_ones(tmp_path):
+    given = fields(tmp_path, 20) | {"vocabulary": {"run": "saved_models/other"}}
+    assert "pieces" not in chosen(given).lines[1]
 
 
 def test_text_of_one_pattern_keeps_its_near_duplicates(tmp_path):
@@ -167,6 +194,22 @@ def test_the_defaults_are_the_recipe_for_30k():
 
 def test_every_recipe_file_has_a_name():
     assert {place.stem for place in recipes.path("30k").parent.glob("*.yaml")} == set(recipes.NAMES)
+
+
+@pytest.mark.parametrize("flags", [["--model.transformer.alignment_layer", "4"], ["--model.readout", "128"]])
+def test_flags_are_checked_over_the_recipe(flags):
+    """The defaults have three decoder layers and embeddings of another width."""
+    load_config(None, flags, "30k-transformer")
+    with pytest.raises(ConfigError):
+        load_config(None, flags)
+
+
+def test_flags_are_checked_over_the_recipes_of_auto_before_the_text_is_read(tmp_path):
+    sides = fields(tmp_path, 20)["corpus"]["train"]
+    flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
+    assert load_config(None, [*flags, "--model.readout", "64"], "auto").model.readout == 64
+    with pytest.raises(ConfigError, match="readout is 65"):
+        load_config(None, ["--corpus.train.tsv", "nowhere", "--model.readout", "65"], "auto")
 
 
 def test_unknown_recipe_is_refused():

@@ -9,8 +9,10 @@ from typing import Any
 import copy_task
 import pytest
 
+from nmt.config import ConfigError, ModelConfig, RunConfig, TrainingConfig, VocabularyConfig
 from nmt.run.directory import Run
 from nmt.text.text_size import TextSize
+from nmt.text.tokenizer import Tokenizer
 from nmt.training.inherited_settings import UPDATES, fit_epochs
 from nmt.training.settings import load_config
 
@@ -87,9 +89,42 @@ def test_a_named_recipe_trains_and_the_network_stays(initial):
     assert config.vocabulary.run == str(initial.directory)
 
 
+def test_the_lines_have_the_settings_that_train(initial):
+    said: list[str] = []
+    config = tuned(initial, recipe="30k", said=said)
+    assert said[0].endswith(
+        "its network and vocabulary, the training settings and dropout of recipe 30k, with the learning rate 0.0015"
+    )
+    assert said[1] == "4 pairs held out for validation, 18 epochs of batches of 1200 tokens; flags override each choice"
+    assert (config.training.passes, config.training.batch_tokens) == (18, 1200)
+    said.clear()
+    tuned(initial, "--training.schedule.learning_rate", "0.002", "--corpus.held_out", "7", said=said)
+    assert said[0].endswith("its network, vocabulary and training settings, with the learning rate 0.002")
+    assert said[1].startswith("7 pairs held out for validation, ")
+
+
+def test_settings_are_checked_over_those_of_the_initial_run(tmp_path):
+    """The defaults have one vocabulary for both languages."""
+    settings = {"shared": False, "type": "word", "size": 8}
+    config = RunConfig(model=ModelConfig(tie="target"), vocabulary=VocabularyConfig(**settings))
+    pieces = Tokenizer.train(["a house"], config.vocabulary)
+    separate = Run.create(tmp_path / "separate", config, pieces, pieces)
+    vocabulary = tuned(separate, "--vocabulary.target_size", "9").vocabulary
+    assert (vocabulary.shared, vocabulary.size, vocabulary.target_size, vocabulary.run) == (False, 8, 9, "")
+    with pytest.raises(ConfigError, match="model.units is 7"):
+        tuned(separate, "--model.units", "7")
+
+
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_batches_of_one_update_are_one_update(accumulate):
+    training = TrainingConfig(batch_tokens=1000, accumulate=accumulate)
+    fitted = fit_epochs(training, {"batch_tokens": 1000}, TextSize(4000, 4000, 40_000))
+    assert fitted["passes"] * 40 == UPDATES * accumulate
+
+
 @pytest.mark.parametrize("pieces", [50, 300, 3000, 30_000, 3_000_000])
 def test_little_text_has_about_as_many_updates_and_much_text_few_epochs(pieces):
-    fitted = fit_epochs(1200, {}, TextSize(pieces // 10, pieces // 10, pieces))
+    fitted = fit_epochs(TrainingConfig(batch_tokens=1200), {}, TextSize(pieces // 10, pieces // 10, pieces))
     updates = fitted["passes"] * math.ceil(pieces / fitted["batch_tokens"])
     assert UPDATES / 8 <= updates <= max(1.5 * UPDATES, 3.1 * pieces / 1200)
     assert 3 <= fitted["passes"] <= 30
