@@ -65,7 +65,7 @@ class SearchConfig:
     split_sentences: Literal["auto", "always", "never"] = setting(
         "auto",
         "Translate a line sentence by sentence; auto: lines with more sentences than nearly all lines of the training "
-        "text, if these have one sentence each. Lines of more than 500 words stay whole.",
+        "text, if these have one sentence each. Lines of more than 2,000 words stay whole.",
     )
     batch_tokens: int = setting(
         4000, "Largest batch: sentences times beam size times pieces of its longest source sentence."

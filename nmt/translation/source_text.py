@@ -16,7 +16,7 @@ LEAST_LETTERS = 200
 """Letters from which the case of a text counts."""
 LOWER_CASED = 5e-4
 """Highest share of upper-case letters in a lower-cased text."""
-MOST_WORDS = 500
+MOST_WORDS = 2000
 """Words of the longest line that is split: the memory of its alignment grows with the square of its words."""
 
 _LEAST_MARKS, _ALWAYS = 20, 0.99
