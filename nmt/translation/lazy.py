@@ -26,9 +26,10 @@ class Lazy(Generic[T], Iterator[T]):
         self._results, self._name = iter(results), name
         self._ahead: deque[T] = deque()
         self._passed = 0
+        self._error: Exception | None = None
 
     def __next__(self) -> T:
-        result = self._ahead.popleft() if self._ahead else next(self._results)
+        result = self._ahead.popleft() if self._ahead else self._next_result()
         self._passed += 1
         return result
 
@@ -43,24 +44,46 @@ class Lazy(Generic[T], Iterator[T]):
             IndexError: there are not so many results.
             NmtError: iteration has already handed on a result that the index needs.
         """
-        ends = (index.start or 0, index.stop) if isinstance(index, slice) else (index, index + 1)
-        from_end = any(end is None or end < 0 for end in ends) or index == -1
-        self._compute(None if from_end else max(ends))
-        if self._passed and (from_end or min(ends) < self._passed):
+        if not isinstance(index, slice):
+            self._compute(index, None if index < 0 else index + 1)
+            return self._ahead[index - self._passed]
+        backward = index.step is not None and index.step < 0
+        first, last = (index.stop, index.start) if backward else (index.start, index.stop)
+        if last is None or last < 0 or (first is not None and first < 0):
+            self._compute(first or 0, None)
+        else:
+            self._compute(first + 1 if backward and first is not None else first or 0, last + backward)
+        places = range(*index.indices(self._passed + len(self._ahead)))
+        ahead = list(self._ahead)
+        return [ahead[place - self._passed] for place in places]
+
+    def _compute(self, first: int, count: int | None) -> None:
+        """Computes the first `count` results, or all.
+
+        Raises:
+            NmtError: iteration has already handed on the result of index `first`, or all are needed and some are gone.
+        """
+        if self._passed and (count is None or first < self._passed):
             raise NmtError(
                 f"{self._passed} {self._name} have already been iterated over and are not kept: make a list of them"
             )
-        if isinstance(index, slice):
-            return list(self._ahead)[_shifted(index, self._passed)]
-        return self._ahead[index - self._passed]
-
-    def _compute(self, count: int | None) -> None:
-        """Computes the first `count` results, or all."""
         while count is None or self._passed + len(self._ahead) < count:
             try:
-                self._ahead.append(next(self._results))
+                self._ahead.append(self._next_result())
             except StopIteration:
                 return
+
+    def _next_result(self) -> T:
+        """The next result of the source; once the source has failed, its error each time: a failed generator ends."""
+        if self._error is not None:
+            raise self._error
+        try:
+            return next(self._results)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -72,9 +95,3 @@ class Lazy(Generic[T], Iterator[T]):
 
     def __repr__(self) -> str:
         return f"<{self._name}, computed as they are read: iterate, take one by [0], or make a list>"
-
-
-def _shifted(index: slice, by: int) -> slice:
-    """The slice of what is left after `by` results."""
-    start, stop = (None if end is None else end - by for end in (index.start, index.stop))
-    return slice(start, stop, index.step)

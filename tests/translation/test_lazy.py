@@ -7,6 +7,8 @@ from itertools import count, islice
 
 import pytest
 from hand_written import LINES, Copier, make_run
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nmt
 from nmt.errors import NmtError
@@ -40,6 +42,32 @@ def test_an_index_behind_the_end_is_an_index_error():
     with pytest.raises(IndexError):
         found[3]
     assert list(found) == [0, 1, 2]
+
+
+@given(ends=st.tuples(*[st.none() | st.integers(-8, 8)] * 2), step=st.sampled_from([None, -3, -2, -1, 1, 2]))
+def test_a_slice_is_that_of_a_list(ends, step):
+    found, _ = numbers(5)
+    assert found[slice(*ends, step)] == list(range(5))[slice(*ends, step)]
+
+
+def test_a_slice_with_a_negative_step_computes_only_its_own_results():
+    found, computed = numbers()
+    assert found[4:1:-2] == [4, 2] and computed == [0, 1, 2, 3, 4]
+    assert [next(found), next(found)] == [0, 1]
+    assert found[3:1:-1] == [3, 2]
+    with pytest.raises(NmtError, match="2 numbers have already been iterated over"):
+        found[3:0:-1]
+
+
+def test_an_error_of_the_source_comes_again():
+    found = Lazy((1 // divisor for divisor in (1, 0, 1)), "quotients")
+    assert found[0] == 1
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            found[2]
+    assert next(found) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(found)
 
 
 def test_results_that_were_iterated_over_are_not_kept():
