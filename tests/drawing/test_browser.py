@@ -77,6 +77,11 @@ class Opened:
     def focused(self) -> str:
         return str(self.page.evaluate("document.activeElement.querySelector('.text')?.textContent"))
 
+    def open_table(self) -> None:
+        """Opens the first table, and waits for its rows: the page makes them after the click."""
+        self.page.get_by_text("table", exact=True).first.click()
+        self.page.locator("tbody tr").first.wait_for()
+
     @property
     def status(self) -> str:
         """The status line without its invisible direction marks."""
@@ -259,7 +264,7 @@ def test_keys_skip_the_end_of_sentence_in_the_view_of_erasure(show: Callable[...
 def test_the_table_has_every_value(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT], "line 1", GOLD, ERASURE))
     assert opened.page.locator("table").count() == 0  # made when first opened
-    opened.page.get_by_text("table", exact=True).click()
+    opened.open_table()
     assert opened.page.locator("thead th").all_inner_texts() == ["le", "chat", "noir", "end of sentence"]
     rows = [row.locator("th, td").all_inner_texts() for row in opened.page.locator("tbody tr").all()]
     assert rows[1] == ["black", "", "0.20", "0.75", "0.05"]
@@ -278,7 +283,7 @@ def test_arabic_words_run_from_right_to_left(show: Callable[..., Opened]) -> Non
     assert opened.focused() == "الجديد"
     first, second = (opened.word(word, sentence=1).bounding_box()["x"] for word in JAPANESE.alignment.source)
     assert first < second
-    opened.page.get_by_text("table", exact=True).first.click()
+    opened.open_table()
     heads = {head.inner_text(): head.bounding_box()["x"] for head in opened.page.locator("thead th").all()}
     first, second = (heads[word] for word in ARABIC.alignment.source)
     assert first > second > heads["end of sentence"]
@@ -298,7 +303,7 @@ def test_the_languages_of_a_sentence_are_named(show: Callable[..., Opened]) -> N
 def test_the_words_of_a_long_table_stay_in_view(show: Callable[..., Opened]) -> None:
     words = " ".join(f"w{place}" for place in range(200))
     opened = show(PageSentence([translated(words, words, np.eye(200, 201))]), viewport={"width": 800, "height": 600})
-    opened.page.get_by_text("table", exact=True).click()
+    opened.open_table()
     region = opened.page.get_by_role("region")
     box = region.bounding_box()
     assert box["height"] <= 0.8 * 600 + 1
@@ -318,7 +323,7 @@ def test_words_that_look_like_markup_are_shown_as_words(show: Callable[..., Open
     opened = show(PageSentence([EVIL], "<b>line</b>", None, np.ones((3, 3))))
     assert [opened.page.locator(".word .text").nth(i).inner_text() for i in range(3)] == list(EVIL.alignment.source)
     opened.page.locator(".word").first.hover()
-    opened.page.get_by_text("table", exact=True).click()
+    opened.open_table()
     assert opened.page.locator("tbody th").all_inner_texts() == list(EVIL.alignment.target)
     assert opened.page.locator("h2").inner_text() == "<b>line</b>"
     assert opened.page.locator("img, b").count() == 0
