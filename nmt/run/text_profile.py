@@ -22,23 +22,28 @@ def save_profile(directory: Path, profile: TextProfile) -> None:
     write_atomically(directory / PROFILE, json.dumps(profile.to_json(), ensure_ascii=False).encode())
 
 
-def load_profile(directory: Path) -> TextProfile | None:
+def load_profile(directory: Path, sizes: tuple[int, int] | None = None) -> TextProfile | None:
     """Reads the profile that `save_profile` wrote; None for a run without one, such as a run of version 0.1.
 
     Args:
         directory: the run directory, or a pack.
+        sizes: of the source's and the target's vocabulary, to compare with; None: they are not compared.
 
     Raises:
-        RunError: the file is damaged.
+        RunError: the file is damaged, or belongs to other vocabularies.
     """
     path = directory / PROFILE
     try:
-        return TextProfile.from_json(json.loads(storage_of(directory).read(PROFILE, LARGEST)))
+        profile = TextProfile.from_json(json.loads(storage_of(directory).read(PROFILE, LARGEST)))
+        counted = len(profile.source.pieces), len(profile.target.pieces)
+        if sizes not in (None, counted):
+            raise ValueError(f"it counts {counted} pieces, and the vocabularies have {sizes}")
+        return profile
     except (FileNotFoundError, NotADirectoryError):
         return None
     except RunError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise RunError(
             f"{path}: damaged ({error}): delete it; input is then translated as it is, without warnings about it"
         ) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -27,6 +28,8 @@ _PRIOR = 0.5
 """Count that is added to each piece's."""
 _USUAL = 0.99
 """Share of the lines that have at most `most_sentences` sentences."""
+_LARGEST = 2**53
+"""No count is larger; float64 holds it exactly."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,20 @@ class SideProfile:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SideProfile:
-        """Reads the values that `dataclasses.asdict` gives."""
-        marks = {mark: Punctuation(**counts) for mark, counts in values["marks"].items()}
-        return cls(**{field.name: values[field.name] for field in dataclasses.fields(cls)} | {"marks": marks})
+        """Reads the values that `dataclasses.asdict` gives.
+
+        Raises:
+            KeyError, TypeError, AttributeError, ValueError: values of another form.
+        """
+        given = {field.name: values[field.name] for field in dataclasses.fields(cls)}
+        given["marks"] = {mark: Punctuation(**counts) for mark, counts in given["marks"].items()}
+        if not isinstance(given["pieces"], list):
+            raise TypeError("pieces: expected a list")
+        of_marks = [count for mark in given["marks"].values() for count in (mark.separate, mark.attached)]
+        several = {"letters": given["letters"].values(), "marks": of_marks, "pieces": given["pieces"]}
+        for name in given:
+            _require_counts(name, several.get(name, [given[name]]), (int, float) if name == "sentences" else (int,))
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -153,10 +167,24 @@ class TextProfile:
         """Reads the values that `to_json` gives.
 
         Raises:
-            KeyError, TypeError, AttributeError: values of another form.
+            KeyError, TypeError, AttributeError, ValueError: values of another form.
         """
         source, target = (SideProfile.from_json(values[side]) for side in ("source", "target"))
-        return cls(source, target, float(values["source_leaning"]), float(values["target_leaning"]))
+        leanings = [float(values[f"{side}_leaning"]) for side in ("source", "target")]
+        if not all(map(math.isfinite, leanings)):
+            raise ValueError(f"leanings are {leanings}: expected finite numbers")
+        return cls(source, target, *leanings)
+
+
+def _require_counts(name: str, values: Iterable[Any], types: tuple[type, ...]) -> None:
+    """Refuses values that count nothing.
+
+    Raises:
+        ValueError: a value of another type, below 0, not finite or immense.
+    """
+    for value in values:
+        if type(value) not in types or not 0 <= value <= _LARGEST:
+            raise ValueError(f"{name}: expected a number, 0 or more, not {value!r:.20}")
 
 
 def count_marks(text: str) -> dict[str, Punctuation]:

@@ -65,7 +65,7 @@ def load_translator(
                 "train both on the same text with the same vocabulary settings"
             )
     decided = decide_precision(precision)
-    profile = load_profile(runs[0].directory)
+    profile = load_profile(runs[0].directory, (runs[0].source.size, runs[0].target.size))
     models = [_model(run, checkpoints, decided) for run in runs]
     return translator_of_models(runs[0], *models, averaging=averaging, profile=profile)
 

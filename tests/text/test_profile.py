@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from demo_sides import profile
@@ -43,6 +44,42 @@ def test_marks_count_at_the_ends_of_words():
 
 def test_json_there_and_back():
     assert TextProfile.from_json(json.loads(json.dumps(profile().to_json()))) == profile()
+
+
+def damaged(**values: object) -> dict:
+    whole: dict = json.loads(json.dumps(profile().to_json()))
+    return whole | {"source": whole["source"] | values}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"lines": "3"},
+        {"words": -1},
+        {"upper": None},
+        {"lower": True},
+        {"sentences": math.nan},
+        {"sentences": math.inf},
+        {"most_sentences": [1]},
+        {"unreadable": 10**400},
+        {"letters": ["LATIN"]},
+        {"letters": {"LATIN": "many"}},
+        {"marks": {".": {"separate": -1, "attached": 0}}},
+        {"marks": {".": 3}},
+        {"pieces": {"0": 1}},
+        {"pieces": [1, [2]]},
+        {"pieces": [1, "a\nb"]},
+    ],
+)
+def test_values_that_count_nothing_are_refused(values):
+    with pytest.raises((ValueError, TypeError, AttributeError)) as error:
+        TextProfile.from_json(damaged(**values))
+    assert "\n" not in str(error.value)
+
+
+def test_a_leaning_is_finite():
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        TextProfile.from_json(damaged() | {"target_leaning": math.nan})
 
 
 def test_the_demo_is_tokenised_and_has_one_sentence_per_line():

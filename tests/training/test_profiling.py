@@ -94,6 +94,14 @@ def test_a_run_without_a_profile_has_none(corpus):
     assert load_profile(corpus / "nowhere") is None
 
 
+def test_a_profile_of_other_vocabularies_is_one_line(corpus):
+    run = prepared(copy_task.config(corpus)).run
+    sizes = run.source.size, run.target.size
+    assert load_profile(run.directory, sizes) == load_profile(run.directory)
+    with pytest.raises(RunError, match=r"profile.json: damaged \(it counts .* pieces, .*: delete it"):
+        load_profile(run.directory, (sizes[0], sizes[1] + 1))
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"source": 3}', "\x00"])
 def test_a_damaged_profile_is_one_line(content, corpus):
     (corpus / PROFILE).write_text(content)

@@ -55,7 +55,7 @@ def exchanged_beside_initial(pairs: Sequence[Pair], initial: Run) -> Iterator[st
     A damaged profile is a warning too: nothing else of the training needs it.
     """
     try:
-        profile = load_profile(initial.directory)
+        profile = load_profile(initial.directory, (initial.source.size, initial.target.size))
     except RunError as error:
         yield f"warning: {error}"
         return
