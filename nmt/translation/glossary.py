@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from nmt.errors import NmtError
 from nmt.text.errors import CorpusError
 from nmt.text.lines import read_lines
 from nmt.text.pieces import SPACE, UNK
@@ -48,6 +49,9 @@ class Glossary:
     Args:
         terms: terms with different sources; of terms with equal sources the first counts.
         mode: prefer gives translations with the terms a bonus; require makes the terms appear.
+
+    Raises:
+        NmtError: a term without a source, or with a blank form or none.
     """
 
     def __init__(self, terms: Iterable[Term], mode: GlossaryMode = "prefer") -> None:
@@ -56,6 +60,8 @@ class Glossary:
         lengths: dict[str, set[int]] = {}
         for term in self.terms:
             words = tuple(word.text for word in _words(term.source))
+            if not (words and term.forms and all(form.strip() for form in term.forms)):
+                raise NmtError(f"glossary: expected a source and its forms, none of them blank, not {tuple(term)}")
             folded = tuple(word.casefold() for word in words)
             self._folded.setdefault(folded, []).append((words, term))
             lengths.setdefault(folded[0], set()).add(len(words))
@@ -77,8 +83,8 @@ class Glossary:
             if not line.strip():
                 continue
             source, *cells = (" ".join(cell.split()) for cell in line.split("\t"))
-            forms = [form.strip() for cell in cells for form in cell.split("|") if form.strip()]
-            if not source or not forms or len(cells) > 2:
+            forms = [*cells[:1], *(form.strip() for cell in cells[1:] for form in cell.split("|") if form.strip())]
+            if not source or not any(cells[:1]) or len(cells) > 2:
                 raise CorpusError(
                     f"{path}:{number}: expected a source term, a tab, its translation, and behind one more tab further "
                     "forms of the translation with | between them"
@@ -130,11 +136,13 @@ def count_forms(forms: Iterable[str], text: str) -> int:
 
 @lru_cache(maxsize=10_000)
 def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
-    """The ways to write a translation in pieces of the target vocabulary; none for forms with unknown characters.
+    """The ways to write a translation in pieces of the target vocabulary; none for forms with unknown characters, and
+    none for forms that normalisation empties.
 
     A form begins a sentence with a capital letter too. It follows an apostrophe or a bracket without a space, and in
     scripts without spaces it follows anything.
     """
+    forms = tuple(form for form, text in zip(forms, vocabulary.decode(vocabulary.encode(forms)), strict=True) if text)
     capitals = [form[0].upper() + form[1:] for form in forms if form[0].upper() != form[0]]
     spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitals)
     ways = [PieceForm(pieces, "anywhere") for pieces in spaced] + [PieceForm(pieces, "start") for pieces in capital]
@@ -144,6 +152,13 @@ def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceFor
         ways.append(PieceForm(_without_space(pieces, vocabulary), "inside" if is_unspaced(form[0]) else "unspaced"))
     distinct = {tuple(way.pieces): way for way in reversed(ways) if way.pieces and UNK not in way.pieces}
     return tuple(reversed(distinct.values()))
+
+
+@lru_cache(maxsize=10_000)
+def decoded_forms(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[str, ...]:
+    """The forms of a translation as the pieces of `form_pieces` decode; normalisation may change characters."""
+    known = [pieces for pieces in vocabulary.encode(forms) if UNK not in pieces]
+    return tuple(dict.fromkeys(text for text in vocabulary.decode(known) if text))
 
 
 def _without_space(pieces: Sequence[int], vocabulary: Tokenizer) -> list[int]:

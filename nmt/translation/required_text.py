@@ -9,7 +9,7 @@ from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.text.pieces import EOS, UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
-from nmt.translation.glossary import Glossary, count_forms, form_pieces
+from nmt.translation.glossary import Glossary, count_forms, decoded_forms, form_pieces
 from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint, PieceTerm
 from nmt.translation.request import RequestError, TranslationRequest
 
@@ -74,7 +74,7 @@ def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabul
         positions = [piece for piece, word in enumerate(source.word_of_piece) if word in words]
         forms = form_pieces(term.forms, vocabulary)
         if forms and positions:
-            found.append(PieceTerm(forms, positions, term.forms))
+            found.append(PieceTerm(forms, positions, decoded_forms(term.forms, vocabulary)))
     return found
 
 

@@ -7,11 +7,14 @@ from hand_written import make_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import VocabularyConfig
+from nmt.config import SearchConfig, VocabularyConfig
+from nmt.errors import NmtError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
-from nmt.text.tokenizer import Tokenizer
+from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 from nmt.translation.glossary import Glossary, Term, count_forms, form_pieces
+from nmt.translation.request import TranslationRequest
+from nmt.translation.required_text import has_terms, piece_constraint
 
 
 def found(text: str, *sources: str) -> list[str]:
@@ -101,14 +104,40 @@ def test_terms_that_no_pieces_can_write_are_named():
     assert Glossary(terms).unwritable(vocabulary) == terms[1:]
 
 
+@pytest.mark.parametrize("form", ["\u200b", "\ufeff", "▁"])
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "identity"])
+def test_a_form_that_the_vocabulary_empties_is_left_out(form, normalization):
+    settings = VocabularyConfig(type="char", size=30, normalization=normalization, character_coverage=1.0)
+    vocabulary = Tokenizer.train(["une école", "le \u200b parc"] * 20, settings)
+    empty = not vocabulary.decode(vocabulary.encode([form]))[0]
+    assert empty or normalization == "identity"
+    assert ways((form, "parc"), vocabulary).keys() >= ways(("parc",), vocabulary).keys()
+    assert not empty or ways((form,), vocabulary) == {} == ways((form, "日本"), vocabulary)
+
+
+def test_required_forms_are_compared_as_the_vocabulary_decodes_them():
+    vocabulary = Tokenizer.train(["la fin 1/2"] * 20, VocabularyConfig(type="char", size=30, normalization="nmt_nfkc"))
+    request = TranslationRequest("end", SearchConfig(), terms=(Term("end", ("la ﬁn", "日本", "\u200b")),))
+    source = SegmentedSentence("end", ["end"], [5], [0])
+    (term,) = piece_constraint(request, vocabulary, source=source).terms
+    assert term.texts == ("la fin",)
+    assert has_terms("C'est la fin", [term]) and not has_terms("C'est la suite", [term])
+
+
+@pytest.mark.parametrize("term", [Term("", ("a",)), Term(" ", ("a",)), Term("a", ("b", " ")), Term("a", ())])
+def test_a_blank_term_is_refused(term):
+    with pytest.raises(NmtError, match="glossary: expected a source and its forms, none of them blank"):
+        Glossary([term])
+
+
 def test_a_file_has_terms_and_their_forms(write):
-    path = write("g.tsv", "ice  cream\tglace\tglaces| une glace |", "", "US\tÉtats-Unis", "a\tb|c\tb")
+    path = write("g.tsv", "ice  cream\tglace\tglaces| une glace |", "", "US\tÉtats-Unis", "a\tb|c\tb|d")
     glossary = Glossary.load(path, "require")
     assert glossary.mode == "require"
     assert glossary.terms == (
         Term("ice cream", ("glace", "glaces", "une glace")),
         Term("US", ("États-Unis",)),
-        Term("a", ("b", "c")),
+        Term("a", ("b|c", "b", "d")),
     )
     assert glossary.of("The US and Ice cream in the US") == (glossary.terms[1], glossary.terms[0])
 
@@ -118,7 +147,7 @@ def test_a_file_has_terms_and_their_forms(write):
     [
         ("garden", r"g.tsv:2: expected a source term, a tab, its translation"),
         ("\tjardin", r"g.tsv:2: expected a source term"),
-        ("garden\t|", r"g.tsv:2: expected a source term"),
+        ("garden\t\tjardin", r"g.tsv:2: expected a source term"),
         ("a\tb\tc\td", r"g.tsv:2: expected a source term"),
         ("tree\tbois", r"g.tsv:2: 'tree' is on line 1 too: give all its forms on one line"),
     ],

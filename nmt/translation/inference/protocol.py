@@ -52,7 +52,7 @@ class PieceTerm(NamedTuple):
     positions: Sequence[int]
     """Positions of its source pieces."""
     texts: tuple[str, ...] = ()
-    """The forms as text."""
+    """The forms as the vocabulary decodes them."""
 
 
 class PieceConstraint(NamedTuple):
