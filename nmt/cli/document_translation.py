@@ -49,7 +49,7 @@ def translate_document(arguments: Namespace) -> None:
     require_files_of_their_own(requests.paths, [arguments.output])
     with open_outputs([arguments.output]) as (file,):
         translator, search = load(arguments)
-        requests.check(search, translator.run.target)
+        requests.check(search, translator)
         file.write(document.filled(_translations(document, translator, requests)))
     place = "standard output" if arguments.output == "-" else arguments.output
     say(f"{document.outcome.summary()}; written to {place}")

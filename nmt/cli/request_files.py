@@ -8,10 +8,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines
-from nmt.cli.loading import say
+from nmt.cli.loading import CHOOSING, say
 from nmt.cli.parser import refuse_idle
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
+from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.files.paths import can_be_read_again
 from nmt.text.lines import read_lines
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nmt.text.tokenizer import Tokenizer
     from nmt.translation.glossary import Glossary
     from nmt.translation.request import TranslationRequest
+    from nmt.translation.translator import Translator
 
 SHOWN = 5
 """Terms that a warning names."""
@@ -32,10 +34,11 @@ class RequestFiles:
         source: the file of source sentences; - is standard input.
 
     Raises:
-        NmtError: the lexicon or the glossary has a line of another form.
+        NmtError: the lexicon or the glossary has a line of another form, or flags have no effect beside each other.
     """
 
     def __init__(self, arguments: Namespace, source: str) -> None:
+        _refuse_idle_flags(arguments)
         self.source, self._arguments = source, arguments
         self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
@@ -57,23 +60,26 @@ class RequestFiles:
         """Number of lines of each file of constraints; None if it can be read only once."""
         return {path: count_lines(path) for path in (self._prefixes, self._phrases) if path}
 
-    def check(self, search: SearchConfig, vocabulary: Tokenizer) -> None:
+    def check(self, search: SearchConfig, translator: Translator) -> None:
         """Sets the search of all requests, and refuses impossible requests before the first translation.
 
         Args:
             search: of every request.
-            vocabulary: the target's; constraints are checked against it if their files can be read twice.
+            translator: constraints are checked against its target vocabulary if their files can be read twice.
 
         Raises:
-            NmtError: flags that contradict the search, or a constraint that the vocabulary cannot spell.
+            NmtError: flags that contradict the search, a constraint that the vocabulary cannot spell, or --mbr bleu
+                with a tokenizer that is not installed.
         """
         from nmt.translation.request import TranslationRequest
         from nmt.translation.required_text import piece_constraint
+        from nmt.translation.translator import require_utilities
 
         if search.method == "sample":
             refuse_idle(self._arguments, ["phrases", "glossary"], "is for a beam: leave it or --method sample out")
         self._shared["search"] = search
-        TranslationRequest("", **self._shared)
+        require_utilities([TranslationRequest("", **self._shared)], tokenizer_of_run(translator.config))
+        vocabulary = translator.run.target
         self._warn_of_terms(vocabulary)
         files: list[tuple[str, str | None, Callable[[str], Any]]] = [
             ("prefix", self._prefixes, str),
@@ -122,6 +128,16 @@ class RequestFiles:
                 f"{self._arguments.glossary}: {count} ignored, because the target vocabulary lacks characters of the "
                 f"translation: {some}"
             )
+
+
+def _refuse_idle_flags(arguments: Namespace) -> None:
+    """Refuses settings of the search that constraints switch off, and settings of a glossary without a glossary."""
+    if arguments.prefixes or arguments.phrases:
+        refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
+    if arguments.glossary:
+        refuse_idle(arguments, CHOOSING, "is for a search without --glossary: leave one out")
+    else:
+        refuse_idle(arguments, ["glossary_mode"], "is for the terms of a glossary: give --glossary too")
 
 
 def _require_same_end(differ: bool, files: Sequence[str]) -> None:

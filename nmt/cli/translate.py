@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import CHOOSING, checked, lines_of, load, say, say_if_cut
+from nmt.cli.loading import checked, lines_of, load, say, say_if_cut
 from nmt.cli.output_identity import output_identity
-from nmt.cli.parser import Parser, positive, refuse_idle
+from nmt.cli.parser import Parser, positive
 from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
@@ -120,7 +120,7 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
         translator, search = load(arguments)
-        requests.check(search, translator.run.target)
+        requests.check(search, translator)
         done = 0
         if resumable is not None:
             inputs = [path, arguments.prefixes, arguments.phrases, arguments.lexicon, arguments.glossary]
@@ -144,12 +144,6 @@ def _check_flags(arguments: Namespace, path: str) -> None:
         raise NmtError("--resume counts lines, and an n-best list has several lines per sentence: leave one out")
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
-    if arguments.prefixes or arguments.phrases:
-        refuse_idle(arguments, CHOOSING, "is for a search without --prefixes and --phrases: leave it or those out")
-    if arguments.glossary:
-        refuse_idle(arguments, CHOOSING, "is for a search without --glossary: leave one out")
-    else:
-        refuse_idle(arguments, ["glossary_mode"], "is for the terms of a glossary: give --glossary too")
 
 
 def _writes_lists(arguments: Namespace) -> bool:

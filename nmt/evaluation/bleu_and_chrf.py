@@ -5,11 +5,12 @@ The functions that need sacrebleu import it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+    from sacrebleu.metrics.bleu import BLEU
 
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
 
@@ -40,6 +41,16 @@ def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "
     return _score(metric, *_paired(list(hypotheses), list(references)))
 
 
+def sentence_bleu(tokenize: str = "13a") -> Callable[[str, str], float]:
+    """The function from a translation and a reference to BLEU over the orders that the sentence has, 0 to 100.
+
+    Raises:
+        EvaluationError: sacrebleu lacks the tokenizer.
+    """
+    metric = _bleu(tokenize, effective_order=True)
+    return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
+
+
 def require_tokenizer(tokenize: str) -> None:
     """Refuses a tokenizer that `bleu` would refuse, before any time is spent on translations.
 
@@ -49,14 +60,14 @@ def require_tokenizer(tokenize: str) -> None:
     _bleu(tokenize)
 
 
-def _bleu(tokenize: str) -> Metric:
+def _bleu(tokenize: str, effective_order: bool = False) -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
         raise EvaluationError(f"tokenize is '{tokenize}': expected one of {', '.join(BLEU.TOKENIZERS)}")
     try:
         # force: no warning for text that looks tokenized; the signature has the tokenizer.
-        return BLEU(tokenize=tokenize, force=True)
+        return BLEU(tokenize=tokenize, force=True, effective_order=effective_order)
     except (RuntimeError, ImportError, OSError) as error:  # a tokenizer that needs a package or a download
         raise EvaluationError(f"tokenize is '{tokenize}': {' '.join(str(error).split())}") from None
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from nmt.evaluation.bleu_and_chrf import sentence_bleu
+
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
 
@@ -65,9 +67,14 @@ def expected_utilities(
 
 @cache
 def sentence_utility(utility: Utility, tokenize: str = "13a") -> Callable[[str, str], float]:
-    """The function from a translation and a reference to their utility, 0 to 100."""
-    from sacrebleu.metrics.bleu import BLEU
+    """The function from a translation and a reference to their utility, 0 to 100.
+
+    Raises:
+        EvaluationError: sacrebleu lacks the tokenizer for BLEU.
+    """
+    if utility == "bleu":
+        return sentence_bleu(tokenize)
     from sacrebleu.metrics.chrf import CHRF
 
-    scorer = BLEU(tokenize=tokenize, effective_order=True) if utility == "bleu" else CHRF()
+    scorer = CHRF()
     return lambda hypothesis, reference: scorer.sentence_score(hypothesis, [reference]).score

@@ -24,7 +24,7 @@ from nmt.translation.glossary import Glossary
 from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.lazy import Lazy
-from nmt.translation.minimum_bayes_risk import most_agreed
+from nmt.translation.minimum_bayes_risk import most_agreed, sentence_utility
 from nmt.translation.paragraphs import LineReport, join_translations
 from nmt.translation.request import Constraint, TranslationRequest
 from nmt.translation.request_search import RequestSearch
@@ -47,12 +47,11 @@ class Translator:
     chunk_size = 500
     """Sentences that are read, sorted by length and translated together."""
 
-    profile: TextProfile | None = None
-
     def __init__(self, run: Run, inference: Inference, profile: TextProfile | None = None) -> None:
         self.run, self.config, self.inference, self.profile = run, run.config, inference, profile
         self.source_text = SourceText(run, profile)
         self._search = RequestSearch(run, inference)
+        self._tokenize = tokenizer_of_run(self.config)
 
     @classmethod
     def load(cls, directory: str | Path, *others: str | Path, **options: Any) -> Translator:
@@ -117,9 +116,12 @@ class Translator:
             report: called whenever a batch is complete, long before its sentences are yielded in order.
 
         Raises:
-            NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell.
+            NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell, or a tokenizer that
+                `minimum_bayes_risk` with BLEU needs and that is not installed.
         """
+        words = self.run.source.words, self.run.target.words
         for chunk in windows(requests, self.chunk_size):
+            require_utilities(chunk, self._tokenize)
             parts = [self.source_text.sentences(request) for request in chunk]
             sentences = list(chain.from_iterable(parts))
             lines = report if report is None else LineReport(report, len(chunk), len(sentences))
@@ -129,7 +131,7 @@ class Translator:
                 if len(answers) == 1:
                     yield answers[0]
                 else:
-                    yield TranslationList([self._joined(request, [one for (one,) in answers])])
+                    yield TranslationList([join_translations(request.text, [one for (one,) in answers], *words)])
 
     def _answer_together(
         self, requests: Sequence[TranslationRequest], linking: Linking, report: Report | None
@@ -139,10 +141,7 @@ class Translator:
         found = self._search.find(requests, sources, report)
         for request, source, hypotheses in zip(requests, sources, found, strict=True):
             translations = [self._translation(request, source, one, linking) for one in hypotheses]
-            yield chosen(request, translations, tokenizer_of_run(self.config))
-
-    def _joined(self, request: TranslationRequest, sentences: Sequence[Translation]) -> Translation:
-        return join_translations(request.text, sentences, self.run.source.words, self.run.target.words)
+            yield chosen(request, translations, self._tokenize)
 
     def translate_one(self, sentence: str, search: SearchConfig | None = None, **options: Any) -> Translation:
         """The translation of one sentence; see `translate` for the options."""
@@ -240,6 +239,19 @@ class Translator:
 def _several(sentences: str | Iterable[str]) -> Iterable[str]:
     """A string is one sentence, not a stream of characters."""
     return [sentences] if isinstance(sentences, str) else sentences
+
+
+def require_utilities(requests: Iterable[TranslationRequest], tokenize: str) -> None:
+    """Refuses requests whose Bayes risk cannot be computed, before any is translated.
+
+    Args:
+        tokenize: sacreBLEU's tokenizer, where BLEU is the utility.
+
+    Raises:
+        NmtError: the tokenizer is not installed.
+    """
+    for utility in {request.minimum_bayes_risk for request in requests} - {None}:
+        sentence_utility(utility, tokenize)
 
 
 def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> TranslationList:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.cli import main
-from nmt.config import SearchConfig
+from nmt.config import SearchConfig, TrainingConfig
 from nmt.config.fields import settings_of
 from nmt.errors import NmtError
 from nmt.files.resumable_outputs import ResumableOutputs
@@ -283,6 +283,17 @@ def test_sampling_takes_no_phrases(model, write, capsys):
 def test_minimum_bayes_risk_needs_two_candidates(more, model, write, capsys):
     assert main(["translate", "--model", model, "--input", write("in", "a"), "--mbr", "bleu", *more]) == 2
     assert "(--mbr) chooses among several translations" in capsys.readouterr().err
+
+
+def test_minimum_bayes_risk_needs_the_tokenizer_of_the_run(model, write, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", None)
+    japanese = replace(fake_translator.Translator.config, training=TrainingConfig(tokenize="ja-mecab"))
+    monkeypatch.setattr(fake_translator.Translator, "config", japanese)
+    command = ["translate", "--model", model, "--input", write("in", "a"), "--output", str(tmp_path / "out")]
+    assert main([*command, "--mbr", "bleu"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "tokenize is 'ja-mecab'" in line
+    assert not list(tmp_path.glob("*out*")) and not fake_translator.Translator.searches
 
 
 @pytest.mark.parametrize("flag", ["--source", "--output", "--alignments", "--model"])

@@ -67,11 +67,15 @@ def test_the_target_language_is_named_by_a_flag(model, capsys):
         (["--input", "in.po", "--target-language", "f r"], "--target-language is 'f r': expected a BCP 47 tag"),
         (["--input", "in.txt", "--output", "out.po"], "out.po: a PO file is written from a PO file: name another"),
         (["--input", "in.txt", "--all-units"], "--all-units is for documents: give a PO, XLIFF, TMX or SRT file"),
+        (["--input", "in.po", "--glossary-mode", "require"], "--glossary-mode is for the terms of a glossary: give"),
+        (["--input", "in.po", "--glossary", "g.tsv", "--prune", "1"], "--prune is for a search without --glossary"),
+        (["--input", "in.po", "--glossary", "g.tsv", "--diversity", "1"], "--diversity is for a search without"),
         (["--input", "no.po"], "no.po: No such file or directory"),
     ],
 )
 def test_mistakes_are_one_line(model, capsys, flags, message):
     Path("in.txt").write_text("ein\n")
+    Path("g.tsv").write_text("haus\thouse\n")
     before = sorted(Path().iterdir())
     assert translate(model, *flags) == 2
     (line,) = capsys.readouterr().err.splitlines()

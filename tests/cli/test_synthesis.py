@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import fake_translator
 import pytest
 
 from nmt.cli import main
+from nmt.config import TrainingConfig
 
 
 @pytest.fixture
@@ -49,6 +51,15 @@ def test_closest_writes_the_hypothesis_most_similar_to_the_given_target(model, w
     command = distil(model, write, ["a b c d", "a b c d"], ["A B C D!!", "A B C D"])
     assert main([*command, *outputs(tmp_path), "--only-translations", "--closest", measure]) == 0
     assert [target for _, target in written(tmp_path)] == ["A B C D!!", "A B C D"]
+
+
+def test_closest_counts_bleu_by_the_tokenizer_of_the_run(model, write, tmp_path, monkeypatch):
+    """`ABCD!!` is as long as the target in characters, and too long in words and marks."""
+    characters = replace(fake_translator.Translator.config, training=TrainingConfig(tokenize="char"))
+    monkeypatch.setattr(fake_translator.Translator, "config", characters)
+    command = distil(model, write, ["abcd"], ["ABCDEFGH!"])
+    assert main([*command, *outputs(tmp_path), "--only-translations", "--closest", "bleu"]) == 0
+    assert written(tmp_path) == [("abcd", "ABCD!!")]
 
 
 @pytest.mark.parametrize(("tag", "sources"), [([], ["<bt> A B", "", "<bt> C"]), (["--tag", ""], ["A B", "", "C"])])

@@ -17,6 +17,7 @@ from hand_written import LINES, Copier, make_run
 
 from nmt.errors import NmtError
 from nmt.explaining.erasure import ErasureError, erase
+from nmt.run.directory import Run
 from nmt.translation.inference.protocol import ErasingInference
 from nmt.translation.minimum_bayes_risk import expected_utilities
 from nmt.translation.request import Constraint, RequestError, TranslationRequest
@@ -83,6 +84,19 @@ def test_minimum_bayes_risk_answers_with_one_candidate(translator: Any) -> None:
         request = TranslationRequest("ba ki", search, nbest=3, minimum_bayes_risk="chrf")
         ((answer,),) = translator.answer([request])
         assert answer.text == texts[values.index(max(values))]
+
+
+def test_a_missing_tokenizer_is_refused_before_the_search(translator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", None)
+    run = translator.run
+    recorded = replace(run.config, training=replace(run.config.training, tokenize="ja-mecab"))
+    japanese = Translator(Run(run.directory, recorded, run.source, run.target), translator.inference)
+    request = TranslationRequest("ba", translator.config.search, minimum_bayes_risk="bleu")
+    with pytest.raises(NmtError, match="tokenize is 'ja-mecab'") as error:
+        next(japanese.answer([request]))
+    assert "\n" not in str(error.value)
+    assert not translator.inference.calls
+    assert next(japanese.answer([replace(request, minimum_bayes_risk="chrf")]))
 
 
 def test_impossible_searches_are_refused_at_the_call(translator: Any) -> None:
