@@ -40,6 +40,9 @@ class Vocabulary:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[10] if text.isascii() or "ü" in text else [UNK] for text in texts]
 
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return ["a" for _ in ids]
+
     def index(self, piece: str) -> int:
         return 10
 
