@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nmt.cli.files import count_lines
+from nmt.cli.files import count_lines, refuse_document
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import checked, say
 from nmt.cli.parser import Parser
@@ -49,6 +49,7 @@ def run(arguments: Namespace) -> None:
     """Writes back-translations (Sennrich et al. 2016) with tags on their sources (Caswell et al. 2019)."""
     if arguments.tag.split() not in ([], [arguments.tag]):
         raise NmtError(f"--tag is '{arguments.tag}': expected one word")
+    refuse_document(arguments.input)
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
         lines = checked(islice(read_lines(arguments.input), done, None), translator, arguments.input, before=done)

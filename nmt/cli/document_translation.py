@@ -13,6 +13,8 @@ from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
 from nmt.files.outputs import open_outputs
 from nmt.text.documents import Document, document_kind, open_document
+from nmt.text.documents.languages import known, same_language
+from nmt.text.languages import Language
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 _ONLY_LINES = ("resume", "nbest", "alignments", "prefixes", "phrases")
 """Flags that count lines."""
 _ONLY_DOCUMENTS = ("all_units", "source_language", "target_language")
+_IDLE = {
+    "PO": ("source_language", "target_language"),
+    "SRT": ("all_units", "source_language", "target_language"),
+    "XLIFF": ("source_language",),
+}
+"""Flags without effect on documents of a kind."""
 
 
 def add_document_flags(parser: Parser) -> None:
@@ -44,7 +52,9 @@ def translate_document(arguments: Namespace) -> None:
     """Translates the document that the flags name, and reports the numbers of its units."""
     path = arguments.input
     _check_flags(arguments, document_kind(path))
-    document = open_document(path, languages_from_flags(arguments), arguments.all_units)
+    languages = languages_from_flags(arguments)
+    document = open_document(path, languages, arguments.all_units)
+    _say_if_other_language(document, languages.target)
     requests = RequestFiles(arguments, path)
     require_files_of_their_own(requests.paths, [arguments.output])
     with open_outputs([arguments.output]) as (file,):
@@ -57,8 +67,16 @@ def translate_document(arguments: Namespace) -> None:
 
 def _check_flags(arguments: Namespace, kind: str) -> None:
     refuse_idle(arguments, _ONLY_LINES, f"is for lines of text, and {arguments.input} is a {kind} file: leave it out")
+    refuse_idle(arguments, _IDLE.get(kind, ()), f"has no effect on {kind} files: leave it out")
     if arguments.output != "-" and document_kind(arguments.output) != kind:
         raise NmtError(f"{arguments.output}: the output of a {kind} file is a {kind} file: name it so")
+
+
+def _say_if_other_language(document: Document, target: Language) -> None:
+    """Warns of a document that is for translations into another language."""
+    tags = document.target.tag, target.tag
+    if all(map(known, tags)) and not same_language(*tags):
+        say(f"{document.name} declares the target language {tags[0]}, but its units are translated into {tags[1]}")
 
 
 def _translations(document: Document, translator: Translator, requests: RequestFiles) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again, real_path
 from nmt.progress import LineProgress
+from nmt.text.documents import document_kind
 from nmt.text.lines import read_lines
 
 
@@ -25,6 +26,21 @@ def count_lines(path: str) -> int | None:
         return None
     progress = LineProgress(task=f"reading {path}")
     return sum(1 for _ in progress.over(read_lines(path)))
+
+
+def refuse_document(path: str, instead: str = "") -> None:
+    """Refuses a document where lines of text are read.
+
+    Args:
+        path: the file.
+        instead: what else to do with a document of pairs.
+
+    Raises:
+        NmtError: names the file and its kind.
+    """
+    if kind := document_kind(path):
+        more = instead if kind != "SRT" else ""
+        raise NmtError(f"{path}: is {kind}, expected text with one sentence per line{more}")
 
 
 def require_same_length(counts: dict[str, int | None]) -> int | None:

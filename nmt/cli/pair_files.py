@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Literal
 
-from nmt.cli.files import count_lines, require_lines, require_same_length
+from nmt.cli.files import count_lines, refuse_document, require_lines, require_same_length
 from nmt.cli.flags import add_language_flags, settings_from_flags, with_dashes
 from nmt.cli.loading import checked, languages_from_flags
 from nmt.cli.parser import Parser, refuse_idle
@@ -92,6 +92,7 @@ class GivenText:
         elif arguments.source:
             refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
             refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
+            refuse_document(arguments.source, " (give it as --document for its pairs)")
             self.pairs = PairsConfig()
         else:
             raise NmtError("no sentences are given: name --source, with --target for pairs, or --tsv, or --document")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from documents import PO_HEADER, tmx, tuv, xliff
 
 from nmt.cli import main
+from nmt.config import CorpusConfig, RunConfig
+from nmt.translation import loading
 
 PO = PO_HEADER + 'msgid "ein haus"\nmsgstr ""\n\nmsgid "da %s"\nmsgstr ""\n\nmsgid "zwei"\nmsgstr "Two"\n'
 
@@ -64,12 +67,15 @@ def test_the_target_language_is_named_by_a_flag(model, capsys):
         (["--input", "in.po", "--output", "in.po"], "in.po: is named twice and would be overwritten"),
         (["--input", "in.po", "--nbest", "2"], "--nbest is for lines of text, and in.po is a PO file: leave it out"),
         (["--input", "in.po", "--resume"], "--resume is for lines of text"),
-        (["--input", "in.po", "--target-language", "f r"], "--target-language is 'f r': expected a BCP 47 tag"),
+        (["--input", "in.tmx", "--target-language", "f r"], "--target-language is 'f r': expected a BCP 47 tag"),
         (["--input", "in.txt", "--output", "out.po"], "out.po: a PO file is written from a PO file: name another"),
         (["--input", "in.txt", "--all-units"], "--all-units is for documents: give a PO, XLIFF, TMX or SRT file"),
         (["--input", "in.po", "--glossary-mode", "require"], "--glossary-mode is for the terms of a glossary: give"),
         (["--input", "in.po", "--glossary", "g.tsv", "--prune", "1"], "--prune is for a search without --glossary"),
         (["--input", "in.po", "--glossary", "g.tsv", "--diversity", "1"], "--diversity is for a search without"),
+        (["--input", "in.po", "--target-language", "fr"], "--target-language has no effect on PO files: leave it out"),
+        (["--input", "in.xlf", "--source-language", "de"], "--source-language has no effect on XLIFF files"),
+        (["--input", "in.srt", "--all-units"], "--all-units has no effect on SRT files: leave it out"),
         (["--input", "no.po"], "no.po: No such file or directory"),
     ],
 )
@@ -81,6 +87,29 @@ def test_mistakes_are_one_line(model, capsys, flags, message):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"nmt: error: {message}") or line.startswith(f"nmt: {message}")
     assert sorted(Path().iterdir()) == before
+
+
+def test_a_document_for_another_language_is_named(model, monkeypatch, capsys):
+    run = replace(RunConfig(), corpus=CorpusConfig(source_language="fr", target_language="en"))
+    monkeypatch.setattr(loading, "config_of_run", lambda _: run)
+    Path("in.xlf").write_bytes(xliff("<source>ein</source>", "<source>haus</source>"))
+    for name in ("in.po", "in.xlf"):
+        assert translate(model, "--input", name, "--output", "out" + Path(name).suffix) == 0
+        warning = f"nmt: {name} declares the target language fr, but its units are translated into en"
+        assert capsys.readouterr().err.splitlines().count(warning) == 1
+    flags = ["--input", "in.xlf", "--output", "out.xlf", "--target-language", "fr-CA"]
+    assert translate(model, *flags) == 0
+    assert "declares" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["align", "explain", "back-translate"])
+def test_a_document_is_not_read_as_lines(command, model, capsys):
+    outputs = ["--output", "out"] if command != "back-translate" else ["--output-source", "a", "--output-target", "b"]
+    for name in ("in.po", "in.tmx", "in.xlf", "in.srt"):
+        assert main([command, "--model", model, "--source", name, *outputs]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{name}: is " in line
+        assert ", expected text with one sentence per line" in line
 
 
 def test_a_failure_leaves_the_old_output(model):

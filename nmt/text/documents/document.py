@@ -11,6 +11,7 @@ from nmt.progress import counted
 from nmt.text.documents.encodings import Encoding
 from nmt.text.documents.templates import Template
 from nmt.text.errors import CorpusError
+from nmt.text.languages import Language
 
 MARKUP = "with markup inside the text"
 LOST = "whose placeholders the translation lost"
@@ -92,6 +93,8 @@ class Document:
     outcome: Outcome
     references: bool = False
     """Whether it is XML, which can write characters that its encoding lacks."""
+    target: Language = Language()
+    """The language of all its translations, as it declares it; unknown if it does not."""
 
     def texts(self) -> list[str]:
         """The sentences of all units, in order."""

@@ -105,8 +105,9 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     """
     text, encoding = decode(raw, path, PO_HEADER)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome())
-    lines = _Lines(document.data)
-    for entry in _parse(text, path):
+    lines, messages = _Lines(document.data), _parse(text, path)
+    document.target = _language(messages)
+    for entry in messages:
         if not entry.obsolete:
             _add_message(document, lines, entry, everything)
     return document

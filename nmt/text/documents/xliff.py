@@ -75,7 +75,9 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     """
     text, encoding = decode(raw, path, XML_DECLARATION)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True)
-    for element in elements([document.data], _NAMES, path):
+    for number, element in enumerate(elements([document.data], _NAMES, path)):
+        if number == 0:
+            document.target = _declared(element).target
         if element.children("source") and element.inherited("translate") != "no":
             _add_unit(document, element, known(languages.target.tag), everything)
     return document
