@@ -74,7 +74,7 @@ def test_a_checkpoint_holds_the_whole_state_of_training(undisturbed):
 @pytest.mark.slow
 def test_an_interrupted_run_continues_to_the_bit(directory, undisturbed):
     code, said = stopped(directory, "interrupted", signal.SIGINT, step=2)
-    assert code == 130
+    assert code == 130, said
     assert "nmt: finishing this step, then saving ..." in said
     assert "is saved in" in said
     assert "Traceback" not in said
