@@ -24,7 +24,8 @@ def interruption() -> Iterator[threading.Event]:
         if event.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         event.set()
-        print("\nnmt: finishing this step, then saving ... (Ctrl-C again: without saving)", file=sys.stderr)
+        with contextlib.suppress(RuntimeError):  # the signal came while standard error was writing another line
+            print("\nnmt: finishing this step, then saving ... (Ctrl-C again: without saving)", file=sys.stderr)
 
     handlers = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

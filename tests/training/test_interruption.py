@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import threading
 from typing import Any
@@ -68,6 +69,29 @@ def test_a_second_ctrl_c_ends_at_once_and_the_last_checkpoint_counts(corpus, tmp
     counting.batches.clear()
     assert train(config(corpus, tmp_path)).steps == 3 * steps
     assert len(counting.batches) == 2 * steps
+
+
+class Interrupted(io.RawIOBase):
+    """A stream that gets Ctrl-C while it is written for the first time."""
+
+    lines = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self.lines += 1
+        if self.lines == 1:
+            signal.raise_signal(signal.SIGINT)
+        return len(content)
+
+
+def test_ctrl_c_in_the_middle_of_a_message_is_heard(monkeypatch):
+    stream = io.TextIOWrapper(io.BufferedWriter(Interrupted()), line_buffering=True)
+    monkeypatch.setattr("sys.stderr", stream)
+    with interruption() as event:
+        print("step 2", file=stream)
+    assert event.is_set()
 
 
 def test_signal_handlers_stay_as_they_are_outside_the_main_thread():
