@@ -22,6 +22,8 @@ from nmt.run.weight_checks import require_numbers
 
 _LENGTH = 2
 """Bytes at the end of a zip file without a comment: the length of its comment."""
+_END, _REST = b"PK\5\6", 18
+"""The last record of a zip file without a comment: how it begins, and the number of bytes behind that."""
 
 
 def list_checkpoints(directory: Path) -> list[Path]:
@@ -69,6 +71,9 @@ def _require_sums(file: BinaryIO, path: Path, run: str) -> None:
     with zipfile.ZipFile(file) as archive:
         comment = archive.comment
     if not comment:
+        file.seek(-len(_END) - _REST, os.SEEK_END)
+        if file.read(len(_END)) != _END:
+            raise RunError(f"{path}: damaged, its sums are missing")
         return
     try:
         sums = json.loads(comment)

@@ -161,6 +161,15 @@ def test_two_thousand_damages_are_refused_or_change_nothing(kind, place):
     assert check(place, kind, 100) > 900
 
 
+def test_a_checkpoint_whose_sums_are_wiped_out_is_refused(place):
+    """Zeroes over the end of the file: no arrays are listed, and no comment."""
+    path = place.run.checkpoints()[-1]
+    whole = path.read_bytes()
+    end = whole.rindex(b"PK\5\6")
+    assert place.answers(path, whole[: end + 4] + bytes(18) + whole[end + 22 :], place.run.directory) is None
+    assert place.answers(path, whole[: end + 20] + bytes(len(whole) - end - 20), place.run.directory) is None
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_another_run_is_refused(name, place):
     path, other = place.run.directory / name, (place.other.directory / name).read_bytes()
