@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
-def locked(path: Path, error: Exception) -> Iterator[None]:
+def locked(path: Path, error: Exception | None) -> Iterator[None]:
     """Locks a file or directory for this block. The system releases the lock when the process ends, however it ends.
 
     A system or a file system without such locks locks nothing.
 
-    Raises:
-        error: the path is locked, by another process or by another block of this process.
+    Args:
+        error: raised if another process, or another block of this process, holds the lock; None waits for the lock.
     """
     try:
         import fcntl
@@ -25,28 +25,12 @@ def locked(path: Path, error: Exception) -> Iterator[None]:
     handle = os.open(path, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if error else 0))
         except BlockingIOError:
-            raise error from None
+            if error:
+                raise error from None
         except OSError:  # a file system without locks
             pass
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def wait_for_lock(path: Path) -> Iterator[None]:
-    """As `locked`, but waits until the other process or block releases the lock."""
-    try:
-        import fcntl
-    except ImportError:  # not POSIX
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

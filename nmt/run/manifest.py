@@ -19,7 +19,7 @@ from typing import Any
 from nmt.config import RunConfig, config_to_dict
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
-from nmt.files.locking import wait_for_lock
+from nmt.files.locking import locked
 from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
 from nmt.run.resuming import may_change
@@ -165,7 +165,7 @@ def only_writer(directory: Path) -> Iterator[None]:
     """
     vocabulary = next((directory / name for name in VOCABULARIES if (directory / name).exists()), directory)
     require_inside(directory, vocabulary)
-    with wait_for_lock(vocabulary):  # this file is never replaced, so all processes lock the same one
+    with locked(vocabulary, None):  # this file is never replaced, so all processes lock the same one
         yield
 
 

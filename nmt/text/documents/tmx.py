@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from nmt.text.documents.document import MARKUP, Document, Edit, Outcome, Part, Unit
+from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
-from nmt.text.documents.inline import enclosed_text, plain_text
+from nmt.text.documents.inline import plain_text
 from nmt.text.documents.languages import LanguageChoice, best_match, known
 from nmt.text.documents.rows import PlacedRow, one_line
-from nmt.text.documents.templates import has_choice, line_by_line
-from nmt.text.documents.xml_edits import filled_content, segment_edit, space_before, with_attribute
+from nmt.text.documents.xml_edits import segment_edit, space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements
+from nmt.text.documents.xml_units import add_unit
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Languages
 
@@ -125,18 +125,13 @@ def _add_unit(document: Document, unit: Element, languages: tuple[str, str], eve
     if target is not None and plain_text(target).strip() and not everything:
         document.outcome.translated += 1
         return
-    enclosed = enclosed_text(source, document.data)
-    if enclosed is None or has_choice(enclosed.text):
-        document.outcome.leave(MARKUP, source.line)
-        return
 
-    def edits(translation: str) -> list[Edit]:
-        content = filled_content(document.data, source, enclosed, translation)
+    def write(content: str) -> list[Edit]:
         if target is not None:
             return [segment_edit(document.data, target, content)]
         return [_new_variant(document.data, variants[found], variants[-1], languages[1], content)]
 
-    document.units.append(Unit(source.line, (Part(line_by_line(enclosed.text), edits),)))
+    add_unit(document, source, write)
 
 
 def _new_variant(data: bytes, model: Element, last: Element, language: str, content: str) -> Edit:

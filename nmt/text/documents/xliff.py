@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nmt.text.documents.document import MARKUP, Document, Edit, Outcome, Part, Unit
+from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
-from nmt.text.documents.inline import enclosed_text, plain_text
+from nmt.text.documents.inline import plain_text
 from nmt.text.documents.languages import known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
-from nmt.text.documents.templates import has_choice, line_by_line
-from nmt.text.documents.xml_edits import filled_content, space_before, with_attribute
+from nmt.text.documents.xml_edits import space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements, tag_end
+from nmt.text.documents.xml_units import add_unit
 from nmt.text.languages import UNKNOWN, Languages
 
 _NAMES = frozenset({"trans-unit", "segment"})
@@ -92,16 +92,11 @@ def _add_unit(document: Document, unit: Element, language: str, everything: bool
     if final or not (everything or _is_untranslated(unit)):
         document.outcome.translated += 1
         return
-    enclosed = enclosed_text(source, document.data)
-    if enclosed is None or has_choice(enclosed.text):
-        document.outcome.leave(MARKUP, source.line)
-        return
 
-    def edits(translation: str) -> list[Edit]:
-        content = filled_content(document.data, source, enclosed, translation)
+    def write(content: str) -> list[Edit]:
         return [_target(document.data, unit, content), *_attributes(document.data, unit, language)]
 
-    document.units.append(Unit(source.line, (Part(line_by_line(enclosed.text), edits),)))
+    add_unit(document, source, write)
 
 
 def _target(data: bytes, unit: Element, content: str) -> Edit:
