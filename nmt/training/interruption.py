@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+
+MESSAGE = "\nnmt: finishing this step, then saving ... (Ctrl-C again: without saving)"
+STANDARD_ERROR = 2
+"""The file descriptor."""
 
 
 @contextlib.contextmanager
@@ -24,8 +29,11 @@ def interruption() -> Iterator[threading.Event]:
         if event.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         event.set()
-        with contextlib.suppress(RuntimeError):  # the signal came while standard error was writing another line
-            print("\nnmt: finishing this step, then saving ... (Ctrl-C again: without saving)", file=sys.stderr)
+        try:
+            print(MESSAGE, file=sys.stderr)
+        except RuntimeError:  # the signal came while standard error was writing another line, and its buffer is locked
+            with contextlib.suppress(OSError):
+                os.write(STANDARD_ERROR, f"{MESSAGE}\n".encode())
 
     handlers = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

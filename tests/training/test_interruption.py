@@ -86,12 +86,13 @@ class Interrupted(io.RawIOBase):
         return len(content)
 
 
-def test_ctrl_c_in_the_middle_of_a_message_is_heard(monkeypatch):
+def test_ctrl_c_in_the_middle_of_a_message_is_heard_and_answered(monkeypatch, capfd):
     stream = io.TextIOWrapper(io.BufferedWriter(Interrupted()), line_buffering=True)
     monkeypatch.setattr("sys.stderr", stream)
     with interruption() as event:
         print("step 2", file=stream)
     assert event.is_set()
+    assert "nmt: finishing this step, then saving ..." in capfd.readouterr().err
 
 
 def test_signal_handlers_stay_as_they_are_outside_the_main_thread():
