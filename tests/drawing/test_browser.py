@@ -162,6 +162,14 @@ def test_pointing_at_a_source_word_marks_its_target_words_in_every_translation(s
     assert opened.shown_values() == {"the": "0.10", "black": "0.05", "a": "0.20"}
 
 
+def test_a_further_translation_marks_the_words_that_the_first_one_lacks(show: Callable[..., Opened]) -> None:
+    opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
+    rows = [row.locator(".word.different .text").all_inner_texts() for row in opened.page.locator(".words").all()]
+    assert rows == [[], [], ["a"]]
+    assert "differs from translation 1" in opened.page.locator("#legend").inner_text()
+    assert "differs" not in show(PageSentence([CAT])).page.locator("#legend").inner_text()
+
+
 def test_keys_move_between_words_and_sides(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT, CAT_TOO], "line 1"))
     press = opened.page.keyboard.press

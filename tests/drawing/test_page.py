@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nmt.alignment.errors import AlignmentError
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.drawing.page import PageError, PageSentence, html_page, save
+from nmt.drawing.page import PageError, PageSentence, html_page, rendering, save
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -216,6 +216,14 @@ def test_a_page_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_the_script_is_all_modules_and_each_imports_only_from_those_before_it() -> None:
+    folder = Path(rendering.__file__).parent
+    assert sorted(rendering._MODULES) == sorted(path.name for path in folder.glob("*.js"))
+    for place, name in enumerate(rendering._MODULES):
+        imported = re.findall(r'^import .* from "\./(.+)";$', (folder / name).read_text("utf-8"), re.MULTILINE)
+        assert set(imported) <= set(rendering._MODULES[:place]), name
+
+
 def test_an_installed_package_contains_the_page(tmp_path: Path) -> None:
     pytest.importorskip("setuptools")
     code = f"import setuptools; setuptools.setup(script_args={['-q', 'egg_info', '-e', '.', 'build_py', '-d', 'lib']})"
@@ -223,6 +231,6 @@ def test_an_installed_package_contains_the_page(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(REPOSITORY / name)
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "page").iterdir()}
-    assert {"__init__.py", "page.html", "page.css", "page.js"} <= built
+    assert {"__init__.py", "page.html", "page.css", "page.js", "sentence.js"} <= built
     built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "training_view").iterdir()}
     assert {"view.html", "view.css", "view.js"} <= built

@@ -15,6 +15,18 @@ from string import Template
 from nmt.drawing.page.sentences import PageError, PageSentence
 from nmt.files.atomic_writing import replacement_for
 
+_MODULES = (
+    "elements.js",
+    "views.js",
+    "status.js",
+    "differences.js",
+    "keys.js",
+    "table.js",
+    "sentence.js",
+    "page.js",
+)
+"""The modules of the script; each one imports only from those before it."""
+
 
 def html_page(sentences: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
     """The HTML page of some sentences, in their order; the same sentences give the same page."""
@@ -30,7 +42,7 @@ def html_page(sentences: Iterable[PageSentence], title: str = "Translations and 
 
 def page_parts(more_style: str = "", more_script: str = "") -> tuple[str, str, str]:
     """The style and the script that show sentences, with more behind them, and the policy that allows only these."""
-    style, script = _read_part("page.css") + more_style, _read_part("page.js") + more_script
+    style, script = _read_part("page.css") + more_style, _joined_modules() + more_script
     policy = {
         "default-src": "'none'",
         "script-src": _digest(script),
@@ -60,6 +72,12 @@ def save(
     with replacement_for(path, PageError) as place:
         place.write_text(text, encoding="utf-8", newline="\n")
     return path
+
+
+def _joined_modules() -> str:
+    """The modules of the script as one: a page that works from disk imports nothing."""
+    lines = [line for name in _MODULES for line in _read_part(name).splitlines() if not line.startswith("import ")]
+    return "\n".join(['"use strict";', *(line.removeprefix("export ") for line in lines), ""])
 
 
 def _read_part(name: str) -> str:
