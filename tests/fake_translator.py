@@ -145,7 +145,7 @@ def make_pair(source: str, target: str, truncated: bool) -> Translation:
     alignment = WordAlignment(*sides, weights, 1 - weights.sum(axis=1))
     pieces = (*sides[1], "</s>") if sides[1] else ()
     shares = (-1.5 / max(len(pieces), 1),) * len(pieces)
-    return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, shares)
+    return Translation(source, target, -1.5, -1.0, alignment, truncated, pieces, shares, shares[:-1])
 
 
 def install(set_attribute: Callable[[Any, str, Any], None]) -> None:

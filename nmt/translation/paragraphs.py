@@ -38,6 +38,7 @@ def join_translations(text: str, sentences: Sequence[Translation], source: Words
         truncated=any(pair.truncated for pair in pairs),
         pieces=tuple(piece for pair in pairs for piece in pair.pieces),
         piece_log_probabilities=tuple(value for pair in pairs for value in pair.piece_log_probabilities),
+        word_log_probabilities=tuple(value for pair in pairs for value in pair.word_log_probabilities),
     )
 
 

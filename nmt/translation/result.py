@@ -8,7 +8,7 @@ import numpy as np
 
 from nmt import notebook
 from nmt.alignment.hard_links import Linking
-from nmt.alignment.pieces_to_words import word_alignment
+from nmt.alignment.pieces_to_words import piece_parts, sum_by_word, word_alignment
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.text.pieces import EOS
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
@@ -40,6 +40,9 @@ class Translation:
     """The target's pieces as SentencePiece writes them, and `</s>` if the sentence ended by itself."""
     piece_log_probabilities: tuple[float, ...] = ()
     """Log-probability of each of `pieces`, in nats."""
+    word_log_probabilities: tuple[float, ...] = ()
+    """Log-probability of each target word of the alignment, in nats: the sum over its pieces, and 0 for a word without
+    pieces. A piece that covers several words counts by its share in the word."""
 
     def _repr_html_(self) -> str:
         """The translation as a notebook shows it; its attention opens by a click."""
@@ -85,7 +88,16 @@ def make_translation(
         truncated=source.cut or target.cut,
         pieces=tuple(vocabulary.pieces([*hypothesis.ids, *ended])),
         piece_log_probabilities=tuple(values.tolist()),
+        word_log_probabilities=_of_words(hypothesis, target),
     )
+
+
+def _of_words(hypothesis: Hypothesis, target: SegmentedSentence) -> tuple[float, ...]:
+    """The log-probability of each target word."""
+    if hypothesis is EMPTY_HYPOTHESIS or not target.words:
+        return (0.0,) * len(target.words)
+    values = hypothesis.piece_log_probabilities[: len(target.word_of_piece)].astype(float)
+    return tuple(sum_by_word(values, piece_parts(target), len(target.words)).tolist())
 
 
 def _alignment(

@@ -1,0 +1,66 @@
+"""Limits of the server, and the errors that name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nmt.errors import NmtError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one request and of the queue."""
+
+    characters: int = 10_000
+    """Characters of one text."""
+    texts: int = 100
+    """Texts of one request that is answered at once."""
+    lines: int = 20_000
+    """Texts of one request whose answer is a stream."""
+    beam_size: int = 16
+    """Hypotheses of the beam."""
+    phrases: int = 20
+    """Phrases, terms and entries of the lexicon of one request."""
+    erasures: int = 200
+    """Source words of a sentence that is explained: each of them costs a forward pass."""
+    body: int = 4_000_000
+    """Bytes of the body of a request."""
+    body_seconds: float = 20.0
+    """Seconds in which a client sends its body."""
+    seconds: float = 60.0
+    """Seconds until a request is answered."""
+    queue: int = 1000
+    """Sentences that wait for each model."""
+
+
+class RefusedError(NmtError):
+    """A request that the server refuses.
+
+    Args:
+        status: of the HTTP answer.
+        message: one line.
+        limit: the name of the limit that the request exceeds.
+        value: the limit.
+        retry_after: seconds after which another attempt makes sense.
+    """
+
+    def __init__(
+        self, status: int, message: str, limit: str = "", value: float = 0, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.limit, self.value, self.retry_after = status, limit, value, retry_after
+
+    def to_json(self) -> dict[str, object]:
+        """The body of the HTTP answer."""
+        return error_body(str(self), self.limit, self.value)
+
+
+def error_body(message: str, limit: str = "", value: float = 0) -> dict[str, object]:
+    """The body of an answer to a refused request."""
+    line = " ".join(message.split())
+    return {"error": line, "limit": limit, "value": value} if limit else {"error": line}
+
+
+def over_limit(status: int, found: str, limit: str, value: float) -> RefusedError:
+    """The error of a request beyond a limit; `found` says what the request has."""
+    return RefusedError(status, f"{found}: the limit is {value:,g}", limit, value)

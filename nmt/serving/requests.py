@@ -1,0 +1,119 @@
+"""Requests over HTTP as requests of a translator, with the limits of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nmt.config import SearchConfig
+from nmt.serving.limits import Limits, RefusedError, over_limit
+from nmt.serving.messages import TranslateRequest
+from nmt.translation.glossary import Term
+from nmt.translation.request import TranslationRequest
+from nmt.translation.translator import Translator
+
+
+def as_texts(text: str | Sequence[str]) -> list[str]:
+    """One text or several as a list."""
+    return [text] if isinstance(text, str) else list(text)
+
+
+def checked_texts(text: str | Sequence[str], limits: Limits, most: int | None = None) -> list[str]:
+    """The texts of a request.
+
+    Args:
+        most: the largest number of texts; None: that of a request which is answered at once.
+
+    Raises:
+        RefusedError: too many texts, or a text that is too long.
+    """
+    texts = as_texts(text)
+    name = "texts" if most is None else "lines"
+    most = limits.texts if most is None else most
+    if len(texts) > most:
+        raise over_limit(413, f"the request has {len(texts):,} texts", name, most)
+    longest = max(map(len, texts), default=0)
+    if longest > limits.characters:
+        raise over_limit(413, f"a text has {longest:,} characters", "characters", limits.characters)
+    return texts
+
+
+def checked_targets(target: str | Sequence[str], texts: Sequence[str], limits: Limits) -> list[str]:
+    """The given translations of texts.
+
+    Raises:
+        RefusedError: another number of translations than texts, or one that is too long.
+    """
+    targets = checked_texts(target, limits, max(limits.texts, len(texts)))
+    if len(targets) != len(texts):
+        raise RefusedError(422, f"target has {len(targets):,} texts, and text has {len(texts):,}: give as many")
+    return targets
+
+
+def translation_requests(
+    body: TranslateRequest, texts: Sequence[str], translator: Translator, limits: Limits
+) -> list[TranslationRequest]:
+    """The requests for the texts of a request.
+
+    Raises:
+        RefusedError: a limit is exceeded.
+        NmtError: fields that contradict each other.
+    """
+    search = search_of(body, translator.config.search, limits)
+    extras = len(body.phrases) + len(body.terms) + len(body.lexicon)
+    if extras > limits.phrases:
+        raise over_limit(422, f"the request has {extras:,} phrases, terms and words", "phrases", limits.phrases)
+    prefixes = [body.prefix] * len(texts) if isinstance(body.prefix, str) else body.prefix
+    if len(prefixes) != len(texts):
+        raise RefusedError(422, f"prefix has {len(prefixes):,} texts, and text has {len(texts):,}: give as many")
+    checked_texts(prefixes, limits, len(texts))
+    terms = tuple(Term(term.source, tuple(term.forms)) for term in body.terms)
+    return [
+        TranslationRequest(
+            text,
+            search,
+            prefix,
+            tuple(body.phrases),
+            body.lexicon,
+            body.n_best,
+            terms=terms,
+            glossary_mode="require" if body.terms_required else "prefer",
+        )
+        for text, prefix in zip(texts, prefixes, strict=True)
+    ]
+
+
+def search_of(body: TranslateRequest, own: SearchConfig, limits: Limits) -> SearchConfig:
+    """The search of a request: the model's, with the fields that a request may change.
+
+    Raises:
+        RefusedError: a beam beyond the limit, or more translations than the beam holds.
+    """
+    size = body.beam_size or max(own.beam_size, body.n_best)
+    if size > max(limits.beam_size, own.beam_size):
+        name = "beam_size" if body.beam_size else "n_best"
+        raise over_limit(422, f"{name} is {size:,}", "beam_size", max(limits.beam_size, own.beam_size))
+    if body.n_best > size:
+        raise RefusedError(422, f"n_best is {body.n_best}, and beam_size is {size}: raise beam_size")
+    return replace(own, beam_size=size, copy_unknown=body.copy_unknown or own.copy_unknown)
+
+
+def without_words(text: str, words: Sequence[str], erased: Sequence[int]) -> str:
+    """A text without some of its words.
+
+    Args:
+        words: the words of the text.
+        erased: indices of words.
+
+    Raises:
+        RefusedError: an index beyond the words.
+    """
+    kept, at = [], 0
+    for index in erased:
+        if index >= len(words):
+            raise RefusedError(422, f"erase has {index}, and the text has {len(words)} words, counted from 0")
+    for index, word in enumerate(words):
+        begin = text.index(word, at)
+        kept += [text[at:begin], "" if index in erased else word]
+        at = begin + len(word)
+    return " ".join("".join(kept).split())

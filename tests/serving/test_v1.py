@@ -1,0 +1,97 @@
+"""Version 1 of the interface."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from small_server import LIMITS
+
+from nmt.serving import messages
+
+
+def translate(client, **body) -> messages.TranslateAnswer:
+    answer = client.post("/v1/translate", json=body)
+    assert answer.status_code == 200, answer.text
+    return messages.TranslateAnswer.model_validate(answer.json())
+
+
+def test_each_text_of_a_request_has_its_translations(client):
+    (one,) = translate(client, text="a b").translations
+    assert one.source_words == ["a", "b"] and [c.text for c in one.candidates] == ["A B"]
+    assert one.candidates[0].alignment is None
+    several = translate(client, text=["a", "b c"], n_best=2, alignment=True, model="two")
+    assert several.model == "two"
+    assert [[c.text for c in text.candidates] for text in several.translations] == [["A", "A!"], ["B C", "B C!"]]
+    assert several.translations[1].candidates[0].alignment.links == [(0, 0), (1, 1)]
+
+
+def test_a_prefix_and_phrases_are_in_the_translation(client):
+    assert translate(client, text="a", prefix="x", phrases=["y z"]).translations[0].candidates[0].text == "x y z A"
+
+
+def test_a_given_translation_is_aligned_and_not_searched_for(client):
+    (pair,) = translate(client, text="a b", target="x y", alignment=True).translations
+    assert pair.candidates[0].text == "x y" and pair.candidates[0].alignment.target == ["x", "y"]
+    aligned = client.post("/v1/align", json={"text": "a b", "target": "x y"}).json()
+    assert messages.TranslateAnswer.model_validate(aligned).translations == [pair]
+
+
+def test_erased_words_are_left_out_of_the_text(client):
+    (text,) = translate(client, text="a  bb a", erase=[2, 0]).translations
+    assert text.source == "bb" and text.source_words == ["a", "bb", "a"] and text.candidates[0].text == "BB"
+
+
+def test_scores_have_a_log_probability_for_each_piece_and_word(client):
+    answer = messages.ScoreAnswer.model_validate(
+        client.post("/v1/score", json={"text": ["a"], "target": ["x y"]}).json()
+    )
+    (score,) = answer.scores
+    assert score.words == ["x", "y"] and len(score.pieces) == len(score.piece_log_probabilities) == 3
+    assert score.word_log_probabilities == [-0.5, -0.5]
+
+
+def test_a_stream_has_one_line_for_each_text_in_order(client):
+    answer = client.post("/v1/translate", json={"text": ["a", "b", "", "c", "d"], "stream": True})
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    lines = [messages.TranslatedText.model_validate_json(line) for line in answer.text.splitlines()]
+    assert [line.candidates[0].text for line in lines] == ["A", "B", "", "C", "D"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "limit"),
+    [
+        ({"text": ["a"] * 4}, 413, "texts"),
+        ({"text": ["a"] * 7, "stream": True}, 413, "lines"),
+        ({"text": "a" * 41}, 413, "characters"),
+        ({"text": "a", "target": "b" * 41}, 413, "characters"),
+        ({"text": "a", "beam_size": 5}, 422, "beam_size"),
+        ({"text": "a", "n_best": 5}, 422, "beam_size"),
+        ({"text": "a", "phrases": ["a", "b", "c"]}, 422, "phrases"),
+        ({"text": "a", "beam_size": 2, "n_best": 3}, 422, None),
+        ({"text": ["a", "b"], "target": ["a"]}, 422, None),
+        ({"text": "a", "target": "b", "prefix": "c"}, 422, None),
+        ({"text": "a", "erase": [1]}, 422, None),
+        ({"text": "a", "lexicon": {"a": "b"}}, 422, None),
+        ({"text": "a", "model": "../one"}, 404, None),
+        ({"text": 3}, 422, None),
+        ({"text": "a", "beam_size": True}, 422, None),
+        ({"text": "a", "checkpoint": "x"}, 422, None),
+        ({}, 422, None),
+    ],
+)
+def test_a_refused_request_has_one_line_that_names_the_limit(client, body, status, limit):
+    answer = client.post("/v1/translate", json=body)
+    error = messages.ErrorAnswer.model_validate(answer.json())
+    assert (answer.status_code, error.limit) == (status, limit)
+    assert error.error and "\n" not in error.error
+    if limit:
+        assert error.value == getattr(LIMITS, limit) and f"{error.value:,g}" in error.error
+
+
+def test_models_are_described_without_their_directories(client):
+    answer = messages.ModelsAnswer.model_validate(client.get("/v1/models").json())
+    assert [model.name for model in answer.models] == ["one", "two"]
+    assert (answer.models[0].target.tag, answer.models[0].target.direction) == ("he", "rtl")
+    assert answer.limits["characters"] == LIMITS.characters
+    assert "2" not in json.dumps([model.model_dump() for model in answer.models]).replace('"max_source": 400', "")
