@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, require_measurable
+from nmt.cli.gold import (
+    add_classes_flag,
+    add_gold_format_flags,
+    print_alignment_score,
+    read_classes,
+    read_gold_flags,
+    require_measurable,
+)
+from nmt.cli.link_evaluation import add_link_flags, evaluate_links, refuse_link_flags
 from nmt.cli.loading import config_of, lines_of, load, say, watched, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
@@ -27,16 +35,20 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
-    "error rate (AER) of the model's attention on the reference pairs."
+    "error rate (AER) of the model's attention on the reference pairs. With --links, it measures files of links "
+    "instead, without a model."
 )
 EXAMPLE = "nmt evaluate --model saved_models/mine --source test.en --target test.de"
 
 
 def add_flags(parser: Parser) -> None:
-    add_model_flags(parser)
+    add_model_flags(parser, required=False)
+    parser.usage = "nmt evaluate --model DIR [OPTION ...]"
     add_pair_flags(parser)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
+    add_classes_flag(parser)
+    add_link_flags(parser)
     parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer (default: the run's)")
     parser.add_argument("--output", metavar="FILE", help="file for the translations")
     parser.add_argument("--json", metavar="FILE", help="file for the scores, as JSON")
@@ -44,19 +56,28 @@ def add_flags(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> None:
+    """Measures files of links, or a model's translations and links."""
+    if arguments.links:
+        evaluate_links(arguments)
+    else:
+        refuse_link_flags(arguments)
+        _evaluate_model(arguments)
+
+
+def _evaluate_model(arguments: Namespace) -> None:
     """Translates, then prints and writes the scores."""
     from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
     if arguments.tokenize:
         require_tokenizer(arguments.tokenize)  # before the model, which chooses the tokenizer otherwise
     text = GivenText(arguments)
-    read = [*text.paths, *([arguments.gold] if arguments.gold else [])]
+    read = [*text.paths, *(path for path in (arguments.gold, arguments.classes) if path)]
     written = [path for path in (arguments.output, arguments.json) if path]
     require_files_of_their_own(read, written)
     if "-" in written:
         raise NmtError("standard output (-) has the scores: name files for --output and --json")
     sources, references = text.test_set()
-    gold = read_gold_flags(arguments, text.name, len(sources))
+    gold, classes = read_gold_flags(arguments, text.name, len(sources)), read_classes(arguments.classes)
     config = config_of(arguments)
     tokenize = arguments.tokenize or tokenizer_of_run(config)
     words = words_of_run(config) if gold else (SPACED, SPACED)
@@ -74,7 +95,9 @@ def run(arguments: Namespace) -> None:
         results = _print_scores(hypotheses, references, tokenize)
         if gold is not None:
             pairs = lines_of(len(sources)).over(translator.align(sources, references))
-            results["alignment"] = print_alignment_score((pair.alignment.links for pair in pairs), gold)
+            alignments = [pair.alignment for pair in pairs]
+            sides = [(one.source, one.target) for one in alignments]
+            results["alignment"] = print_alignment_score((one.links for one in alignments), gold, sides, classes)
         if output is not None:
             output.writelines(f"{text}\n" for text in hypotheses)
         if report is not None:

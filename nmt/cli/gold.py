@@ -13,6 +13,7 @@ from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
+    from nmt.evaluation.word_classes import WordClass
     from nmt.text.languages import Words
 
 
@@ -80,10 +81,50 @@ def require_measurable(
         require_in_range(links, *pair, f"{gold_path}, sentence {number}")
 
 
-def print_alignment_score(predicted: Iterable[Links], gold: Sequence[Gold]) -> dict[str, Any]:
-    """Prints the alignment error rate; returns its values by name."""
-    from nmt.evaluation.alignment_error_rate import alignment_score
+def print_alignment_score(
+    predicted: Iterable[Links],
+    gold: Sequence[Gold],
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]] = (),
+    classes: Sequence[WordClass] = (),
+) -> dict[str, Any]:
+    """Prints the alignment error rate with its bootstrap interval; returns all values by name.
 
-    score = alignment_score(predicted, gold)
-    print(score)
-    return score._asdict()
+    Args:
+        predicted: links of each sentence.
+        gold: gold links of each sentence.
+        pairs: the words of both sides of each sentence, for classes.
+        classes: word classes, whose links are also measured apart.
+    """
+    from nmt.evaluation.alignment_bootstrap import aer_interval
+    from nmt.evaluation.alignment_error_rate import alignment_score, link_counts, score_of_counts
+
+    links = list(predicted)
+    counts = link_counts(links, gold)
+    score, interval = score_of_counts(counts), aer_interval(counts)
+    print(f"{score}, 95 % interval {interval}")
+    results: dict[str, Any] = score._asdict() | {"interval": list(interval)}
+    words = list(pairs)
+    for one in classes:
+        of_class = alignment_score(
+            [one.links(found, *pair) for found, pair in zip(links, words, strict=True)],
+            [one.gold(of_pair, *pair) for of_pair, pair in zip(gold, words, strict=True)],
+        )
+        print(f"  {one.name}: {of_class}")
+        results.setdefault("classes", {})[one.name] = of_class._asdict()
+    return results
+
+
+def add_classes_flag(parser: Parser) -> None:
+    parser.add_argument(
+        "--classes",
+        metavar="FILE",
+        help="word classes, whose links are also measured apart: on each line a name, a tab, source words, a tab and "
+        "target words",
+    )
+
+
+def read_classes(path: str | None) -> list[WordClass]:
+    """The word classes of a file; none without a file."""
+    from nmt.evaluation.word_classes import read_word_classes
+
+    return read_word_classes(read_lines(path), path) if path else []

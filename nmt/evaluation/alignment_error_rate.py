@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nmt.alignment.links import Gold, Links
@@ -27,6 +27,52 @@ class AlignmentScore(NamedTuple):
         )
 
 
+class LinkCounts(NamedTuple):
+    """Numbers of links, of a corpus or of a sentence."""
+
+    links: int
+    """Predicted links, A."""
+    sure: int
+    """Sure gold links, S."""
+    in_sure: int
+    """|A & S|."""
+    in_possible: int
+    """|A & P|, where the possible links P contain the sure links."""
+
+    @classmethod
+    def of(cls, predicted: Links, gold: Gold) -> LinkCounts:
+        """The counts of a sentence."""
+        possible = gold.possible | gold.sure
+        return cls(len(predicted), len(gold.sure), len(predicted & gold.sure), len(predicted & possible))
+
+    def score(self) -> AlignmentScore:
+        """The quality of the links; see `alignment_score`."""
+        precision, recall = _share(self.in_possible, self.links), _share(self.in_sure, self.sure)
+        return AlignmentScore(
+            aer=1 - _share(self.in_sure + self.in_possible, self.links + self.sure),
+            precision=precision,
+            recall=recall,
+            f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+            links=self.links,
+        )
+
+
+def link_counts(predicted: Iterable[Links], gold: Iterable[Gold]) -> list[LinkCounts]:
+    """The counts of each sentence.
+
+    Raises:
+        EvaluationError: the numbers of predicted and gold alignments differ.
+    """
+    ours, theirs = list(predicted), list(gold)
+    require_equal_counts(ours, theirs, "predicted alignments", "gold alignments")
+    return [LinkCounts.of(links, of_pair) for links, of_pair in zip(ours, theirs, strict=True)]
+
+
+def score_of_counts(counts: Sequence[LinkCounts]) -> AlignmentScore:
+    """The score of a corpus: the counts of its sentences are summed before they are divided."""
+    return LinkCounts(*map(sum, zip(*[(0, 0, 0, 0), *counts], strict=True))).score()
+
+
 def alignment_score(predicted: Iterable[Links], gold: Iterable[Gold]) -> AlignmentScore:
     """Alignment error rate, precision and recall of predicted links A against sure S and possible P.
 
@@ -38,20 +84,7 @@ def alignment_score(predicted: Iterable[Links], gold: Iterable[Gold]) -> Alignme
     Raises:
         EvaluationError: the numbers of predicted and gold alignments differ.
     """
-    ours, theirs = list(predicted), list(gold)
-    require_equal_counts(ours, theirs, "predicted alignments", "gold alignments")
-    links = sum(len(a) for a in ours)
-    sure = sum(len(g.sure) for g in theirs)
-    in_sure = sum(len(a & g.sure) for a, g in zip(ours, theirs, strict=True))
-    in_possible = sum(len(a & (g.possible | g.sure)) for a, g in zip(ours, theirs, strict=True))
-    precision, recall = _share(in_possible, links), _share(in_sure, sure)
-    return AlignmentScore(
-        aer=1 - _share(in_sure + in_possible, links + sure),
-        precision=precision,
-        recall=recall,
-        f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
-        links=links,
-    )
+    return score_of_counts(link_counts(predicted, gold))
 
 
 def _share(part: int, whole: int) -> float:
