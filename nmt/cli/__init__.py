@@ -75,10 +75,9 @@ def _open_closed_streams() -> None:
 def _drop_failed_messages() -> None:
     """Makes standard error drop lines that cannot be written, as on a full disk: messages never end the work."""
     try:
-        descriptor = sys.stderr.fileno()
+        raw = MessageFile(sys.stderr)
     except (OSError, ValueError):
         return  # a stream without a descriptor, such as a test's
-    raw = MessageFile(descriptor, "w", closefd=False)
     sys.stderr = TextIOWrapper(
         BufferedWriter(raw), encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True
     )

@@ -29,7 +29,7 @@ from nmt.text.cleaning import (
     learn_statistics,
     score_limit,
 )
-from nmt.text.formats import raw_pairs
+from nmt.text.formats import raw_rows
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -92,11 +92,11 @@ def run(arguments: Namespace) -> None:
         usual, total = None, None
         if text.is_file:
             reading = LineProgress(unit="pairs")
-            usual = learn_statistics(reading.over(raw_pairs(text.pairs, text.languages)), rules.sample)
+            usual = learn_statistics(reading.over(raw_rows(text.pairs, text.languages)), rules.sample)
             total = reading.count
-        judged = judge(raw_pairs(text.pairs, text.languages), rules, usual)
+        judged = judge(raw_rows(text.pairs, text.languages), rules, usual)
         if arguments.model:
-            scores = _scores(arguments, judge(raw_pairs(text.pairs, text.languages), rules, usual), total)
+            scores = _scores(arguments, text, judge(raw_rows(text.pairs, text.languages), rules, usual), total)
             judged = judge_by_scores(judged, arguments.by or _BY, scores, _limit(arguments, scores))
         counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report)
     _summarize(counts, arguments)
@@ -115,11 +115,14 @@ def _check(arguments: Namespace, text: GivenText) -> None:
         raise NmtError(f"{streams[0]}: can be read only once, and --model needs the pairs again: use files")
 
 
-def _scores(arguments: Namespace, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None) -> list[float]:
-    """A model's score of each pair that the rules keep.
+def _scores(
+    arguments: Namespace, text: GivenText, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None
+) -> list[float]:
+    """A model's score of each pair that the rules keep, with a warning if they do not look like its training text.
 
     Args:
         arguments: of the command line.
+        text: names the files.
         judged: the pairs, judged by the rules.
         total: number of pairs in the corpus.
     """
@@ -131,7 +134,9 @@ def _scores(arguments: Namespace, judged: Iterator[tuple[RawPair, Fault | None]]
 
     def read() -> Iterator[Translation]:
         nonlocal cut
-        pairs = translator.align((source for source, _ in sources), (target for _, target in targets))
+        one = text.checked((source for source, _ in sources), translator, "source")
+        other = text.checked((target for _, target in targets), translator, "target")
+        pairs = translator.align(one, other)
         for pair in progress.over(pairs):
             cut += pair.truncated
             yield pair

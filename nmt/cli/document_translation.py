@@ -12,7 +12,7 @@ from nmt.cli.parser import Parser, refuse_idle
 from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
 from nmt.files.outputs import open_outputs
-from nmt.text.documents import Document, document_kind, open_document
+from nmt.text.documents import Document, document_kind, file_of_kind, open_document
 from nmt.text.documents.languages import known, same_language
 from nmt.text.languages import Language
 
@@ -44,7 +44,8 @@ def add_document_flags(parser: Parser) -> None:
 def refuse_document_flags(arguments: Namespace) -> None:
     """Refuses the flags for documents where lines are translated."""
     if kind := document_kind(arguments.output):
-        raise NmtError(f"{arguments.output}: a {kind} file is written from a {kind} file: name another output")
+        one = file_of_kind(kind)
+        raise NmtError(f"{arguments.output}: {one} is written from {one}: name another output")
     refuse_idle(arguments, _ONLY_DOCUMENTS, "is for documents: give a PO, XLIFF, TMX or SRT file, or leave it out")
 
 
@@ -66,10 +67,11 @@ def translate_document(arguments: Namespace) -> None:
 
 
 def _check_flags(arguments: Namespace, kind: str) -> None:
-    refuse_idle(arguments, _ONLY_LINES, f"is for lines of text, and {arguments.input} is a {kind} file: leave it out")
+    why = f"is for lines of text, and {arguments.input} is {file_of_kind(kind)}: leave it out"
+    refuse_idle(arguments, _ONLY_LINES, why)
     refuse_idle(arguments, _IDLE.get(kind, ()), f"has no effect on {kind} files: leave it out")
     if arguments.output != "-" and document_kind(arguments.output) != kind:
-        raise NmtError(f"{arguments.output}: the output of a {kind} file is a {kind} file: name it so")
+        raise NmtError(f"{arguments.output}: the output of {file_of_kind(kind)} is {file_of_kind(kind)}: name it so")
 
 
 def _say_if_other_language(document: Document, target: Language) -> None:

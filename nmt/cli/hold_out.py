@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable
+from dataclasses import replace
 
 from nmt.cli.files import require_files_of_their_own
+from nmt.cli.flags import settings_from_flags, with_dashes
 from nmt.cli.loading import languages_from_flags, say
 from nmt.cli.pair_files import add_pair_flags, pairs_from_flags
 from nmt.cli.parser import Parser, count, positive
 from nmt.config import CorpusConfig
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
 from nmt.errors import NmtError
 from nmt.files.outputs import ByteOutput, open_outputs
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress, counted
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import Pair, PairReader
+
+_TREATMENT = ("on_empty", "on_invalid", "on_malformed")
+"""Settings of rows that cannot be used."""
 
 DESCRIPTION = (
     "Draws pairs with different sources at random, for testing, and writes the remaining pairs for training. Pairs "
@@ -31,6 +38,9 @@ EXAMPLE = (
 
 def add_flags(parser: Parser) -> None:
     add_pair_flags(parser, datasets=True)
+    treated = (setting for setting in settings_of(CorpusConfig) if setting.name in _TREATMENT)
+    add_settings(parser.add_argument_group("bad rows"), treated, spell=with_dashes)
+    parser.aliases |= {f"--corpus.{name}": f"--{with_dashes(name)}" for name in _TREATMENT}
     parser.add_argument("--pairs", type=positive, required=True, metavar="N", help="number of held-out pairs")
     parser.add_argument("--seed", type=count, default=1, metavar="N", help="seed of the random choice (default: 1)")
     parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the held-out sources")
@@ -49,7 +59,8 @@ def run(arguments: Namespace) -> None:
         )
     languages = languages_from_flags(arguments)
     tags = languages.source.tag, languages.target.tag
-    reader = PairReader(given, CorpusConfig(source_language=tags[0], target_language=tags[1]))
+    corpus = replace(settings_from_flags(CorpusConfig, arguments), source_language=tags[0], target_language=tags[1])
+    reader = PairReader(given, corpus)
     test_files = [arguments.output_source, arguments.output_target]
     training_files = [arguments.rest_source, arguments.rest_target]
     require_files_of_their_own(read, [*test_files, *training_files])

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from nmt.training.run_summary import RunSummary
 
 DESCRIPTION = (
-    "Prints a table of the runs in a directory and below it: languages, network, parameters, steps, best BLEU and loss "
-    "on the validation pairs of each run, progress, last change and size. BLEU of two runs can be compared only if "
-    "their validation pairs are the same. nmt info describes one run."
+    "Prints a table of the runs and packs (*.nmt) in a directory and below it: languages, network, parameters, steps, "
+    "best BLEU and loss on the validation pairs of each run, progress, last change and size. BLEU of two runs can be "
+    "compared only if their validation pairs are the same. nmt info describes one run."
 )
 EXAMPLE = "nmt runs saved_models"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,11 +51,13 @@ def run(arguments: Namespace) -> None:
     """Translates once, prints the score of each penalty, and saves the best one if the flags say so."""
     from nmt.translation.length_penalty_tuning import best_penalty, penalties, score_penalties
 
-    sources, references, measure = _test_set(arguments)
+    text = GivenText(arguments)
+    sources, references, measure = _test_set(arguments, text)
     translator, search = load(arguments)
     if search.method != "beam" or search.beam_size < 2:
         raise NmtError("a length penalty chooses among the hypotheses of a beam: give --method beam, --beam-size 5")
-    lists = _translate(translator, sources, search)
+    references = list(text.checked(references, translator, "target"))
+    lists = _translate(translator, text.checked(sources, translator, "source"), len(sources), search)
     progress = LineProgress(len(penalties(search)), unit="penalties")
     of_source, of_target = words_of(translator.config.corpus)
     scores = list(progress.over(score_penalties(lists, references, search, measure, of_target)))
@@ -68,7 +70,7 @@ def run(arguments: Namespace) -> None:
         _save(translator, best.penalty.within(search))
 
 
-def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
+def _test_set(arguments: Namespace, text: GivenText) -> tuple[list[str], list[str], Measure]:
     """Source sentences, references and the score of translations, after checks of files and flags."""
     from nmt.evaluation.bleu_and_chrf import bleu, chrf
 
@@ -76,7 +78,6 @@ def _test_set(arguments: Namespace) -> tuple[list[str], list[str], Measure]:
         raise NmtError("--save is for one run: give the penalty of an ensemble to each command instead")
     if arguments.save and Path(arguments.model[0]).is_file():
         raise NmtError(f"{arguments.model[0]}: is a pack, which cannot be changed: leave --save out")
-    text = GivenText(arguments)
     require_files_of_their_own(text.paths, [])
     if arguments.metric == "chrf":
         refuse_idle(arguments, ["tokenize"], "is for BLEU: leave it or --metric chrf out")
@@ -92,11 +93,11 @@ def _tokenizer(arguments: Namespace) -> str:
     return arguments.tokenize or tokenizer_of_run(config_of(arguments))
 
 
-def _translate(translator: Translator, sources: Sequence[str], search: SearchConfig) -> NbestLists:
+def _translate(translator: Translator, sources: Iterable[str], count: int, search: SearchConfig) -> NbestLists:
     """All hypotheses of each source sentence."""
     from nmt.translation.length_penalty_tuning import NbestLists
 
-    progress = lines_of(len(sources))
+    progress = lines_of(count)
 
     def watched() -> Iterator[list[Translation]]:
         lists = translator.translate_nbest(sources, search, search.beam_size, report=progress.advance)

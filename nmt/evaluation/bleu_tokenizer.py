@@ -32,15 +32,13 @@ def tokenizer_of_language(language: Language, spaced: bool) -> str:
         spaced: whether its text has spaces between words.
 
     Returns:
-        `ja-mecab` or `ko-mecab` if the analyser is installed, `zh` for Chinese, `char` for other text without spaces
-        between words, else `13a`.
+        `ja-mecab` or `ko-mecab` if the analyser is installed, `zh` for Chinese, `char` for Korean and other text
+        without spaces between words, else `13a`.
     """
     if spaced and language.code != "ko":
         return SPACED
     if language.code in _MECAB and not missing_analyser(language):
         return f"{language.code}-mecab"
-    if spaced:
-        return SPACED
     return "zh" if language.script in ("Hani", "Hans", "Hant") else "char"
 
 

@@ -31,7 +31,15 @@ class NamedFile(io.FileIO):
 
 
 class MessageFile(io.FileIO):
-    """An unbuffered file for messages. Messages that cannot be written are dropped."""
+    """An unbuffered file for messages. Messages that cannot be written are dropped.
+
+    Args:
+        stream: the stream in whose place it writes. It stays open as long as this file.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream.fileno(), "w", closefd=False)
+        self._stream = stream
 
     def write(self, content: Buffer) -> int:
         try:

@@ -10,10 +10,13 @@ from typing import NamedTuple, NoReturn
 from nmt.config import PairsConfig
 from nmt.progress import counted
 from nmt.text.datasets import dataset_rows
-from nmt.text.documents import document_kind, read_pairs
+from nmt.text.documents import document_kind, file_of_kind, read_pairs
 from nmt.text.errors import CorpusError
 from nmt.text.languages import UNKNOWN, Languages
 from nmt.text.lines import decoded, raw_lines, shown_name
+
+MALFORMED_CHECKED = 1000
+"""Malformed rows between two checks that they are fewer than the others: a wrong column is found before the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +67,43 @@ def open_pairs(pairs: PairsConfig, links: str, languages: Languages = UNKNOWN) -
     return streams + [_lines(path) for path in (pairs.alignment, links) if path]
 
 
-def raw_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[bytes, bytes]]:
-    """The pairs of a corpus as bytes, without line ends.
+def raw_rows(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[bytes, bytes] | MalformedRow]:
+    """The rows of a corpus: pairs as bytes, without line ends, and at their places the rows that are no pairs.
 
     Raises:
         CorpusError: a file cannot be read, or the files have different numbers of lines. The numbers are compared when
-            the shorter file ends.
+            the shorter file ends. Also text with more malformed rows than pairs.
     """
     if pairs.source == pairs.target == "-":
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
-    for cells in side_by_side(open_pairs(pairs, "", languages)):
-        yield cells[0], cells[1]
+    read, malformed, first = 0, 0, ""
+    for read, row in enumerate(_joined(open_pairs(pairs, "", languages)), start=1):
+        if isinstance(row, MalformedRow):
+            malformed, first = malformed + 1, first or row.problem
+            if malformed % MALFORMED_CHECKED == 0:
+                require_more_pairs(malformed, read, first)
+            yield row
+        else:
+            yield row[0], row[1]
+    require_more_pairs(malformed, read, first)
+
+
+def require_more_pairs(malformed: int, read: int, example: str) -> None:
+    """Refuses text that is not in the format that its name or the settings promise.
+
+    Raises:
+        CorpusError: more malformed rows than pairs; the message is the example's and has the numbers.
+    """
+    if malformed > read / 2:
+        raise CorpusError(f"{example} ({malformed} of {read} rows are malformed)")
 
 
 def text_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[str, str]]:
     """The pairs of a corpus as they are: with outer whitespace, and with pairs that have an empty side.
 
     Raises:
-        CorpusError: see `raw_pairs`; also text that is not valid UTF-8.
+        CorpusError: a file cannot be read, the files have different numbers of lines, a row is no pair, or text is not
+            valid UTF-8.
     """
     streams = open_pairs(pairs, "", languages)
     columns = [stream for stream in streams for _ in range(stream.width)]
@@ -91,12 +113,12 @@ def text_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[t
 
 
 def refuse_malformed(message: str) -> NoReturn:
-    """Stops at a malformed row.
+    """Stops at a malformed row: each line of a result belongs to a line of the text.
 
     Raises:
         CorpusError: the message, which names the place.
     """
-    raise CorpusError(message)
+    raise CorpusError(f"{message} (nmt clean leaves such rows out)")
 
 
 def side_by_side(
@@ -111,6 +133,15 @@ def side_by_side(
     Raises:
         CorpusError: the streams have different numbers of rows; the message has all numbers.
     """
+    for row in _joined(streams):
+        if isinstance(row, MalformedRow):
+            malformed(row.problem)
+        else:
+            yield row
+
+
+def _joined(streams: list[RowStream]) -> Iterator[tuple[bytes, ...] | MalformedRow]:
+    """The rows of all streams joined to one row; a malformed row takes its neighbours with it, and has its place."""
     together = zip_longest(*(stream.rows for stream in streams))
     for number, rows in enumerate(together):
         if None in rows:
@@ -125,7 +156,7 @@ def side_by_side(
             if isinstance(row, MalformedRow)
         ]
         if problems:
-            malformed(problems[0])
+            yield MalformedRow(problems[0])
         else:
             yield tuple(cell for row in rows for cell in row)  # type: ignore[union-attr]
 
@@ -151,9 +182,13 @@ def _lines(path: str) -> RowStream:
     """
     kind = document_kind(path)
     if kind == "SRT":
-        raise CorpusError(f"{path}: subtitles have no pairs: extract sentences that translate each other, line by line")
+        raise CorpusError(
+            f"{path}: is {file_of_kind(kind)}, expected one sentence per line: write the text of its subtitles, and of "
+            "their translations, line by line into two files"
+        )
     if kind:
-        raise CorpusError(f"{path}: a {kind} file has both sides: give it as the document (--corpus.train.document)")
+        where = "the document (nmt train: --corpus.train.document; other commands: --document)"
+        raise CorpusError(f"{path}: {file_of_kind(kind)} has both sides: give it as {where}")
     return RowStream(path, zip(raw_lines(path)))
 
 

@@ -14,7 +14,7 @@ from nmt.files.paths import can_be_read_again
 from nmt.progress import counted
 from nmt.text.datasets import dataset_digests
 from nmt.text.errors import CorpusError
-from nmt.text.formats import RowStream, open_pairs, side_by_side
+from nmt.text.formats import MALFORMED_CHECKED, RowStream, open_pairs, require_more_pairs, side_by_side
 from nmt.text.languages import languages_of, words_of
 from nmt.text.lines import TO_UTF8, digest_text, invalid_utf8, shown_name
 
@@ -22,8 +22,6 @@ _FILE_FIELDS = ("source", "target", "tsv", "document", "alignment")
 """Fields of `PairsConfig` that name a file."""
 _EXAMPLES_SHOWN = 3
 """Invalid pairs that a report names."""
-_MALFORMED_CHECKED = 1000
-"""Malformed rows between two checks that they are fewer than the others: a wrong column is found before the end."""
 
 
 class Pair(NamedTuple):
@@ -53,6 +51,11 @@ class CorpusReport:
     """Rows dropped because they are no pairs."""
     malformed_examples: list[str] = field(default_factory=list)
     """File, line and problem of the first malformed rows."""
+
+    @property
+    def first_malformed(self) -> str:
+        """File, line and problem of the first malformed row; "" without one."""
+        return "".join(self.malformed_examples[:1])
 
     def summary(self) -> str:
         """One line for the user."""
@@ -118,7 +121,7 @@ class PairReader:
             if pair is not None:
                 report.kept += 1
                 yield pair
-        _require_more_pairs(report)
+        require_more_pairs(report.malformed, report.read, report.first_malformed)
         self.report = report
 
     def fingerprint(self) -> dict[str, Any]:
@@ -184,8 +187,8 @@ class PairReader:
         report.malformed += 1
         if len(report.malformed_examples) < _EXAMPLES_SHOWN:
             report.malformed_examples.append(message)
-        if report.malformed % _MALFORMED_CHECKED == 0:
-            _require_more_pairs(report)
+        if report.malformed % MALFORMED_CHECKED == 0:
+            require_more_pairs(report.malformed, report.read, report.first_malformed)
 
     def _check_links(self, pair: Pair, links: str, place: str) -> None:
         source, target = self._words
@@ -211,9 +214,3 @@ class PairReader:
         report.invalid += 1
         if len(report.examples) < _EXAMPLES_SHOWN:
             report.examples.append(place)
-
-
-def _require_more_pairs(report: CorpusReport) -> None:
-    """Refuses text that is not in the format that its name or the settings promise."""
-    if report.malformed > report.read / 2:
-        raise CorpusError(f"{report.malformed_examples[0]} ({report.malformed} of {report.read} rows are malformed)")

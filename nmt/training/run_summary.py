@@ -20,6 +20,9 @@ from nmt.run.errors import RunError
 from nmt.run.history import history_numbers
 from nmt.training.state import STATE, TrainingState
 
+PACK = ".nmt"
+"""The end of a pack's name."""
+
 _UNSAID = ("name", "directory")
 """Settings that say nothing about a run."""
 
@@ -107,22 +110,27 @@ def file_sizes(directory: Path) -> dict[str, int]:
 
 
 def find_runs(directory: Path, say: Callable[[str], None]) -> Iterator[Path]:
-    """The run directories in a directory and in the folders below it, by name. Hidden folders are left out.
+    """The run directories and packs in a directory and in the folders below it, by name. Hidden ones are left out.
 
     Args:
         say: takes a line on each folder that cannot be read; its runs are left out.
     """
     try:
         with os.scandir(directory) as entries:
-            names = sorted(each.name for each in entries if os.path.isdir(each) and not each.name.startswith("."))
+            names = sorted(each.name for each in entries if _may_be_run(each))
     except OSError as error:
         say(f"{directory}: {error.strerror}")
         return
     for place in (directory / name for name in names):
-        if _file_status(place / "config.json"):
+        if place.suffix == PACK or _file_status(place / "config.json"):
             yield place
         elif not place.is_symlink():  # links may lead in a circle
             yield from find_runs(place, say)
+
+
+def _may_be_run(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a folder, or a pack by its name."""
+    return not entry.name.startswith(".") and (os.path.isdir(entry) or entry.name.endswith(PACK))
 
 
 def _file_status(path: Path) -> os.stat_result | None:

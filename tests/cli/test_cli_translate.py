@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import commands
 import fake_translator
 import pytest
 from hypothesis import given, settings
@@ -68,6 +69,17 @@ def test_a_closed_standard_stream_is_empty(closed, model, write, tmp_path, monke
     given = [] if closed == "stdin" else ["--input", write("in", "zwei")]
     assert main(["translate", "--model", model, *given, "--output", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text() == ("" if closed == "stdin" else "ZWEI\n")
+
+
+def test_a_stream_in_place_of_a_closed_one_stays_open():
+    """The descriptor 2 would otherwise be free for the next file, and messages would be written into it."""
+    program = (
+        "import os, sys; os.close(2); sys.stderr = None\n"
+        "from nmt.cli import main\n"
+        "main(['--version']); main(['--version']); os.fstat(2)"
+    )
+    done = commands.run(["-W", "error::ResourceWarning", "-c", program], Path.cwd())
+    assert done.returncode == 0, done.stdout
 
 
 def test_alignments_are_those_of_the_translations(model, write, tmp_path):

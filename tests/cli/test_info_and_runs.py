@@ -113,12 +113,15 @@ def test_runs_lists_every_run_below_a_directory(run, capsys):
         "saved_models/group/two",
         "saved_models/one",
     ]
+    run.save_weights({"a/kernel": np.zeros((3, 4))})
+    write_pack(run, Path("saved_models/group/gift.nmt"), 0, "")
     assert main(["runs"]) == 0
     output = capsys.readouterr()
-    header, two, one = output.out.splitlines()
+    header, gift, two, one = output.out.splitlines()
     assert header.split()[:3] == ["run", "languages", "network"]
+    assert gift.split()[:4] == ["group/gift.nmt", "-", "rnn", "12"] and "a pack, which only translates" in gift
     assert two.startswith("group/two") and "not trained yet" in two
-    assert one.split()[:7] == ["one", "-", "rnn", "-", "20", "1.25", "3.2500"]
+    assert one.split()[:7] == ["one", "-", "rnn", "12", "20", "1.25", "3.2500"]
     assert "saved_models/broken/config.json: cannot be read" in output.err
 
 

@@ -94,6 +94,46 @@ def test_wrong_flags_are_named(flags, message, model, capsys):
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_row_that_is_no_pair_stops_a_command_that_answers_line_by_line(command, model, capsys):
+    Path("bad.tsv").write_text("a\tb\nno tab\nc\td\n")
+    assert main([command, "--model", model, "--tsv", "bad.tsv", *COMMANDS[command]]) == 2
+    message = "bad.tsv, line 2: 1 column, expected at least 2 separated by tabs; "
+    assert message in (said := capsys.readouterr().err) and "(nmt clean leaves such rows out)" in said
+
+
+def test_held_out_pairs_are_drawn_around_bad_rows_or_refused(capsys):
+    Path("bad.tsv").write_bytes(
+        b"a\tb\nno tab\nc\td\n\xff\te\ne\t\n" + b"".join(b"f%d\tg%d\n" % (n, n) for n in range(9))
+    )
+    outputs = ["--output-source", "o.s", "--output-target", "o.t", "--rest-source", "r.s", "--rest-target", "r.t"]
+    command = ["hold-out", "--tsv", "bad.tsv", "--pairs", "1", *outputs]
+    assert main([*command, "--on-invalid", "drop"]) == 0
+    said = capsys.readouterr().err
+    assert "14 pairs read, 11 kept; dropped: 1 with an empty side, 1 not valid UTF-8" in said and "1 malformed" in said
+    for flags, place in (
+        (["--on-malformed", "stop"], "bad.tsv, line 2: 1 column"),
+        (["--corpus.on_malformed", "stop"], "bad.tsv, line 2: 1 column"),
+        (["--on-invalid", "stop"], "bad.tsv, line 4: not valid UTF-8"),
+        (["--on-invalid", "drop", "--on-empty", "stop"], "bad.tsv, line 5: no sentence"),
+    ):
+        assert main([*command, *flags]) == 2
+        assert place in capsys.readouterr().err
+
+
+def test_subtitles_have_no_pairs(model, capsys):
+    Path("film.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nein haus\n")
+    for flags, message in (
+        (["--document", "film.srt"], "film.srt: subtitles are in one language, so they have no pairs: write the"),
+        (["--source", "film.srt", "--target", "t"], "film.srt: is an SRT file, expected one sentence per line: write"),
+    ):
+        assert main(["score", "--model", model, *flags, "--output", "out"]) == 2
+        assert message in capsys.readouterr().err
+    train = ["train", "--corpus.train.document", "film.srt", "--directory", "runs"]
+    assert main(train) == 2
+    assert "subtitles are in one language, so they have no pairs" in capsys.readouterr().err
+
+
 def test_text_that_is_not_utf8_is_named_with_its_line(model, capsys):
     Path("bad.tsv").write_bytes(b"a\tb\n\xff\tb\n")
     assert main(["score", "--model", model, "--tsv", "bad.tsv", "--output", "out"]) == 2

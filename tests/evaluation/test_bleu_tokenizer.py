@@ -30,7 +30,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     [
         ("ja", False, "char", "ja-mecab"),
         ("ja", True, "13a", "13a"),
-        ("ko", True, "13a", "ko-mecab"),
+        ("ko", True, "char", "ko-mecab"),
         ("zh-Hant", False, "zh", "zh"),
         ("yue", False, "zh", "zh"),
         ("th", False, "char", "char"),

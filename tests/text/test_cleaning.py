@@ -382,6 +382,24 @@ def files(tmp_path, monkeypatch):
     return ["clean", "--source", "s.txt", "--target", "t.gz", "--output-source", "o.gz", "--output-target", "o.txt"]
 
 
+def test_rows_that_are_no_pairs_are_dropped_and_reported_at_their_lines(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("p.tsv").write_text("one\tein\nno tab\ntwo\tzwei\nthree\tdrei\n")
+    command = ["clean", "--tsv", "p.tsv", "--output-source", "o.s", "--output-target", "o.t", "--report", "r.tsv"]
+    assert main(command) == 0
+    assert Path("o.t").read_text() == "ein\nzwei\ndrei\n"
+    (row,) = [line.split("\t") for line in Path("r.tsv").read_text().splitlines()[1:]]
+    assert row[:2] == ["2", "malformed"] and row[2].startswith("p.tsv, line 2: 1 column, expected at least 2")
+    assert "4 pairs read, 3 kept, 1 dropped" in capsys.readouterr().err
+
+    assert main([*command, "--no-malformed"]) == 2
+    assert "p.tsv, line 2: 1 column, expected at least 2" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"no tab\n" * 3 + b"a\tb\n")))
+    assert main([*command, "--tsv", "-"]) == 2
+    assert "standard input, line 1: 1 column" in (said := capsys.readouterr().err) and "(3 of 4 rows" in said
+    assert Path("o.t").read_text() == "ein\nzwei\ndrei\n"
+
+
 @pytest.mark.parametrize("full", ["--output-source", "--output-target", "--report"])
 def test_after_a_write_error_all_files_keep_their_content(files, capsys, full):
     Path("r.tsv").write_text("old")
@@ -419,11 +437,11 @@ def test_every_rule_can_be_switched_off(files):
     assert Path("o.txt").read_bytes() == unpacked("t.gz") + b"\n"
 
 
-class Model:
+class Model(fake_translator.Translator):
     """A translator that finds line n less probable for larger n: n nats per piece."""
 
     def align(self, sources, targets):
-        for pair in fake_translator.Translator().align(sources, targets):
+        for pair in super().align(sources, targets):
             yield replace(pair, log_probability=-int(pair.source.strip("x")) * len(pair.pieces))
 
 

@@ -72,7 +72,10 @@ class TestTranslation:
             output.decode()
             == PO_HEADER + 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] "%d files"\n\n\n' + three
         )
-        assert "1 left untranslated: 1 with plural forms" in document.outcome.summary()
+        assert (
+            "1 left untranslated: 1 with more than two plural forms, which a translator fills in (line 11)"
+            in document.outcome.summary()
+        )
 
     def test_a_message_with_a_plural_is_filled_whole_or_not_at_all(self, tmp_path):
         path = write(tmp_path, PLURAL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 RULE_NAMES = (
+    "malformed",
     "invalid",
     "empty",
     "short",
@@ -28,6 +29,6 @@ class Fault(NamedTuple):
     rule: str
     """One of `RULE_NAMES`."""
     value: str | float
-    """The measured value, or the side."""
+    """The measured value, the side, or the problem of a row that is no pair."""
     threshold: float | None = None
-    """The limit of the measured value; None for a side."""
+    """The limit of the measured value; None for a rule without one."""

@@ -11,13 +11,17 @@ from nmt.text.cleaning.duplicates import Duplicates
 from nmt.text.cleaning.faults import Fault
 from nmt.text.cleaning.rules import find_fault, invalid
 from nmt.text.cleaning.settings import Rules
-from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decode_pair
+from nmt.text.cleaning.statistics import CorpusStatistics, RawPair, decode_pair, without_malformed
+from nmt.text.errors import CorpusError
+from nmt.text.formats import MalformedRow
 
 
 def judge(
-    pairs: Iterable[RawPair], rules: Rules, statistics: CorpusStatistics | None = None
+    pairs: Iterable[RawPair | MalformedRow], rules: Rules, statistics: CorpusStatistics | None = None
 ) -> Iterator[tuple[RawPair, Fault | None]]:
     """Each pair, in order and unchanged, with the fault that the first matching rule finds; None for a good pair.
+
+    A row that is no pair has two empty sides here.
 
     The pairs are streamed. Memory holds a hash of each good pair and, without `statistics`, the sample at the start.
 
@@ -28,13 +32,27 @@ def judge(
     """
     rest, copies = iter(pairs), Duplicates(rules.duplicates)
     sample = list(islice(rest, rules.sample)) if statistics is None else []
-    statistics = statistics or CorpusStatistics.of(map(decode_pair, sample))
+    statistics = statistics or CorpusStatistics.of(map(decode_pair, without_malformed(sample)))
     for pair in chain(sample, rest):
+        if isinstance(pair, MalformedRow):
+            yield (b"", b""), _malformed(pair, rules)
+            continue
         fault = invalid(pair) if rules.invalid else None
         if fault is None:
             source, target = decode_pair(pair)
             fault = find_fault(source, target, rules, statistics) or copies.find(source, target)
         yield pair, fault
+
+
+def _malformed(row: MalformedRow, rules: Rules) -> Fault:
+    """The fault of a row that is no pair.
+
+    Raises:
+        CorpusError: the rules do not drop such rows.
+    """
+    if not rules.malformed:
+        raise CorpusError(f"{row.problem} (--malformed leaves such rows out)")
+    return Fault("malformed", row.problem)
 
 
 def score_limit(scores: Sequence[float], share: float) -> float:

@@ -14,6 +14,10 @@ from nmt.errors import NmtError
 class Rules:
     """The settings of the rules. A number of 0 switches its rule off."""
 
+    malformed: bool = setting(
+        True,
+        "Drop rows that are no pair, such as a TSV line with too few columns; if off, such a row stops nmt clean.",
+    )
     invalid: bool = setting(True, "Drop pairs with a side that is invalid UTF-8.")
     empty: bool = setting(True, "Drop pairs with an empty side; if off, these pairs are kept without further checks.")
     shortest: int = setting(1, "Fewest words of each side; 1 drops nothing.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from nmt.text.cleaning.features import count_characters, scripts_of, trigrams_of, words_of
+from nmt.text.formats import MalformedRow
 from nmt.text.spread_sample import SpreadSample
 
 LONG = 8
@@ -160,11 +161,16 @@ class CorpusStatistics:
         )
 
 
-def learn_statistics(pairs: Iterable[RawPair], count: int) -> CorpusStatistics:
+def learn_statistics(pairs: Iterable[RawPair | MalformedRow], count: int) -> CorpusStatistics:
     """The statistics of a sample of pairs spread evenly over a corpus: at most `count`, and at least half as many."""
     sample: SpreadSample[RawPair] = SpreadSample(count)
-    deque(sample.over(pairs), maxlen=0)
+    deque(sample.over(without_malformed(pairs)), maxlen=0)
     return CorpusStatistics.of(map(decode_pair, sample.kept))
+
+
+def without_malformed(rows: Iterable[RawPair | MalformedRow]) -> Iterator[RawPair]:
+    """The rows that are pairs."""
+    return (row for row in rows if not isinstance(row, MalformedRow))
 
 
 def decode_pair(pair: RawPair) -> tuple[str, str]:

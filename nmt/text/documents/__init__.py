@@ -5,7 +5,14 @@ subtitles, and writes the file with their translations. Everything but the trans
 """
 
 from nmt.text.documents.document import Document, Outcome
-from nmt.text.documents.kinds import EXAMPLES, declared_languages, document_kind, open_document, read_pairs
+from nmt.text.documents.kinds import (
+    EXAMPLES,
+    declared_languages,
+    document_kind,
+    file_of_kind,
+    open_document,
+    read_pairs,
+)
 from nmt.text.documents.rows import PlacedRow
 
 __all__ = [
@@ -15,6 +22,7 @@ __all__ = [
     "PlacedRow",
     "declared_languages",
     "document_kind",
+    "file_of_kind",
     "open_document",
     "read_pairs",
 ]

@@ -15,7 +15,8 @@ from nmt.text.languages import Language
 
 MARKUP = "with markup inside the text"
 LOST = "whose placeholders the translation lost"
-PLURALS = "with plural forms"
+PLURALS = "with more than two plural forms, which a translator fills in"
+UNWRITTEN = "without a place for a translation (msgstr)"
 """Reasons for units that stay untranslated."""
 
 

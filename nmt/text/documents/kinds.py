@@ -49,6 +49,11 @@ def document_kind(path: str) -> str:
     return kind.name if kind else ""
 
 
+def file_of_kind(kind: str) -> str:
+    """A kind of document with its article, such as "an XLIFF file"."""
+    return f"{'an' if kind in ('XLIFF', 'SRT') else 'a'} {kind} file"
+
+
 def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
     """The pairs of a document, in order.
 
@@ -60,6 +65,11 @@ def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
         CorpusError: another kind of file, a file that cannot be read, or languages that the document leaves open.
     """
     kind = _kind(path)
+    if kind is not None and kind.pairs is None:
+        raise CorpusError(
+            f"{path}: subtitles are in one language, so they have no pairs: write the sentences and their translations "
+            "line by line into two files"
+        )
     if kind is None or kind.pairs is None:
         raise CorpusError(f"{path}: has no pairs to read: expected a name that ends in {EXAMPLES} (or .gz behind it)")
     return kind.pairs(path, languages)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nmt.text.documents.document import MARKUP, PLURALS, Document, Edit, Outcome, Part, Unit
+from nmt.text.documents.document import MARKUP, PLURALS, UNWRITTEN, Document, Edit, Outcome, Part, Unit
 from nmt.text.documents.encodings import PO_HEADER, decode
 from nmt.text.documents.languages import known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
@@ -151,7 +151,9 @@ def _add_message(document: Document, lines: _Lines, entry: Any, everything: bool
     written = list(entry.msgstr_plural.values()) if entry.msgid_plural else [entry.msgstr]
     if any(text.strip() for text in written) and not everything:
         document.outcome.translated += 1
-    elif len(places) > len(texts) or not places:
+    elif not places:
+        document.outcome.leave(UNWRITTEN, line)
+    elif len(places) > len(texts):
         document.outcome.leave(PLURALS, line)
     elif any(has_choice(text) for text in texts):
         document.outcome.leave(MARKUP, line)
