@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from nmt.aligning.aligner import Aligner
     from nmt.alignment.hard_links import Linking
     from nmt.config import (
         AttentionConfig,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         TransformerConfig,
         VocabularyConfig,
     )
+    from nmt.config.aligner import AlignerConfig
     from nmt.drawing import heatmap, save_figure, save_heatmap, show_heatmaps
     from nmt.errors import NmtError
     from nmt.training.settings import load_config
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from nmt.translation.two_directions import symmetrized
 
 __all__ = [
+    "Aligner",
+    "AlignerConfig",
     "AttentionConfig",
     "CheckpointConfig",
     "ConfigError",
@@ -73,6 +77,8 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "Aligner": "nmt.aligning.aligner",
+    "AlignerConfig": "nmt.config.aligner",
     "Glossary": "nmt.translation.glossary",
     "Linking": "nmt.alignment.hard_links",
     "NmtError": "nmt.errors",

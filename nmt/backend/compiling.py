@@ -72,13 +72,17 @@ def _trace_for_any_shape(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled = tf.function(function, reduce_retracing=True, autograph=False)
     tracing = Lock()  # of several threads the first one traces
 
-    def any_shape(values: Any) -> Any:
-        return tf.TensorSpec([None] * len(values.shape), values.dtype)
-
     def call(*arguments: Any) -> Any:
         with tracing:
             if not compiled.experimental_get_tracing_count():
-                compiled.get_concrete_function(*tf.nest.map_structure(any_shape, arguments))
+                compiled.get_concrete_function(*any_shapes(arguments))
         return compiled(*arguments)
 
     return call
+
+
+def any_shapes(arguments: Any) -> Any:
+    """On TensorFlow: the types and ranks of nested arrays or tensors, for a trace that takes any lengths of axes."""
+    import tensorflow as tf
+
+    return tf.nest.map_structure(lambda values: tf.TensorSpec([None] * len(values.shape), values.dtype), arguments)

@@ -25,6 +25,7 @@ COMMANDS = {
     "score": "compute log-probabilities of given translations",
     "evaluate": "measure BLEU, chrF and the alignment error rate",
     "align": "export word alignments as numbers and plots",
+    "aligner": "link the words of sentence pairs by an aligner that learns from the pairs",
     "explain": "find unusual pairs and say why they are unusual",
     "info": "describe a run: text, network, progress, best values, files",
     "runs": "print a table of the runs in a directory",

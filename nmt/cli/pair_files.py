@@ -56,8 +56,12 @@ def add_pair_flags(parser: Parser, datasets: bool = False) -> None:
     parser.aliases |= {"--input": "--source", "--reference": "--target"}
 
 
-def pairs_from_flags(arguments: Namespace) -> PairsConfig:
+def pairs_from_flags(arguments: Namespace, languages: bool = False) -> PairsConfig:
     """The pairs that the flags of `add_pair_flags` name.
+
+    Args:
+        arguments: of a command with these flags.
+        languages: whether the flags of languages have an effect without a document too.
 
     Raises:
         NmtError: no pairs, pairs in two ways, or a flag without effect.
@@ -66,7 +70,7 @@ def pairs_from_flags(arguments: Namespace) -> PairsConfig:
     if not pairs:
         more = ", or --tfds" if datasets else ""
         raise NmtError(f"no sentence pairs are given: name --source and --target, or --tsv, or --document{more}")
-    if not pairs.document:
+    if not pairs.document and not languages:
         refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
     if not pairs.tsv:
         refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
@@ -81,14 +85,15 @@ class GivenText:
     Args:
         arguments: of a command with the flags of `add_pair_flags`.
         pairs: whether the command needs pairs; otherwise --source alone is enough.
+        languages: see `pairs_from_flags`.
 
     Raises:
         NmtError: see `pairs_from_flags`.
     """
 
-    def __init__(self, arguments: Namespace, pairs: bool = True) -> None:
+    def __init__(self, arguments: Namespace, pairs: bool = True, languages: bool = False) -> None:
         if pairs or are_pairs_given(arguments):
-            self.pairs = pairs_from_flags(arguments)
+            self.pairs = pairs_from_flags(arguments, languages)
         elif arguments.source:
             refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
             refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")

@@ -28,7 +28,10 @@ MANIFEST = "manifest.json"
 
 VOCABULARIES = ("shared.model", "source.model", "target.model")
 
-LISTED = ("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json")
+LISTED = (
+    *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json"),
+    *("source.words", "target.words", "weights.npz"),  # of an aligner
+)
 """The files with a sum; in a directory the files of corpus/ too. A run has some of them."""
 
 _FORMAT = 1

@@ -1,0 +1,171 @@
+"""A trained aligner: sentence pairs in, alignments out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from nmt.aligning.aligned_pair import AlignedPair, align_words
+from nmt.aligning.batches import PairBatch, make_pair_batch
+from nmt.aligning.directory import AlignerDirectory, open_directory
+from nmt.aligning.learning import learn
+from nmt.aligning.network import AlignerNetwork
+from nmt.aligning.preparation import prepare, readable_pairs
+from nmt.aligning.units import Units, word_posterior
+from nmt.backend.compiling import compile_function
+from nmt.batches.arrays import Sequences
+from nmt.batches.plan import cut_by_tokens, sort_by_length
+from nmt.config import PairsConfig
+from nmt.config.aligner import AlignerConfig
+from nmt.files.paths import output_directory
+from nmt.network.weights import assign_arrays
+from nmt.progress import report
+from nmt.text.tokenizer import SegmentedSentence, cut_words
+
+WINDOW_PAIRS, WINDOW_CELLS = 2048, 2**21
+"""Pairs that are sorted by length together, and cells of their alignments: memory depends on these alone."""
+BATCH_TOKENS = 3000
+"""Largest batch: pairs times units of the longest sentence, source or target."""
+
+Segmented = tuple[SegmentedSentence, SegmentedSentence]
+
+
+class Aligner:
+    """Aligns the words of sentence pairs.
+
+    Args:
+        made: settings and units.
+        network: trained.
+    """
+
+    def __init__(self, made: AlignerDirectory, network: AlignerNetwork) -> None:
+        self.directory, self.config, self.units = made.path, made.config, made.units
+        self._network = network
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Aligner:
+        """Loads an aligner; one whose training is unfinished aligns with the weights of its newest epoch.
+
+        Raises:
+            NmtError: the directory holds no aligner, or a file is damaged.
+        """
+        made = open_directory(Path(directory))
+        network = AlignerNetwork(made.config, *(units.size for units in made.units))
+        assign_arrays(network.variables, made.weights(), str(made.path))
+        return cls(made, network)
+
+    @classmethod
+    def train(
+        cls,
+        pairs: PairsConfig,
+        directory: str | Path,
+        config: AlignerConfig | None = None,
+        units: tuple[Units, Units] | None = None,
+        say: Callable[[str], None] = report,
+        interrupted: threading.Event | None = None,
+    ) -> Aligner | None:
+        """Trains an aligner on the pairs, or resumes its training; it needs no links.
+
+        Args:
+            pairs: the text.
+            directory: keeps the aligner; created if missing.
+            config: settings; None: the defaults.
+            units: vocabularies of a run, whose pieces are aligned in place of words.
+            say: takes lines for the user.
+            interrupted: ends the training after the current step when it is set.
+
+        Returns:
+            The aligner; None after an interruption. The same call resumes.
+
+        Raises:
+            NmtError: see `prepare` and `learn`.
+        """
+        config = config or AlignerConfig()
+        with output_directory(Path(directory)) as path:
+            made = prepare(path, readable_pairs(pairs, config, path), config, say, units)
+            network = learn(made, interrupted)
+        return cls(made, network) if network is not None else None
+
+    def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:
+        """The alignment of each pair, in order; a pair with an empty side has no links.
+
+        Pairs are read a window ahead, so memory does not grow with their number. Words beyond `max_words` are left out
+        of the alignment.
+        """
+        for window in _windows(map(self._segmented, pairs)):
+            yield from self._align_window(window)
+
+    def _segmented(self, pair: tuple[str, str]) -> Segmented:
+        source, target = (
+            cut_words(units.segment(sentence), self.config.max_words)
+            for units, sentence in zip(self.units, pair, strict=True)
+        )
+        return source, target
+
+    def _align_window(self, window: list[Segmented]) -> Iterator[AlignedPair]:
+        source, target = (Sequences.of([pair[side].ids for pair in window]) for side in (0, 1))
+        readable = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
+        found: list[AlignedPair | None] = [None] * len(window)
+        order = sort_by_length(source.lengths, target.lengths, readable)
+        for rows in cut_by_tokens(np.maximum(source.lengths, target.lengths), order, BATCH_TOKENS):
+            forward, backward = (np.asarray(each) for each in self._posteriors(make_pair_batch(source, target, rows)))
+            for number, row in enumerate(rows):
+                pair = window[row]
+                lengths = [len(side.ids) for side in pair]
+                found[row] = self._aligned(
+                    pair,
+                    forward[number, : lengths[1], : lengths[0] + 1],
+                    backward[number, : lengths[0], : lengths[1] + 1],
+                )
+        for pair, alignment in zip(window, found, strict=True):
+            yield alignment or _unaligned(pair)
+
+    def _aligned(self, pair: Segmented, forward: np.ndarray, backward: np.ndarray) -> AlignedPair:
+        source, target = pair
+        return align_words(
+            source.words,
+            target.words,
+            word_posterior(forward, source, target),
+            word_posterior(backward, target, source),
+            self.config.threshold,
+        )
+
+    @cached_property
+    def _posteriors(self) -> Callable[[PairBatch], Any]:
+        """Computes the posteriors of both directions, compiled."""
+
+        def posteriors(batch: PairBatch) -> tuple[Any, Any]:
+            forward, backward = self._network(batch)
+            return keras.ops.cast(forward.posterior, "float32"), keras.ops.cast(backward.posterior, "float32")
+
+        self._network.uniform.assign(0.0)
+        return compile_function(posteriors, self._network.variables)
+
+
+def _windows(pairs: Iterable[Segmented]) -> Iterator[list[Segmented]]:
+    """Consecutive lists of pairs, with a limited number of pairs and of cells of their alignments."""
+    window: list[Segmented] = []
+    cells = 0
+    for pair in pairs:
+        window.append(pair)
+        cells += len(pair[0].ids) * len(pair[1].ids)
+        if len(window) >= WINDOW_PAIRS or cells >= WINDOW_CELLS:
+            yield window
+            window, cells = [], 0
+    if window:
+        yield window
+
+
+def _unaligned(pair: Segmented) -> AlignedPair:
+    """A pair with a side without units: each target word comes from nothing."""
+    source, target = (side.words for side in pair)
+    forward = np.zeros((len(target), 1 + len(source)), np.float32)
+    backward = np.zeros((len(source), 1 + len(target)), np.float32)
+    forward[:, 0] = backward[:, 0] = 1
+    return align_words(source, target, forward, backward, 1.0)

@@ -1,0 +1,158 @@
+"""From text to a directory that is ready to train: languages, words, and the pairs as ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nmt.aligning.directory import (
+    CORPUS,
+    TEXT,
+    AlignerDirectory,
+    corpus_of,
+    is_aligner,
+    open_directory,
+    words_of_aligner,
+)
+from nmt.aligning.units import Units
+from nmt.aligning.vocabulary import WordCounter, WordVocabulary
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.windows import windows
+from nmt.config import PairsConfig
+from nmt.config.aligner import AlignerConfig
+from nmt.errors import NmtError
+from nmt.files.atomic_writing import replacing
+from nmt.files.paths import can_be_read_again
+from nmt.progress import LineProgress, counted
+from nmt.text.formats import text_pairs
+from nmt.text.languages import decide_languages, languages_of
+from nmt.text.pairs import Pair, PairReader
+
+_CHUNK = 10_000
+"""Pairs that are encoded together, and pairs that decide on the languages."""
+_OPEN = ("", "auto")
+"""Values of settings that the text decides on."""
+_FREE = {"threshold"}
+"""Settings that may change when a training is resumed."""
+
+Say = Callable[[str], None]
+"""Takes a line for the user."""
+
+
+def readable_pairs(pairs: PairsConfig, config: AlignerConfig, directory: Path) -> PairsConfig:
+    """The same pairs in files that can be read again: streams are copied into the directory."""
+    if pairs.tfds or can_be_read_again(
+        [path for path in (pairs.source, pairs.target, pairs.tsv, pairs.document) if path]
+    ):
+        return pairs
+    (directory / TEXT).mkdir(parents=True, exist_ok=True)
+    places = [directory / TEXT / side for side in ("source.txt", "target.txt")]
+    with replacing(places) as parts, open(parts[0], "wb") as source, open(parts[1], "wb") as target:
+        for one, two in text_pairs(pairs, languages_of(corpus_of(config))):
+            source.write(f"{one}\n".encode())
+            target.write(f"{two}\n".encode())
+    return PairsConfig(source=str(places[0]), target=str(places[1]))
+
+
+def prepare(
+    directory: Path, pairs: PairsConfig, config: AlignerConfig, say: Say, units: tuple[Units, Units] | None = None
+) -> AlignerDirectory:
+    """Opens the aligner that was begun in a directory, or sets it up.
+
+    Args:
+        pairs: in files, which are read several times.
+        units: of a run, for pieces; None: words of the text.
+        say: takes lines for the user.
+
+    Raises:
+        NmtError: the pairs cannot be read, or the directory holds other files, or an aligner of other text or settings.
+    """
+    reader = PairReader(pairs, corpus_of(config))
+    fingerprint = reader.fingerprint()
+    if is_aligner(directory):
+        return _reopened(directory, config, fingerprint)
+    ours = (CORPUS, TEXT, "manifest.json")  # an interrupted preparation leaves these and units
+    if any(path.name not in ours and path.suffix not in (".words", ".model") for path in directory.glob("*")):
+        raise NmtError(f"{directory}: is not empty and holds no aligner: name another directory")
+    config = with_languages(config, reader)
+    cut = words_of_aligner(config)
+    for side, words in zip(("source", "target"), cut, strict=True):
+        if words.name:
+            say(f"words of the {side} are cut {words.name}")
+    reader = PairReader(pairs, corpus_of(config))
+    chosen: tuple[Units, Units] = units or _count_words(reader, config)
+    corpus = _encode(directory, reader, config, chosen, say)
+    say(reader.report.summary())
+    made = AlignerDirectory(directory, config, chosen, len(corpus), fingerprint)
+    made.create()
+    return made
+
+
+def with_languages(config: AlignerConfig, pairs: Iterable[Pair]) -> AlignerConfig:
+    """The settings with languages and kinds of words that the first pairs decide."""
+    first = list(islice(pairs, _CHUNK))
+    decided = decide_languages(corpus_of(config), [pair.source for pair in first], [pair.target for pair in first])
+    names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
+    return replace(config, **{name: getattr(decided, name) for name in names})
+
+
+def _count_words(reader: PairReader, config: AlignerConfig) -> tuple[WordVocabulary, WordVocabulary]:
+    cut, counters = words_of_aligner(config), (WordCounter(), WordCounter())
+    for pair in LineProgress(task="counting words", unit="pairs").over(reader):
+        for counter, words, sentence in zip(counters, cut, pair[:2], strict=True):
+            counter.add(words(sentence))
+    source, target = (
+        WordVocabulary(counter.most_frequent(config.words), words) for counter, words in zip(counters, cut, strict=True)
+    )
+    return source, target
+
+
+def _encode(
+    directory: Path, reader: PairReader, config: AlignerConfig, units: tuple[Units, Units], say: Say
+) -> EncodedCorpus:
+    """Writes the pairs as ids, without pairs that are too long.
+
+    Raises:
+        NmtError: no pair is left.
+    """
+    long = 0
+
+    def chunks() -> Iterator[tuple[list[list[int]], list[list[int]]]]:
+        nonlocal long
+        for chunk in windows(LineProgress(unit="pairs").over(reader), _CHUNK):
+            encoded = [(units[0].segment(pair.source).ids, units[1].segment(pair.target).ids) for pair in chunk]
+            kept = [both for both in encoded if all(0 < len(ids) <= config.max_words for ids in both)]
+            long += len(encoded) - len(kept)
+            yield [source for source, _ in kept], [target for _, target in kept]
+
+    corpus = EncodedCorpus.write(directory / CORPUS, chunks(), max(one.size for one in units))
+    if long:
+        say(f"{counted(long, 'pair')} with more than {config.max_words} units on a side, or none, teach nothing")
+    if not len(corpus):
+        raise NmtError("no pairs are left to learn from: expected pairs with words on both sides")
+    return corpus
+
+
+def _reopened(directory: Path, config: AlignerConfig, fingerprint: dict[str, Any]) -> AlignerDirectory:
+    """The aligner that an earlier command began, with the settings that may change.
+
+    Raises:
+        NmtError: it was begun with other settings or other text.
+    """
+    found = open_directory(directory)
+    for field in fields(AlignerConfig):
+        old, new = getattr(found.config, field.name), getattr(config, field.name)
+        if old != new and field.name not in _FREE and new not in _OPEN:
+            raise NmtError(
+                f"{directory}: this aligner was begun with {field.name} {old!r}, now it is {new!r}: give the old "
+                "value, or name another directory"
+            )
+    if found.text != fingerprint:
+        raise NmtError(
+            f"{directory}: this aligner was begun with other text: name another directory, or align other text with "
+            f"nmt aligner --model {directory}"
+        )
+    return replace(found, config=replace(found.config, threshold=config.threshold))
