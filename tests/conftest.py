@@ -113,3 +113,22 @@ def copier_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         training={"passes": 8, "batch_tokens": 200},
     )
     return nmt.train(config).directory
+
+
+@pytest.fixture(scope="session")
+def make_run(make_model: Callable[..., Any]) -> Callable[..., Path]:
+    """Writes a run of the tiny model, with weights that nobody has trained, over a vocabulary of words."""
+
+    def make(directory: Path, **changes: Any) -> Path:
+        from nmt.config import RunConfig, VocabularyConfig
+        from nmt.network.weights import variables_to_arrays
+        from nmt.run.directory import Run
+        from nmt.text.tokenizer import Tokenizer
+
+        words = Tokenizer.train(["ba be bi bo bu ka ke ki"] * 3, VocabularyConfig(type="word", size=PIECES))
+        model = make_model(sizes=(words.size, words.size), **changes)
+        run = Run.create(directory, RunConfig(name=directory.name, model=model.config), words, words)
+        run.save_weights(variables_to_arrays(model.trainable_variables))
+        return directory
+
+    return make

@@ -36,6 +36,7 @@ COMMANDS = {
     "curves": "draw the learning curves of several runs",
     "distil": "make training pairs from a model's own translations",
     "back-translate": "make training pairs from text of the target language",
+    "export": "write a model for other programs and small machines",
     "pack": "make one file of a run, to give away",
     "verify": "check that the files of a run are undamaged",
     "hold-out": "split a corpus into test pairs and training pairs",

@@ -8,6 +8,7 @@ old content or the new one. All writers of the package use `replacing` or, for t
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -101,6 +102,31 @@ def replacement_for(path: Path, error: type[NmtError]) -> Iterator[Path]:
         real_path(path).parent.mkdir(parents=True, exist_ok=True)
         with replacing([path], durable=False) as (temporary,):
             yield temporary
+    except OSError as problem:
+        raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
+
+
+@contextmanager
+def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
+    """Yields a temporary directory; it becomes `path` when the block ends, and is removed after an error.
+
+    Missing directories above it are created.
+
+    Raises:
+        NmtError: of the class `error`, if `path` exists and is not an empty directory, or cannot be written.
+    """
+    try:
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise error(f"{path}: already exists; name a new directory, or delete it first")
+        final = real_path(path)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary(final, unique=True)
+        temporary.mkdir()
+        try:
+            yield temporary
+            os.replace(temporary, final)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
 

@@ -28,8 +28,11 @@ MANIFEST = "manifest.json"
 
 VOCABULARIES = ("shared.model", "source.model", "target.model")
 
+NETWORK = ("export.json", "encoder.onnx", "step.onnx")
+"""The network of an export, see `exported`."""
+
 LISTED = (
-    *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json"),
+    *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json", *NETWORK),
     *("source.words", "target.words", "weights.npz"),  # of an aligner
 )
 """The files with a sum; in a directory the files of corpus/ too. A run has some of them."""

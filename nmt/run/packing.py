@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from nmt.config import CorpusConfig, PairsConfig, RunConfig
 from nmt.files.atomic_writing import replacement_for
 from nmt.run.arrays import packed_arrays
@@ -52,25 +54,43 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
     run.require_directory()
     _require_place(run.directory, output)
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
-    shared = replace(run, config=without_paths(run.config))
-    members = {
-        CARD: model_card(run, weights, checkpoints, licence, output.name).encode(),
-        CONFIG: shared.config_content(),
-        **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
-        BEST: packed_arrays(weights),
-    }
-    if run.storage.exists(SHORT_LIST):
-        members[SHORT_LIST] = packed_arrays(run.load_short_list())
-    if run.storage.exists(PROFILE):
-        members[PROFILE] = run.storage.read(PROFILE, LARGEST_PROFILE)
-    sums = {name: (hashlib.sha256(content).hexdigest(),) for name, content in members.items()}
-    members[MANIFEST] = Manifest(files=sums).as_bytes()
+    members = members_of(run, weights, checkpoints, licence, output.name, {BEST: packed_arrays(weights)})
     with replacement_for(output, RunError) as path, zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members.items():
             about = zipfile.ZipInfo(name, _DATE)
             about.create_system, about.external_attr = 3, _MODE
             archive.writestr(about, content)
     return Packed({name: len(content) for name, content in members.items()}, _left_out(run.directory, members))
+
+
+def members_of(
+    run: Run,
+    weights: Mapping[str, np.ndarray],
+    checkpoints: int,
+    licence: str,
+    name: str,
+    network: Mapping[str, bytes],
+) -> dict[str, bytes]:
+    """The files that are given away, by name: a run without its text, with a model card and a manifest.
+
+    Args:
+        weights, checkpoints, licence: as `model_card` takes them.
+        name: name of the pack or directory.
+        network: files with the network.
+    """
+    shared = replace(run, config=without_paths(run.config))
+    members = {
+        CARD: model_card(run, weights, checkpoints, licence, name).encode(),
+        CONFIG: shared.config_content(),
+        **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
+        **network,
+    }
+    if run.storage.exists(SHORT_LIST):
+        members[SHORT_LIST] = packed_arrays(run.load_short_list())
+    if run.storage.exists(PROFILE):
+        members[PROFILE] = run.storage.read(PROFILE, LARGEST_PROFILE)
+    sums = {name: (hashlib.sha256(content).hexdigest(),) for name, content in members.items()}
+    return {**members, MANIFEST: Manifest(files=sums).as_bytes()}
 
 
 def without_paths(config: RunConfig) -> RunConfig:

@@ -1,0 +1,1 @@
+"""Exports: a run as files that other programs compute with."""

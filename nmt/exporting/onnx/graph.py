@@ -1,0 +1,152 @@
+"""A writer of ONNX graphs, in which values are added and multiplied as arrays are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from nmt.exporting.errors import ExportError
+from nmt.network.weights import MODEL
+from nmt.version import __version__
+
+OPSET = 18
+"""The version of ONNX's operators."""
+
+IR_VERSION = 9
+"""The version of ONNX's files that the operators need."""
+
+SMALL = 256
+"""Values of the smallest weight that is stored in half precision."""
+
+
+class Value(NamedTuple):
+    """A value of a graph. Arithmetic with it adds operators to the graph; numbers become float32 constants."""
+
+    graph: Graph
+    name: str
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph.op("Add", self, other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", self, other)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", self, other)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph.op("MatMul", self, other)
+
+
+class Weights:
+    """The weights of a model by name, without the name of the model in front.
+
+    Args:
+        arrays: as `Run.weights` gives them.
+        prefix: part of the model, such as `decoder/`.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], prefix: str = "") -> None:
+        self._arrays, self._prefix = arrays, prefix
+
+    def part(self, name: str) -> Weights:
+        """The weights of a layer."""
+        return Weights(self._arrays, f"{self._prefix}{name}/")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A weight, float32.
+
+        Raises:
+            ExportError: there is no such weight.
+        """
+        full = f"{MODEL}/{self._prefix}{name}"
+        if full not in self._arrays:
+            raise ExportError(f"the weights have no array {full}, which the network in config.json needs")
+        return np.asarray(self._arrays[full], np.float32)
+
+
+class Graph:
+    """A graph while it is written.
+
+    Args:
+        name: of the graph.
+        storage: type in which large weights are stored; the graph computes in float32.
+    """
+
+    def __init__(self, name: str, storage: str = "float32") -> None:
+        self.name, self.storage = name, storage
+        self._nodes: list[onnx.NodeProto] = []
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
+        self._constants: dict[tuple[Any, ...], str] = {}
+        self._initializers: list[onnx.TensorProto] = []
+
+    def input(self, name: str, dtype: str, shape: Sequence[str | int]) -> Value:
+        """An input; axes of any length have names."""
+        self._inputs.append(_declaration(name, dtype, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, dtype: str, shape: Sequence[str | int]) -> None:
+        """Makes a value an output of the graph."""
+        self._nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self._outputs.append(_declaration(name, dtype, shape))
+
+    def constant(self, values: Any) -> Value:
+        """An array or a number; equal ones are stored once. Floats are float32, and other numbers keep their type."""
+        array = np.asarray(values)
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        key = (str(array.dtype), array.shape, array.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self._store(array)
+        return Value(self, self._constants[key])
+
+    def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
+        """The output of an operator. Inputs that are no values become constants; None leaves an input out."""
+        return self.ops(kind, 1, *inputs, **attributes)[0]
+
+    def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> list[Value]:
+        """The outputs of an operator that has several."""
+        names = ["" if value is None else self._value(value).name for value in inputs]
+        outputs = [f"{kind}_{len(self._nodes)}_{index}" for index in range(count)]
+        self._nodes.append(helper.make_node(kind, names, outputs, name=f"{kind}_{len(self._nodes)}", **attributes))
+        return [Value(self, name) for name in outputs]
+
+    def proto(self) -> onnx.ModelProto:
+        """The graph as ONNX stores it.
+
+        Raises:
+            onnx.checker.ValidationError: the graph is not valid.
+        """
+        graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._initializers)
+        proto = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="nmt",
+            producer_version=__version__,
+        )
+        onnx.checker.check_model(proto)
+        return proto
+
+    def _value(self, value: Any) -> Value:
+        return value if isinstance(value, Value) else self.constant(value)
+
+    def _store(self, array: np.ndarray) -> str:
+        """Stores an array in the graph and returns the name of its float32 value."""
+        name = f"weight_{len(self._initializers)}"
+        if self.storage == "float32" or array.dtype != np.float32 or array.size < SMALL:
+            self._initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+            return name
+        self._initializers.append(numpy_helper.from_array(array.astype(self.storage), name))
+        return self.op("Cast", Value(self, name), to=onnx.TensorProto.FLOAT).name
+
+
+def _declaration(name: str, dtype: str, shape: Sequence[str | int]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), list(shape))

@@ -1,0 +1,97 @@
+"""`nmt export` writes directories that are complete, checked and readable."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import onnxruntime
+import pytest
+from commands import contents
+
+from nmt.cli import main
+from nmt.errors import NmtError
+from nmt.exporting.export import export_onnx
+from nmt.run.directory import Run
+from nmt.run.exported import VERSION, read_export
+from nmt.run.manifest import MANIFEST
+
+
+@pytest.fixture(scope="module")
+def drawn_run(make_run, tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("runs") / "drawn")
+
+
+@pytest.fixture(scope="module")
+def exported(drawn_run, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("exports") / "drawn.onnx"
+    export_onnx(Run.open(drawn_run), directory, licence="CC0")
+    return directory
+
+
+def test_an_export_has_graphs_vocabulary_settings_card_and_sums(exported, drawn_run):
+    run, original = Run.open(exported), Run.open(drawn_run)
+    assert (run.source, run.target, run.config.model) == (original.source, original.target, original.config.model)
+    assert not run.config.corpus.train
+    export = read_export(exported)
+    assert [spec.name for spec in export.state] == ["hidden"]
+    for name in ("encoder.onnx", "step.onnx"):
+        onnxruntime.InferenceSession(exported / name)
+    assert "Licence: CC0" in (exported / "README.md").read_text()
+    listed = json.loads((exported / MANIFEST).read_text())["files"]
+    assert {*listed, MANIFEST} == {*contents(exported)}
+
+
+def test_equal_runs_give_equal_exports(exported, drawn_run, tmp_path, capsys):
+    command = ["export", "--model", str(drawn_run), "--output", str(tmp_path / "drawn.onnx"), "--licence", "CC0"]
+    assert main(command) == 0
+    assert "step.onnx" in capsys.readouterr().out
+    assert contents(tmp_path / "drawn.onnx") == contents(exported)
+    assert main(["verify", str(tmp_path / "drawn.onnx")]) == 0
+
+
+def test_an_export_replaces_nothing(drawn_run, tmp_path, capsys):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "file").write_text("mine")
+    assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "there")]) == 2
+    assert "there: already exists; name a new directory, or delete it first" in capsys.readouterr().err
+    assert contents(tmp_path) == {"there/file": b"mine"}
+
+
+def test_a_failed_export_leaves_nothing(drawn_run, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt.exporting.export.members_of", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export_onnx(Run.open(drawn_run), tmp_path / "new")
+    assert not contents(tmp_path)
+
+
+def test_missing_libraries_are_named(drawn_run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new")]) == 2
+    assert f"nmt export needs onnx: {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
+
+
+def changed(directory, place, **changes):
+    """A copy of export.json alone with other fields, and no manifest."""
+    fields = json.loads((directory / "export.json").read_text())
+    (place / "export.json").write_text(json.dumps(fields | changes))
+    return place
+
+
+def test_a_newer_export_is_refused_in_one_line(exported, tmp_path):
+    with pytest.raises(NmtError, match=f"onnx version {VERSION + 1} is unknown: .* install a newer nmt$"):
+        read_export(changed(exported, tmp_path, version=VERSION + 1))
+    with pytest.raises(NmtError, match="tflite version 1 is unknown"):
+        read_export(changed(exported, tmp_path, format="tflite"))
+
+
+@pytest.mark.parametrize("changes", [{"state": [{}]}, {"state": 3}, {"precision": "int3"}, {"version": "1"}])
+def test_a_damaged_export_is_refused_in_one_line(exported, tmp_path, changes):
+    with pytest.raises(NmtError, match="export.json") as error:
+        read_export(changed(exported, tmp_path, **changes))
+    assert "\n" not in str(error.value)
+
+
+def test_a_directory_that_is_no_export_is_named(drawn_run):
+    with pytest.raises(NmtError, match="not an export, it has no export.json; nmt export makes one"):
+        read_export(drawn_run)
