@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from nmt.errors import NmtError
 from nmt.serving import v1
 from nmt.serving.limits import Limits, RefusedError, error_body
 from nmt.serving.models import Models
+from nmt.serving.page_files import add_page
 from nmt.version import __version__
-
-PAGE = Path(__file__).parent / "page"
-"""The files of the page."""
 
 
 def create_app(models: Models, limits: Limits | None = None) -> FastAPI:
@@ -47,7 +43,7 @@ def create_app(models: Models, limits: Limits | None = None) -> FastAPI:
     app.include_router(v1.make_routes(models, limits))
     _add_health(app, models)
     _add_errors(app)
-    app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    add_page(app)
     return app
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,25 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import CHROMIUM, chromium, contrast
 
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.drawing.page import PageSentence, save
 from nmt.drawing.training_view import TrainingPage, charts_of, training_page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass(frozen=True)
@@ -91,10 +80,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
@@ -360,32 +347,6 @@ def test_words_are_readable_on_every_shade(show: Callable[..., Opened], scheme: 
         for word in ("a", "b", "c"):
             assert contrast(opened.word(word)) >= 4.5
     assert contrast(opened.page.locator("h3").first) >= 4.5
-
-
-def contrast(element: Any) -> float:
-    """The contrast of an element's text with its background, by the Web Content Accessibility Guidelines 2.2."""
-    ink, *layers = element.evaluate("""e => {
-        const colours = [getComputedStyle(e).color];
-        for (let at = e; at; at = at.parentElement) colours.push(getComputedStyle(at).backgroundColor);
-        const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-        return colours.map(colour => {
-            pixel.clearRect(0, 0, 1, 1);
-            pixel.fillStyle = colour;
-            pixel.fillRect(0, 0, 1, 1);
-            return Array.from(pixel.getImageData(0, 0, 1, 1).data);
-        });
-    }""")
-    under = np.zeros(3)
-    for *colour, alpha in reversed(layers):
-        under = under * (1 - alpha / 255) + np.array(colour) * alpha / 255
-    light, dark = sorted((luminance(np.array(ink[:3])), luminance(under)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: np.ndarray) -> float:
-    channels = colour / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def test_a_narrow_window_needs_no_horizontal_scrolling(show: Callable[..., Opened]) -> None:

@@ -15,7 +15,7 @@ export function number(value) {
 }
 
 export function percent(share) {
-  return `${(100 * share).toFixed(0)} %`;
+  return share > 0 && share < 0.005 ? "< 1 %" : `${(100 * share).toFixed(0)} %`;
 }
 
 // Keeps a word's own direction inside text of the other direction.

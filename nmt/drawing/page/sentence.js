@@ -6,6 +6,7 @@ import { listed, setStatus } from "./status.js";
 import { tableOf } from "./table.js";
 import { showing } from "./views.js";
 
+const UNLIKELY = 0.1; // probability below which a word stands out
 const MARKS = ["lit", "attention", "rise", "fall", "link", "sure", "possible"];
 
 export class SentenceView {
@@ -62,6 +63,7 @@ export class SentenceView {
     const { row, words } = this.row(target, which, name, translation.direction, this.languages[1]);
     this.rows.push({ row, words });
     this.markDifferences(which, words);
+    if (translation.shows_probabilities) showProbabilities(words, translation.probabilities);
     section.append(row);
     if (target.length === 0) section.append(element("p", { class: "quiet" }, "no words"));
     else if (this.source.length > 0) section.append(tableOf(this, which, name));
@@ -138,7 +140,7 @@ export class SentenceView {
       for (const word of words) {
         word.classList.remove("active", ...MARKS);
         word.style.removeProperty("--share");
-        word.lastChild.textContent = "";
+        word.lastChild.textContent = word.resting ?? "";
       }
     }
     setStatus("", this);
@@ -162,7 +164,7 @@ export class SentenceView {
 
   light(word, which, s, t) {
     const value = this.value(which, s, t);
-    if (value !== null && Math.abs(value) >= SMALLEST_SHOWN) word.lastChild.textContent = number(value);
+    word.lastChild.textContent = value !== null && Math.abs(value) >= SMALLEST_SHOWN ? number(value) : "";
     this.mark(word, which, s, t, value);
     return { text: word.firstChild.textContent, value, link: this.linkOf(which, s, t) };
   }
@@ -195,6 +197,14 @@ export class SentenceView {
     for (const fill of this.tables) fill();
     this.show();
   }
+}
+
+// Words at rest show their probability; improbable ones stand out.
+function showProbabilities(words, probabilities) {
+  words.forEach((word, t) => {
+    word.resting = word.lastChild.textContent = percent(probabilities[t]);
+    word.classList.toggle("unlikely", probabilities[t] < UNLIKELY);
+  });
 }
 
 function pairs(links) {

@@ -1,0 +1,143 @@
+// The page: a text is translated when typing stops, by each model that is on.
+import { readAddress, writeAddress } from "./address.js";
+import { Compose } from "./compose.js";
+import { FileJob, onDrop } from "./file_job.js";
+import { Latest } from "./latest.js";
+import { Result } from "./result.js";
+import { ask, askPatiently, pause } from "./server.js";
+import { Settings, languagesOf, tagOf } from "./settings.js";
+import { element } from "./view/elements.js";
+import { Visit } from "./visit.js";
+
+const byId = (id) => document.getElementById(id);
+const latest = new Latest();
+let results = new Map(); // by model, text and settings: a text that stays keeps its panels
+
+const settings = new Settings(translate);
+const compose = new Compose(() => latest.stop(), translate);
+const visit = new Visit(open);
+
+function fail(error) {
+  byId("problem").textContent = error ? error.message : "";
+}
+
+function open(text) {
+  compose.text = text;
+  compose.field.focus();
+  translate();
+}
+
+function translate() {
+  const { lines } = compose;
+  const { chosen: models, alternatives, beam } = settings;
+  describe(models);
+  writeAddress({ models: models.map(({ name }) => name), text: compose.text, alternatives, beam });
+  byId("results").setAttribute("aria-busy", "true");
+  return latest.run((signal) => translateAll(lines, models, signal), show, stop);
+}
+
+// The rows of results, a row for each line; texts that were translated before are taken over.
+async function translateAll(lines, models, signal) {
+  const search = { n_best: settings.alternatives, ...(settings.beam ? { beam_size: settings.beam } : {}), alignment: true };
+  const answers = await Promise.all(models.map((model) => translateWith(model, lines, search, signal)));
+  return lines.map((_, line) => answers.map((ofModel) => ofModel[line]));
+}
+
+async function translateWith(model, lines, search, signal) {
+  const times = new Map();
+  const keys = lines.map((line) => {
+    times.set(line, (times.get(line) ?? 0) + 1);
+    return JSON.stringify([model.name, line, times.get(line), search, settings.probabilities]);
+  });
+  const missing = lines.filter((_, place) => !results.has(keys[place]));
+  const found = missing.length > 0 ? await ask("v1/translate", { text: missing, model: model.name, ...search }, signal) : null;
+  const answers = found ? found.translations.values() : null;
+  return lines.map((text, place) => {
+    const { candidates } = results.has(keys[place]) ? {} : answers.next().value;
+    return { key: keys[place], model, text, candidates };
+  });
+}
+
+function show(rows) {
+  const { probabilities } = settings;
+  const made = new Map();
+  const resultOf = ({ key, ...parts }) => {
+    made.set(key, results.get(key) ?? new Result({ ...parts, probabilities, fail }));
+    return made.get(key).element;
+  };
+  const shown = rows.map((row) => element("div", { class: "beside" }, ...row.map(resultOf)));
+  results = made;
+  byId("results").replaceChildren(...shown);
+  byId("results").removeAttribute("aria-busy");
+  byId("legend").hidden = rows.length === 0;
+  byId("legend-different").hidden = settings.alternatives === 1;
+  fail(null);
+  announce();
+}
+
+function announce() {
+  const texts = [...results.values()].map(({ candidates }) => candidates[0].text);
+  byId("announcement").textContent = texts.join(". ");
+  if (texts.length > 0) visit.add({ text: compose.text, translation: texts[0] });
+}
+
+function stop(error) {
+  byId("results").removeAttribute("aria-busy");
+  fail(error);
+}
+
+function describe(models) {
+  byId("direction").textContent = models.map((model) => [model.name, languagesOf(model)].filter(Boolean).join(": ")).join(", ");
+  compose.readIn(tagOf(models[0]?.source));
+}
+
+function translateFile(file) {
+  const [model] = settings.chosen;
+  if (!model) return;
+  const job = new FileJob(file, model, fail);
+  byId("job").hidden = false;
+  byId("job").append(job.element);
+  fail(null);
+  job.run();
+}
+
+function listen() {
+  const link = byId("copy-link");
+  link.addEventListener("click", () =>
+    navigator.clipboard.writeText(location.href).then(() => (link.textContent = "Link copied"), fail));
+  byId("choose-file").addEventListener("click", () => byId("file").click());
+  byId("file").addEventListener("change", (event) => {
+    for (const file of event.target.files) translateFile(file);
+    event.target.value = ""; // the same file may be chosen again
+  });
+  onDrop(translateFile);
+  window.addEventListener("hashchange", begin);
+}
+
+// Waits until a model is loaded, then takes models, settings and text from the address.
+async function begin() {
+  try {
+    const address = readAddress();
+    const { models, limits } = await loadedModels();
+    settings.set(address);
+    settings.offer(models, limits, address.models);
+    if (address.text) compose.text = address.text;
+    fail(null);
+    await translate();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function loadedModels() {
+  for (;;) {
+    const { models, limits } = await askPatiently("v1/models");
+    const ready = models.filter(({ state }) => state === "ready");
+    if (models.every(({ state }) => state !== "loading")) return { models: ready, limits };
+    fail({ message: "The server is loading its models \u2026" });
+    await pause(500);
+  }
+}
+
+listen();
+begin();

@@ -1,0 +1,62 @@
+// Requests to the server. An error is one line that says what happened.
+
+export class ServerError extends Error {
+  constructor(message, status = 0, retryAfter = 0) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+// The server's answer to a request with a JSON body, or to a GET without one.
+export async function ask(path, body = null, signal = undefined) {
+  const options = { signal, headers: headers(body) };
+  if (body !== null) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
+  const answer = await reach(path, options);
+  const values = await answer.json().catch(() => null);
+  if (!answer.ok) {
+    const message = values?.error ?? `the server answered ${answer.status} ${answer.statusText}`.trim();
+    throw new ServerError(message, answer.status, Number(answer.headers.get("Retry-After")) || 0);
+  }
+  if (values === null) throw new ServerError("the server's answer is not JSON: reload the page");
+  return values;
+}
+
+// The same, and again after the pause that a busy server asks for.
+export async function askPatiently(path, body, signal) {
+  for (;;) {
+    try {
+      return await ask(path, body, signal);
+    } catch (error) {
+      if (![429, 503].includes(error.status) || error.retryAfter === 0) throw error;
+      await pause(1000 * error.retryAfter, signal);
+    }
+  }
+}
+
+export function isAborted(error) {
+  return error.name === "AbortError";
+}
+
+export function pause(milliseconds, signal = undefined) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("aborted", "AbortError"));
+    });
+  });
+}
+
+async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    throw new ServerError("the server does not answer: is it still running?");
+  }
+}
+
+function headers(body) {
+  return body === null ? {} : { "Content-Type": "application/json" };
+}
