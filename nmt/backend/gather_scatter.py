@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keras import ops
+import numpy as np
 
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.capabilities import on_tensorflow
 
 
@@ -17,6 +17,8 @@ def gather(values: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         values: [..., n, ...], n at `axis`.
         indices: integers of any shape, from 0 to n - 1.
     """
+    if ops.is_numpy(values, indices):
+        return np.take(values, indices, axis)
     if on_tensorflow(values, indices):
         import tensorflow as tf
 
@@ -34,6 +36,8 @@ def gather_within(values: Tensor, indices: Tensor) -> Tensor:
     Returns:
         [batch, any, ...].
     """
+    if ops.is_numpy(values, indices):
+        return values[np.arange(len(values))[:, None], indices]
     if on_tensorflow(values, indices):
         import tensorflow as tf
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 
 
 def gumbel(seeds: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:
@@ -21,8 +19,8 @@ def gumbel(seeds: Tensor, time: Tensor, rows: Any, columns: Any) -> Tensor:
         rows, columns: the lengths of the last two axes, integers or integer scalars.
     """
     by_sentence = _hash(seeds ^ _hash(ops.cast(time, "uint32") + 1))  # [batch]
-    by_row = _hash(by_sentence[:, None] + _count_to(rows) * 0x9E3779B9)  # [batch, rows]
-    bits = _hash(by_row[:, :, None] + _count_to(columns) * 0x85EBCA6B)  # [batch, rows, columns]
+    by_row = _hash(by_sentence[:, None] + _count_to(rows, seeds) * 0x9E3779B9)  # [batch, rows]
+    bits = _hash(by_row[:, :, None] + _count_to(columns, seeds) * 0x85EBCA6B)  # [batch, rows, columns]
     return -ops.log(-ops.log(_uniform(bits)))
 
 
@@ -34,9 +32,9 @@ def _uniform(bits: Tensor) -> Tensor:
     return (ops.cast(ops.right_shift(bits, 9), "float32") + 0.5) * 2.0**-23
 
 
-def _count_to(count: Any) -> Tensor:
-    """1, 2, ..., count as uint32."""
-    return ops.cast(ops.arange(1, count + 1, dtype="int32"), "uint32")
+def _count_to(count: Any, like: Tensor) -> Tensor:
+    """1, 2, ..., count as uint32, in the library of `like`."""
+    return ops.cast(ops.arange(1, count + 1, dtype="int32", like=like), "uint32")
 
 
 def _hash(bits: Tensor) -> Tensor:

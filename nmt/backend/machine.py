@@ -6,8 +6,6 @@ import contextlib
 import os
 import sys
 
-import keras
-
 AT_ONCE = 4
 """The number of batches, or of parts of a batch, that are computed at once if there are processors for them."""
 
@@ -61,6 +59,8 @@ def batches_at_once() -> int:
 
 
 def _tensorflow_without_gpu() -> bool:
+    import keras
+
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather_within
 from nmt.search.distribution import IMPOSSIBLE
 from nmt.search.hypotheses import Beam
@@ -46,7 +44,7 @@ def select_most_probable(
         return ops.zeros_like(pieces[:, :, 0]), pieces[:, :, 0], values[:, :, 0]
     totals = beam.log_probabilities[:, :, None] + values
     if diversity:
-        totals = totals - diversity * ops.arange(count, dtype="float32")
+        totals = totals - diversity * ops.arange(count, dtype="float32", like=totals)
     totals = ops.where(beam.finished[:, :, None], 2 * IMPOSSIBLE, totals)
     selected, flat = ops.top_k(ops.reshape(totals, (-1, slots * count)), slots)
     flat = ops.cast(flat, "int32")

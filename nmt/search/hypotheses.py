@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from keras import ops, tree
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather_within
 from nmt.search.distribution import State
 
@@ -61,7 +59,7 @@ def repeat_rows(structure: State, times: int) -> State:
     """Repeats each row of each tensor `times` times: [batch, ...] -> [batch * times, ...]."""
     if times == 1:
         return structure
-    return tree.map_structure(lambda values: ops.repeat(values, times, axis=0), structure)
+    return ops.map_structure(lambda values: ops.repeat(values, times, axis=0), structure)
 
 
 def take_slots(values: Tensor, slots: Tensor) -> Tensor:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 
 Normalization = Literal["wu", "power"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from keras import ops, tree
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather
 from nmt.search.distribution import IMPOSSIBLE, Distribution, State, Step
 from nmt.search.greedy_and_beam import NO_PIECE, Select, select_most_probable
@@ -71,7 +69,7 @@ def search(
         Finished hypotheses before cut ones, each group sorted by score. Slots after the first `method.nbest` hold
         hypotheses that were good when the search of their sentence ended.
     """
-    beam = _empty_beam(state, ops.shape(limits)[0], longest, width, method)
+    beam = _empty_beam(state, limits, longest, width, method)
 
     def go_on(running: Tensor, *_: Any) -> Tensor:
         return ops.any(running)
@@ -85,22 +83,22 @@ def search(
     return _sorted(Beam(*fields), method)
 
 
-def _empty_beam(state: State, batch: Tensor, longest: Tensor, width: Tensor, method: SearchMethod) -> Beam:
+def _empty_beam(state: State, limits: Tensor, longest: Tensor, width: Tensor, method: SearchMethod) -> Beam:
     """Empty hypotheses. Unless slots are independent, only the first slot of a sentence is possible at first."""
-    slots = method.slots
+    batch, slots = ops.shape(limits)[0], method.slots
     others = 0.0 if method.independent else IMPOSSIBLE
-    first = ops.convert_to_tensor([[0.0] + [others] * (slots - 1)], "float32")
+    first = ops.convert_to_tensor([[0.0] + [others] * (slots - 1)], "float32", like=limits)
     return Beam(
-        time=ops.zeros((), "int32"),
-        tokens=ops.full((batch, slots, longest), PAD, "int32"),
-        piece_log_probabilities=ops.zeros((batch, slots, longest), "float32"),
-        records=ops.zeros((batch, slots, longest, width), "float32"),
+        time=ops.zeros((), "int32", like=limits),
+        tokens=ops.full((batch, slots, longest), PAD, "int32", like=limits),
+        piece_log_probabilities=ops.zeros((batch, slots, longest), "float32", like=limits),
+        records=ops.zeros((batch, slots, longest, width), "float32", like=limits),
         log_probabilities=ops.tile(first, (batch, 1)),
-        finished=ops.zeros((batch, slots), "bool"),
-        lengths=ops.zeros((batch, slots), "int32"),
+        finished=ops.zeros((batch, slots), "bool", like=limits),
+        lengths=ops.zeros((batch, slots), "int32", like=limits),
         restriction_states=tuple(restriction.begin(batch, slots) for restriction in method.restrictions),
         state=repeat_rows(state, slots),
-        state_rows=ops.arange(batch * slots, dtype="int32"),
+        state_rows=ops.arange(batch * slots, dtype="int32", like=limits),
     )
 
 
@@ -139,7 +137,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, m
     batch, slots = ops.shape(beam.finished)[0], method.slots
     next_pieces, state = _next_pieces(beam, step, fixed, running, method)
     new = _select(beam, next_pieces, running, method)
-    now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32") == beam.time
+    now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32", like=beam.tokens) == beam.time
     written = ops.logical_and(new.continued[:, :, None], now)  # [batch, slots, longest]
     rows = ops.reshape(take_slots(next_pieces.row_of_slot, new.parents), (-1,))
     record = ops.reshape(gather(next_pieces.record, rows), (batch, slots, ops.shape(next_pieces.record)[-1]))
@@ -166,7 +164,7 @@ def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: Search
     slots = method.slots
     parents, pieces, values = method.select(beam, next_pieces)
     live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
-    slot = ops.arange(slots, dtype="int32")[None, :]
+    slot = ops.arange(slots, dtype="int32", like=live)[None, :]
     continued = ops.logical_and(slot < live, running[:, None])
     empty = ops.logical_and(continued, pieces == NO_PIECE)
     parents = ops.where(continued, parents, slot)
@@ -192,7 +190,8 @@ def _next_pieces(
     The rows of the state are put into the order of the hypotheses here and nowhere else: the state of a Transformer
     holds the keys and values of all steps, and moving them takes as long as the step.
     """
-    slots = ops.arange(ops.shape(beam.tokens)[0] * method.slots, dtype="int32")  # slots that get a row
+    # The slots that get a row.
+    slots = ops.arange(ops.shape(beam.tokens)[0] * method.slots, dtype="int32", like=beam.tokens)
     if method.compact:
         live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
         live = ops.reshape(live, (-1,))
@@ -216,7 +215,7 @@ def _restricted(
     distribution: Distribution, beam: Beam, slots: Tensor, restrictions: tuple[Restriction, ...]
 ) -> Distribution:
     """The distribution with forbidden pieces set to IMPOSSIBLE; its rows belong to `slots`, int32 [rows]."""
-    forbidden = ops.zeros((*ops.shape(beam.finished), distribution.vocabulary), "bool")
+    forbidden = ops.zeros((*ops.shape(beam.finished), distribution.vocabulary), "bool", like=beam.finished)
     for restriction in restrictions:
         forbidden = restriction.forbid(beam, forbidden)
     forbidden = gather(ops.reshape(forbidden, (-1, distribution.vocabulary)), slots)
@@ -226,7 +225,7 @@ def _restricted(
 
 
 def _take_rows(structure: State, rows: Tensor) -> State:
-    return tree.map_structure(lambda values: gather(values, rows), structure)
+    return ops.map_structure(lambda values: gather(values, rows), structure)
 
 
 def _last_pieces(beam: Beam) -> Tensor:
@@ -239,7 +238,7 @@ def _advance(beam: Beam, new: _Extension, record: Tensor, restrictions: tuple[Re
     """States of the restrictions after this step."""
     return tuple(
         restriction.advance(
-            tree.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces, record
+            ops.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces, record
         )
         for restriction, state in zip(restrictions, beam.restriction_states, strict=True)
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather, gather_within
 from nmt.search.distribution import IMPOSSIBLE, Distribution
 from nmt.search.top_k import top_k
@@ -66,7 +64,7 @@ class NextPieces:
 
     def all_log_probabilities(self) -> Tensor:
         """Log-probabilities of the whole vocabulary, float32 [batch, slots, vocabulary]; without a subset only."""
-        impossible = self._impossible(ops.arange(self.distribution.vocabulary))
+        impossible = self._impossible(ops.arange(self.distribution.vocabulary, like=self.row_of_slot))
         values = ops.where(impossible, IMPOSSIBLE, self.distribution.logits - self.distribution.normalizer)
         return gather(values, self.row_of_slot)
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather, gather_within
 from nmt.text.pieces import PAD
 
@@ -68,7 +66,7 @@ class PhraseTracker:
         """Computes once what all steps of a search read."""
         lengths = ops.sum(ops.cast(self.forms != PAD, "int32"), axis=-1)
         same = self.phrases[:, :, None] == self.phrases[:, None, :]
-        order = ops.arange(ops.shape(self.forms)[1], dtype="int32")
+        order = ops.arange(ops.shape(self.forms)[1], dtype="int32", like=self.forms)
         earlier = same & (order[None, :] < order[:, None])
         computed = {
             "lengths": lengths,
@@ -80,9 +78,9 @@ class PhraseTracker:
 
     def begin(self, batch: Tensor, slots: int) -> PhraseState:
         """The state of empty hypotheses."""
-        zeros = ops.zeros((batch, slots), "int32")
+        zeros = ops.zeros((batch, slots), "int32", like=self.forms)
         met = ops.repeat((self.lengths == 0)[:, None, :], slots, axis=1)
-        no = ops.zeros((batch, slots), "bool")
+        no = ops.zeros((batch, slots), "bool", like=self.forms)
         return PhraseState(met, ops.zeros_like(met), zeros, no, no, zeros - 1, zeros + START)
 
     def advance(self, state: PhraseState, pieces: Tensor) -> PhraseState:
@@ -133,7 +131,7 @@ class PhraseTracker:
 
     def _next_of(self, count: Tensor) -> Tensor:
         """The piece of each form behind this many pieces: int32 [batch, slots] -> int32 [batch, slots, forms]."""
-        is_next = ops.arange(ops.shape(self.forms)[2], dtype="int32") == count[:, :, None]
+        is_next = ops.arange(ops.shape(self.forms)[2], dtype="int32", like=self.forms) == count[:, :, None]
         return ops.sum(ops.where(is_next[:, :, None, :], self.forms[:, None], 0), axis=-1)
 
     def _phrase_at(self, forms: Tensor) -> Tensor:

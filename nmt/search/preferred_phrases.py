@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.search.hypotheses import Beam
 from nmt.search.phrase_tracking import PhraseState, PhraseTracker
 from nmt.search.restrictions import Restriction

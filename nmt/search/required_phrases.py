@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from keras import ops, tree
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather_within
 from nmt.search.distribution import IMPOSSIBLE
 from nmt.search.greedy_and_beam import NO_PIECE
@@ -58,7 +56,7 @@ class Constraints(Restriction):
         missing, vocabulary = self.missing(state)[:, :, None], forbidden.shape[-1]
         left = (self.limits - beam.time)[:, None, None]
         needed = mark_pieces(self.tracker.needed_pieces(state), vocabulary)
-        end = ops.arange(vocabulary) == EOS
+        end = ops.arange(vocabulary, like=forbidden) == EOS
         longer = self._longer_forms(state, left - missing, vocabulary)
         word_goes_on = self.tracker.joins & state.closed[:, :, None] & ops.logical_not(longer)
         forbidden = forbidden | (end & (missing > 0)) | word_goes_on
@@ -125,7 +123,7 @@ class PhraseSelection:
     def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor) -> Tensor:
         """The bonuses of the candidates, float32 [batch, candidates]."""
         preferred = cast(PreferredPhrases, self.preferred)
-        state = tree.map_structure(lambda values: take_slots(values, parents), preferred.state_of(beam))
+        state = ops.map_structure(lambda values: take_slots(values, parents), preferred.state_of(beam))
         attention = take_slots(preferred.attention(next_pieces.records()), parents)
         return preferred.total(preferred.after(state, pieces, attention))
 
@@ -141,7 +139,7 @@ class PhraseSelection:
             needed = self.preferred.tracker.needed_pieces(self.preferred.state_of(beam).phrases)
             pieces = ops.concatenate([pieces, needed], axis=-1)
         pieces = ops.where(_is_duplicate(pieces), PAD, pieces)
-        parents = ops.broadcast_to(ops.arange(slots, dtype="int32")[:, None], ops.shape(pieces))
+        parents = ops.broadcast_to(ops.arange(slots, dtype="int32", like=pieces)[:, None], ops.shape(pieces))
         return ops.reshape(parents, (batch, -1)), ops.reshape(pieces, (batch, -1))
 
 
@@ -153,7 +151,8 @@ def _state_of(beam: Beam) -> PhraseState:
 def _is_duplicate(pieces: Tensor) -> Tensor:
     """Whether a piece equals an earlier one of the same row: [..., row] -> bool [..., row]."""
     count = ops.shape(pieces)[-1]
-    earlier = ops.arange(count)[None, :] < ops.arange(count)[:, None]
+    order = ops.arange(count, like=pieces)
+    earlier = order[None, :] < order[:, None]
     return ops.any((pieces[..., :, None] == pieces[..., None, :]) & earlier, axis=-1)
 
 
@@ -169,7 +168,7 @@ def rank_in_bank(totals: Tensor, missing: Tensor, possible: Tensor, banks: Tenso
         banks: number of banks.
     """
     order = ops.argsort(-totals, axis=-1)
-    bank_numbers = ops.arange(banks, dtype="int32")
+    bank_numbers = ops.arange(banks, dtype="int32", like=missing)
     of_bank = gather_within(missing, order)[:, :, None] == bank_numbers  # [batch, candidates, banks]
     counted = ops.cast(of_bank & gather_within(possible, order)[:, :, None], "int32")
     better = ops.cumsum(counted, axis=1) - counted

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather
 from nmt.search.distribution import State
 from nmt.search.hypotheses import Beam
@@ -64,7 +62,7 @@ class MinimumLength(Restriction):
     pieces: Tensor
 
     def forbid(self, beam: Beam, forbidden: Tensor) -> Tensor:
-        end = ops.arange(forbidden.shape[-1]) == EOS
+        end = ops.arange(forbidden.shape[-1], like=forbidden) == EOS
         return ops.logical_or(forbidden, (beam.time < self.pieces)[:, None, None] & end)
 
 
@@ -82,7 +80,7 @@ class NoRepeatedNgram(Restriction):
         tokens, before = beam.tokens, self.size - 1  # [batch, slots, longest]
         longest = ops.shape(tokens)[2]
         padded = ops.pad(tokens, ((0, 0), (0, 0), (0, before)), constant_values=PAD)
-        begins = ops.arange(longest, dtype="int32")
+        begins = ops.arange(longest, dtype="int32", like=tokens)
         # An n-gram that begins at p ends at p + before, which must be written already.
         same = ops.broadcast_to(begins + before < beam.time, ops.shape(tokens))
         for offset in range(before):
@@ -106,17 +104,17 @@ class ForcedPrefix(Restriction):
         width = ops.shape(self.pieces)[1]
         next_piece = gather(self.pieces, ops.minimum(beam.time, width - 1), axis=1)
         inside = ops.logical_and(beam.time < width, next_piece != PAD)  # [batch]
-        others = ops.arange(forbidden.shape[-1], dtype="int32") != next_piece[:, None]  # [batch, vocabulary]
+        others = ops.arange(forbidden.shape[-1], dtype="int32", like=forbidden) != next_piece[:, None]
         return ops.where(inside[:, None, None], others[:, None, :], forbidden)
 
 
 def mark_pieces(pieces: Tensor, vocabulary: int) -> Tensor:
     """Marks the given pieces, PAD excepted: int32 [batch, slots, any] -> bool [batch, slots, vocabulary]."""
     shape = ops.shape(pieces)
-    rows = ops.arange(shape[0] * shape[1], dtype="int32")[:, None]
+    rows = ops.arange(shape[0] * shape[1], dtype="int32", like=pieces)[:, None]
     cells = rows * vocabulary + ops.reshape(pieces, (shape[0] * shape[1], shape[2]))
     counts = ops.segment_sum(
         ops.ones_like(ops.reshape(cells, (-1,))), ops.reshape(cells, (-1,)), shape[0] * shape[1] * vocabulary
     )
     found = ops.reshape(counts, (shape[0], shape[1], vocabulary)) > 0
-    return ops.logical_and(found, ops.arange(vocabulary) != PAD)
+    return ops.logical_and(found, ops.arange(vocabulary, like=pieces) != PAD)

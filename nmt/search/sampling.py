@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keras import ops
-
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gumbel import gumbel
 from nmt.search.distribution import IMPOSSIBLE
 from nmt.search.hypotheses import Beam
@@ -41,7 +39,7 @@ class Sampling:
         # The argmax of log-probability + Gumbel noise is a draw from the distribution (Maddison et al. 2014).
         noise = gumbel(self.seeds, beam.time, slots, next_pieces.distribution.vocabulary)
         pieces = ops.cast(ops.argmax(kept + noise, axis=-1), "int32")
-        parents = ops.broadcast_to(ops.arange(slots, dtype="int32"), (batch, slots))
+        parents = ops.broadcast_to(ops.arange(slots, dtype="int32", like=values), (batch, slots))
         return parents, pieces, ops.take_along_axis(values, pieces[:, :, None], axis=2)[:, :, 0]
 
 

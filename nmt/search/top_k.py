@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import isqrt
 
 import numpy as np
-from keras import ops
 
-from nmt.backend import Tensor
+from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather_within
 
 MINIMUM_BLOCK = 16

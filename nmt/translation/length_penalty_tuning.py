@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from keras import ops
 
+from nmt.backend import ops
 from nmt.config import SearchConfig
 from nmt.evaluation.bleu_and_chrf import CorpusScore
 from nmt.search import length_penalty

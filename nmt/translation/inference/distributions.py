@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from keras import ops
+
+from nmt.backend import ops
 
 Averaging = Literal["probability", "log_probability"]
 """The mean of the models' probabilities, or their geometric mean, normalised."""

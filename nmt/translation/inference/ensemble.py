@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from keras import ops
-
 from nmt import search
+from nmt.backend import ops
 from nmt.backend.capabilities import rounds_products
 from nmt.backend.gather_scatter import gather_within
 from nmt.backend.machine import batches_at_once

@@ -9,9 +9,9 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from keras import ops
 
 from nmt import search
+from nmt.backend import ops
 from nmt.backend.capabilities import dynamic_shapes
 from nmt.backend.compiling import compile_function
 from nmt.config import SearchConfig

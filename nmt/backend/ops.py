@@ -1,0 +1,166 @@
+"""The functions of `keras.ops` that search uses, over the tensors of Keras and over NumPy arrays.
+
+The arguments decide. Where one of them is a tensor of the Keras backend, Keras computes. Where all of them are NumPy
+arrays and numbers, NumPy computes, and Keras is not imported. So the same search runs over a Keras model and over an
+exported one.
+
+The names, arguments and results are those of `keras.ops`: integers are int32, and other numbers are float32. A function
+that makes a tensor from a shape takes one more argument, `like`: the result is of the same library.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+from typing import cast as typed
+
+import numpy as np
+
+from nmt.backend import Tensor
+
+_OF_NUMPY = (np.ndarray, np.generic, np.dtype, int, float, str, type(None))
+
+_NARROW = {np.dtype("int64"): np.int32, np.dtype("float64"): np.float32}
+
+
+def is_numpy(*values: Any) -> bool:
+    """Whether these values are NumPy arrays, numbers, or tuples and lists of them."""
+    return all(
+        isinstance(value, _OF_NUMPY) or (isinstance(value, (tuple, list)) and is_numpy(*value)) for value in values
+    )
+
+
+def _of_both(function: Any) -> Callable[..., Any]:
+    """The function of `keras.ops` of this name, or `function` where NumPy computes."""
+
+    @functools.wraps(function)
+    def chosen(*arguments: Any, like: Any = None, **options: Any) -> Any:
+        if is_numpy(like, *arguments):
+            return _narrow(function(*arguments, **options))
+        import keras
+
+        return getattr(keras.ops, function.__name__)(*arguments, **options)
+
+    return chosen
+
+
+def _all_of_both(*functions: Any) -> Iterator[Callable[..., Any]]:
+    """The same for NumPy's functions that have the names and the arguments of Keras's."""
+    return map(_of_both, functions)
+
+
+def _narrow(result: Any) -> Any:
+    """The array with numbers of 32 bits instead of 64; a tuple of arrays likewise."""
+    if isinstance(result, tuple):
+        return tuple(map(_narrow, result))
+    dtype = _NARROW.get(result.dtype)
+    return result if dtype is None else result.astype(dtype)
+
+
+def shape(values: Tensor) -> tuple[Any, ...]:
+    """The length of each axis; a tensor for a length that is unknown while a program is traced."""
+    if is_numpy(values):
+        return np.shape(values)
+    import keras
+
+    return typed(tuple, keras.ops.shape(values))
+
+
+def map_structure(function: Callable[[Tensor], Any], structure: Any) -> Any:
+    """The structure of tuples, lists and dictionaries with the function's results in place of its tensors."""
+    if isinstance(structure, dict):
+        return {name: map_structure(function, value) for name, value in structure.items()}
+    if not isinstance(structure, (tuple, list)):
+        return function(structure)
+    mapped = [map_structure(function, value) for value in structure]
+    return type(structure)(*mapped) if hasattr(structure, "_fields") else type(structure)(mapped)
+
+
+def while_loop(condition: Callable[..., Tensor], body: Callable[..., Any], loop_vars: tuple[Any, ...]) -> Any:
+    """Repeats `loop_vars = body(*loop_vars)` while `condition(*loop_vars)` is true."""
+    if not is_numpy(loop_vars):
+        import keras
+
+        return keras.ops.while_loop(condition, body, loop_vars)
+    while condition(*loop_vars):
+        loop_vars = body(*loop_vars)
+    return loop_vars
+
+
+def cond(predicate: Tensor, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+    """`true()` or `false()`."""
+    if is_numpy(predicate):
+        return true() if predicate else false()
+    import keras
+
+    return keras.ops.cond(predicate, true, false)
+
+
+def convert_to_numpy(values: Tensor) -> np.ndarray:
+    """The tensor as a NumPy array."""
+    if is_numpy(values):
+        return np.asarray(values)
+    import keras
+
+    return typed(np.ndarray, keras.ops.convert_to_numpy(values))
+
+
+zeros, zeros_like, ones_like, full, arange = _all_of_both(np.zeros, np.zeros_like, np.ones_like, np.full, np.arange)
+reshape, broadcast_to, transpose = _all_of_both(np.reshape, np.broadcast_to, np.transpose)
+repeat, tile, pad, stack, concatenate = _all_of_both(np.repeat, np.tile, np.pad, np.stack, np.concatenate)
+take, take_along_axis, searchsorted = _all_of_both(np.take, np.take_along_axis, np.searchsorted)
+where, nonzero = _all_of_both(np.where, np.nonzero)
+logical_and, logical_or, logical_not = _all_of_both(np.logical_and, np.logical_or, np.logical_not)
+bitwise_and, bitwise_xor, right_shift = _all_of_both(np.bitwise_and, np.bitwise_xor, np.right_shift)
+maximum, minimum, clip = _all_of_both(np.maximum, np.minimum, np.clip)
+exp, expm1, log, log1p, matmul = _all_of_both(np.exp, np.expm1, np.log, np.log1p, np.matmul)
+sum, mean, max, min, any = _all_of_both(np.sum, np.mean, np.max, np.min, np.any)
+cumsum, argmax, sort = _all_of_both(np.cumsum, np.argmax, np.sort)
+
+
+@_of_both
+def convert_to_tensor(values: Any, dtype: Any = None) -> np.ndarray:
+    return np.asarray(values, dtype)
+
+
+@_of_both
+def cast(values: np.ndarray, dtype: Any) -> np.ndarray:
+    return np.asarray(values).astype(dtype, copy=False)
+
+
+@_of_both
+def argsort(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    return np.argsort(values, axis, kind="stable")
+
+
+@_of_both
+def softmax(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    shares = np.exp(values - np.max(values, axis, keepdims=True))
+    return shares / np.sum(shares, axis, keepdims=True)
+
+
+@_of_both
+def log_softmax(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    shifted = values - np.max(values, axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis, keepdims=True))
+
+
+@_of_both
+def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    greatest = np.max(values, axis, keepdims=True)
+    return np.squeeze(np.log(np.sum(np.exp(values - greatest), axis, keepdims=True)) + greatest, axis)
+
+
+@_of_both
+def top_k(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first of equal values comes first."""
+    order = np.argmax(values, -1)[..., None] if k == 1 else np.argsort(-values, -1, kind="stable")[..., :k]
+    return np.take_along_axis(values, order, -1), order
+
+
+@_of_both
+def segment_sum(data: np.ndarray, segment_ids: np.ndarray, num_segments: int) -> np.ndarray:
+    sums = np.zeros((num_segments, *data.shape[1:]), data.dtype)
+    np.add.at(sums, segment_ids, data)
+    return sums
