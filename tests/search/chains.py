@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import keras
 import numpy as np
-from keras import ops
 
 from nmt import search
+from nmt.backend import ops
 from nmt.text.pieces import BOS
 
 A, B, C = 4, 5, 6
@@ -31,7 +32,8 @@ def chain(pieces: int, **rows: dict[int, float]) -> np.ndarray:
 def chain_step(last: Any, table: Any) -> tuple[Any, Any, Any]:
     """One step of the chain. The record is the last piece, one-hot."""
     rows = ops.take_along_axis(table, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
-    return search.Distribution(rows), table, ops.one_hot(last, table.shape[-1])
+    record = ops.cast(ops.arange(table.shape[-1], like=last) == last[:, None], "float32")
+    return search.Distribution(rows), table, record
 
 
 def search_chain(
@@ -41,16 +43,23 @@ def search_chain(
     longest: int | None = None,
     step: search.Step = chain_step,
 ) -> search.SearchResult:
-    """Searches a chain without compiling and returns NumPy arrays."""
-    found = search.search(
-        step,
-        ops.convert_to_tensor(table),
-        ops.convert_to_tensor(limits, "int32"),
-        longest or max(limits),
-        table.shape[-1],
-        method,
+    """Searches a chain without compiling and returns NumPy arrays. NumPy and Keras find the same."""
+    arrays = table, np.array(limits, np.int32)
+    found, of_keras = (
+        search.search(step, state, limit, longest or max(limits), table.shape[-1], method)
+        for state, limit in (arrays, map(keras.ops.convert_to_tensor, arrays))
     )
-    return search.SearchResult(*map(ops.convert_to_numpy, found))
+    of_keras = search.SearchResult(*map(keras.ops.convert_to_numpy, of_keras))
+    assert_same_result(found, of_keras)
+    return of_keras
+
+
+def assert_same_result(found: search.SearchResult, expected: search.SearchResult) -> None:
+    """Asserts that two results have the same pieces and types, and numbers that are equal but for rounding."""
+    for name, ours, theirs in zip(found._fields, found, expected, strict=True):
+        assert isinstance(ours, np.ndarray), name
+        assert ours.dtype == theirs.dtype, name
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 def pieces(found: search.SearchResult, row: int = 0, slot: int = 0) -> list[int]:

@@ -8,15 +8,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 from chains import IMPOSSIBLE, A, B, C, chain, chain_step, pieces, search_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import ops
 from tiny_model import SEEDS, Tiny, exhaustive, plain_beam, tiny_step, tiny_step_numpy
 
 from nmt import search
+from nmt.backend import ops
 from nmt.backend.compiling import compile_function
 from nmt.text.pieces import BOS, EOS, PAD
 
@@ -150,7 +151,7 @@ def compiled(slots: int, longest: int, vocabulary: int) -> Callable[..., Any]:
 
 def search_tiny(tiny: Tiny, limits: list[int], slots: int, alpha: float, longest: int) -> search.SearchResult:
     found = compiled(slots, longest, tiny.embedding.shape[1])(tiny, np.array(limits, np.int32), np.float32(alpha))
-    return search.SearchResult(*map(ops.convert_to_numpy, found))
+    return search.SearchResult(*map(keras.ops.convert_to_numpy, found))
 
 
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 2.5])

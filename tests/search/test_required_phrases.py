@@ -5,14 +5,15 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import keras
 import numpy as np
 from chains import A, B, C, chain, pieces, search_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import ops
 from tiny_model import SEEDS, WIDE, Tiny, assert_best, best_allowed, search_under
 
 from nmt import search
+from nmt.backend import ops
 from nmt.search.required_phrases import rank_in_bank
 from nmt.text.pieces import EOS, PAD
 
@@ -27,7 +28,7 @@ def test_the_rank_in_a_bank_is_the_number_of_better_candidates(totals, seed):
     draw = np.random.default_rng(seed)
     missing, possible = draw.integers(0, 3, len(totals)), draw.random(len(totals)) < 0.8
     values = np.array([totals], np.float32), missing[None].astype(np.int32), possible[None]
-    found = rank_in_bank(*map(ops.convert_to_tensor, values), banks=3)
+    found = rank_in_bank(*map(keras.ops.convert_to_tensor, values), banks=3)
     candidates = range(len(totals))
     expected = [
         sum(
@@ -36,7 +37,7 @@ def test_the_rank_in_a_bank_is_the_number_of_better_candidates(totals, seed):
         )
         for i in candidates
     ]
-    assert ops.convert_to_numpy(found)[0].tolist() == expected
+    assert keras.ops.convert_to_numpy(found)[0].tolist() == expected
 
 
 def requirements(forms: Any, joins: Any, limits: Any, phrases: Any = None) -> search.Constraints:
@@ -44,7 +45,7 @@ def requirements(forms: Any, joins: Any, limits: Any, phrases: Any = None) -> se
     if phrases is None:
         phrases = np.where(forms[:, :, 0] == PAD, -2, np.arange(forms.shape[1]))
     return search.Constraints(
-        search.PhraseTracker(forms, phrases, ops.full_like(phrases, 7), joins, np.zeros_like(joins)), limits
+        search.PhraseTracker(forms, phrases, ops.zeros_like(phrases) + 7, joins, np.zeros_like(joins)), limits
     )
 
 
@@ -118,7 +119,7 @@ def test_an_abandoned_phrase_must_begin_again() -> None:
     state = constraints.begin(1, 1)
     missing = []
     for piece in (A, A, B, C):
-        state = constraints.advance(state, ops.convert_to_tensor([[piece]], "int32"), ops.zeros((1, 1, 1)))
+        state = constraints.advance(state, np.array([[piece]], np.int32), np.zeros((1, 1, 1), np.float32))
         missing.append(int(constraints.missing(state)[0, 0]))
     assert missing == [1, 1, 0, 0]
 

@@ -6,11 +6,13 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
+from chains import assert_same_result
 from hypothesis import strategies as st
-from keras import ops
 
 from nmt import search
+from nmt.backend import ops
 from nmt.backend.compiling import compile_function
 from nmt.text.pieces import BOS, EOS
 
@@ -51,7 +53,8 @@ class Tiny(NamedTuple):
 def tiny_step(last: Any, tiny: Tiny) -> tuple[Any, Tiny, Any]:
     """One step. The record is the hidden state."""
     embedded = ops.take_along_axis(tiny.embedding, ops.cast(last, "int32")[:, None, None], axis=1)[:, 0]
-    hidden = ops.tanh(ops.matmul(tiny.hidden[:, None], tiny.mix)[:, 0] + embedded)
+    tanh = np.tanh if ops.is_numpy(tiny) else keras.ops.tanh
+    hidden = tanh(ops.matmul(tiny.hidden[:, None], tiny.mix)[:, 0] + embedded)
     logits = ops.matmul(hidden[:, None], tiny.output)[:, 0]
     return search.Distribution(ops.log_softmax(logits)), tiny._replace(hidden=hidden), hidden
 
@@ -129,10 +132,16 @@ def _compiled(make_method: MakeMethod, slots: int, vocabulary: int) -> Callable[
 
 
 def search_under(make_method: MakeMethod, tiny: Tiny, slots: int, arguments: Any = NO_ARGUMENTS) -> search.SearchResult:
-    """Searches up to LIMIT with a program that is compiled once per method; returns NumPy arrays."""
-    limits = np.full(len(tiny.hidden), LIMIT, np.int32)
-    found = _compiled(make_method, slots, tiny.embedding.shape[1])(tiny, limits, arguments)
-    return search.SearchResult(*map(ops.convert_to_numpy, found))
+    """Searches up to LIMIT with a program that is compiled once per method; returns NumPy arrays.
+
+    The same search over NumPy arrays finds the same.
+    """
+    limits, vocabulary = np.full(len(tiny.hidden), LIMIT, np.int32), tiny.embedding.shape[1]
+    compiled = _compiled(make_method, slots, vocabulary)(tiny, limits, arguments)
+    compiled = search.SearchResult(*map(keras.ops.convert_to_numpy, compiled))
+    method = make_method(slots, arguments, limits, vocabulary)
+    assert_same_result(search.search(tiny_step, tiny, limits, LIMIT, 3, method), compiled)
+    return compiled
 
 
 def best_allowed(tiny: Tiny, row: int, allowed: Callable[[tuple[int, ...]], bool]) -> Path:
