@@ -33,9 +33,9 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Serves until it is interrupted."""
     try:
-        from nmt.serving import models, server
+        from nmt.serving import limits, models, server
     except ImportError as error:
         raise NmtError(f"{error.name} is not installed: pip install nmt[serve]") from None
     require_runs([models.model_path(text) for text in arguments.model])
-    served = models.served_models(arguments.model, lambda directory: load_run(str(directory)))
+    served = models.served_models(arguments.model, lambda directory: load_run(str(directory)), limits.Limits())
     server.serve(served, arguments.host, arguments.port, say, arguments.open)

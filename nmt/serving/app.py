@@ -30,6 +30,7 @@ def create_app(models: Models, limits: Limits | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         models.start()
         yield
+        models.stop()
 
     app = FastAPI(
         title="nmt",

@@ -1,37 +1,98 @@
-"""The computations of a server on a translator, away from the event loop."""
+"""The computations of a server on a translator, shared by all clients."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
+from nmt.serving.limits import Limits
+from nmt.serving.scheduler import Job, Scheduler
 from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.request import TranslationRequest
 from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
 
+ALIGN, ERASE = "align", "erase"
+"""First parts of the keys of jobs that translate nothing."""
+
 
 class Engine:
-    """Answers requests with a translator.
+    """Answers requests with a translator. Cancelling a call frees its place in the queue.
 
     Args:
         translator: several threads may use it.
+        limits: of the queue.
     """
+
+    def __init__(self, translator: Translator, limits: Limits) -> None:
+        self.translator = translator
+        compute = _Compute(translator)
+        self.scheduler = Scheduler(compute, limits.queue)
+
+    async def translate(self, requests: Sequence[TranslationRequest]) -> list[list[Translation]]:
+        """The translations of each request; see `Translator.answer`.
+
+        Raises:
+            RefusedError: the queue is full.
+            NmtError: a request that cannot be answered.
+        """
+        return await self._computed([Job(_key(request), request, len(request.text)) for request in requests])
+
+    async def align(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
+        """The pairs with their log-probability and alignment; see `Translator.align`.
+
+        Raises:
+            RefusedError: the queue is full.
+        """
+        return await self._computed([Job((ALIGN,), pair, max(map(len, pair))) for pair in pairs])
+
+    async def erase(self, pair: Translation, method: ErasureMethod) -> Erasure:
+        """The erasure of each source word of a pair; see `explaining.erasure`.
+
+        Raises:
+            RefusedError: the queue is full.
+            NmtError: the model cannot score a pair without a word.
+        """
+        (found,) = await self._computed([Job((ERASE, method), pair, len(pair.source), patient=True)])
+        result: Erasure = found
+        return result
+
+    def warm_up(self) -> None:
+        """Compiles the usual programs, so that the first request is quick."""
+        jobs = [Job(_key(one), one, 1) for one in [TranslationRequest("a", self.translator.config.search)]]
+        jobs.append(Job((ALIGN,), ("a", "a"), 1))
+        self.scheduler.submit(jobs)
+        for job in jobs:
+            job.future.result()
+
+    async def _computed(self, jobs: list[Job]) -> list[Any]:
+        """The results of jobs; if one fails or nobody waits for them, all are cancelled."""
+        self.scheduler.submit(jobs)
+        try:
+            return list(await asyncio.gather(*(asyncio.wrap_future(job.future) for job in jobs)))
+        finally:
+            for job in jobs:
+                job.future.cancel()
+
+
+def _key(request: TranslationRequest) -> Hashable:
+    """What requests share that are computed together: the program of their search."""
+    constrained = bool(request.prefix or request.phrases), bool(request.terms), request.glossary_mode
+    return request.search, request.candidates, constrained
+
+
+class _Compute:
+    """Computes jobs of one key with a translator."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
 
-    async def translate(self, requests: Sequence[TranslationRequest]) -> list[list[Translation]]:
-        """The translations of each request; see `Translator.answer`."""
-        return await asyncio.to_thread(lambda: list(self._translator.answer(requests)))
-
-    async def align(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
-        """The pairs with their log-probability and alignment; see `Translator.align`."""
-        sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-        return await asyncio.to_thread(lambda: list(self._translator.align(sources, targets)))
-
-    async def erase(self, pair: Translation, method: ErasureMethod) -> Erasure:
-        """The erasure of each source word of a pair; see `explaining.erasure`."""
-        return await asyncio.to_thread(lambda: next(erasure.erase(self._translator, [pair], method))[1])
+    def __call__(self, key: Any, values: list[Any]) -> list[Any]:
+        if key[0] == ALIGN:
+            return list(self._translator.align([source for source, _ in values], [target for _, target in values]))
+        if key[0] == ERASE:
+            return [found for _, found in erasure.erase(self._translator, values, key[1])]
+        return list(self._translator.answer(values))

@@ -9,19 +9,27 @@ from typing import Literal, Protocol
 
 from nmt.errors import NmtError
 from nmt.progress import report
-from nmt.serving.limits import RefusedError
+from nmt.serving.engine import Engine
+from nmt.serving.limits import Limits, RefusedError
 from nmt.serving.messages import LanguageOfSide, ModelDescription
 from nmt.text.languages import Language
 from nmt.translation.translator import Translator
 
 LOADING_SECONDS = 5
 """Seconds after which a client may ask a model again that is being loaded."""
+WATCH_SECONDS = 2.0
+"""Seconds between two looks at the files of the models."""
+
+KINDS, WRITTEN = (".json", ".npz", ".model", ".onnx", ".bin"), ("manifest.json", "shortlist.npz")
+"""Endings of the files of a model, and files that a server itself may write."""
 
 State = Literal["loading", "ready", "failed"]
+Signature = tuple[tuple[str, int, int, int], ...]
+"""Name, time, size and number of the files of a model: all change when a file is replaced."""
 
 
 class Load(Protocol):
-    """Loads a run directory or pack, and computes a sentence with it, so that the first request is quick."""
+    """Loads a run directory or pack."""
 
     def __call__(self, directory: Path) -> Translator: ...
 
@@ -33,53 +41,78 @@ class ServedModel:
         name: in requests and answers; it is never read as a path.
         directory: of the run, or the file of a pack.
         load: see `Load`.
+        limits: of the model's queue.
     """
 
-    def __init__(self, name: str, directory: Path, load: Load) -> None:
-        self.name, self.directory, self._load = name, directory, load
+    def __init__(self, name: str, directory: Path, load: Load, limits: Limits | None = None) -> None:
+        self.name, self.directory, self._load, self._limits = name, directory, load, limits or Limits()
         self.state: State = "loading"
-        self._translator: Translator | None = None
+        self._engine: Engine | None = None
+        self._loaded: Signature = ()
+        self._seen: Signature = ()
 
     def load(self) -> None:
-        """Loads the model; a model that cannot be loaded is `failed`, and standard error says why."""
+        """Loads the model and compiles its usual programs. If that fails, standard error says why.
+
+        A model that is loaded again answers with its old files until the new ones are ready, or if they cannot be read.
+        """
+        self._loaded = self._seen = signature(self.directory)
         try:
-            self._translator, self.state = self._load(self.directory), "ready"
-        except NmtError as error:
-            self.state = "failed"
-            report(f"model {self.name}: {error}")
+            engine = Engine(self._load(self.directory), self._limits)
+            engine.warm_up()
+        except Exception as error:
+            self.state = "ready" if self._engine else "failed"
+            kind = "" if isinstance(error, NmtError) else f"{type(error).__name__}: "
+            report(f"model {self.name}: {kind}{' '.join(str(error).split())}")
+        else:
+            self._engine, self.state = engine, "ready"  # clients of the old engine keep it until they are answered
+
+    def load_if_replaced(self) -> None:
+        """Loads the model again if its files have been replaced, and have not changed since the last look."""
+        found = signature(self.directory)
+        settled, self._seen = found == self._seen, found
+        if found and settled and found != self._loaded:
+            report(f"model {self.name}: its files have been replaced, so they are loaded")
+            self.load()
 
     @property
-    def translator(self) -> Translator:
+    def engine(self) -> Engine:
         """The loaded model.
 
         Raises:
             RefusedError: it is being loaded, or cannot be loaded.
         """
-        if self._translator is None:
+        if self._engine is None:
             if self.state == "failed":
                 raise RefusedError(503, f"model {self.name} cannot be loaded; the log of the server says why")
             raise RefusedError(503, f"model {self.name} is being loaded", retry_after=LOADING_SECONDS)
-        return self._translator
+        return self._engine
+
+    @property
+    def unfinished(self) -> int:
+        """Sentences that wait or are being computed."""
+        return self._engine.scheduler.unfinished if self._engine else 0
 
     def describe(self) -> ModelDescription:
         """The public facts of the model: nothing of its directory."""
-        if self._translator is None:
+        if self._engine is None:
             return ModelDescription(name=self.name, state=self.state)
-        config, languages = self._translator.config, self._translator.run.languages
+        config, languages = self._engine.translator.config, self._engine.translator.run.languages
+        recurrent = config.model.architecture != "transformer"
         return ModelDescription(
             name=self.name,
             state=self.state,
             source=_side(languages.source),
             target=_side(languages.target),
             architecture=config.model.architecture,
-            attention=config.model.attention.score if config.model.architecture != "transformer" else "multi_head",
+            attention=config.model.attention.score if recurrent else "multi_head",
             beam_size=config.search.beam_size,
             max_source=config.search.max_source,
         )
 
 
 class Models(Mapping[str, ServedModel]):
-    """The models of a server by name, the first one answers by default.
+    """The models of a server by name; the first one answers by default.
 
     Args:
         models: with different names.
@@ -87,6 +120,7 @@ class Models(Mapping[str, ServedModel]):
 
     def __init__(self, models: Sequence[ServedModel]) -> None:
         self._models = {model.name: model for model in models}
+        self._stopped = threading.Event()
 
     def __getitem__(self, name: str) -> ServedModel:
         return self._models[name]
@@ -114,16 +148,37 @@ class Models(Mapping[str, ServedModel]):
         """Whether every model is loaded."""
         return all(model.state == "ready" for model in self._models.values())
 
-    def start(self) -> None:
-        """Loads the models in the background, one after the other."""
-        threading.Thread(target=self._load_all, name="loading", daemon=True).start()
+    def start(self, watch_seconds: float = WATCH_SECONDS) -> None:
+        """Loads the models in the background, one after the other, and then watches their files."""
+        self._stopped.clear()
+        threading.Thread(target=self._load_and_watch, args=[watch_seconds], name="models", daemon=True).start()
 
-    def _load_all(self) -> None:
+    def stop(self) -> None:
+        """Ends the watch."""
+        self._stopped.set()
+
+    def _load_and_watch(self, seconds: float) -> None:
         for model in self._models.values():
             model.load()
+        while not self._stopped.wait(seconds):
+            for model in self._models.values():
+                model.load_if_replaced()
 
 
-def served_models(directories: Sequence[str], load: Load) -> Models:
+def signature(directory: Path) -> Signature:
+    """The files of a run that translate, or the file of a pack; empty while there are none."""
+    found = []
+    for path in sorted(directory.iterdir()) if directory.is_dir() else [directory]:
+        if path == directory or (path.suffix in KINDS and path.name not in WRITTEN):
+            try:
+                state = path.stat()
+            except OSError:  # it is being replaced
+                continue
+            found.append((path.name, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
+
+
+def served_models(directories: Sequence[str], load: Load, limits: Limits) -> Models:
     """The models in these directories, named after them, or by NAME=DIRECTORY.
 
     Raises:
@@ -134,7 +189,7 @@ def served_models(directories: Sequence[str], load: Load) -> Models:
         name, directory = _named(text)
         if name in models:
             raise NmtError(f"two models are named {name}: name one of them, as in --model other={directory}")
-        models[name] = ServedModel(name, directory, load)
+        models[name] = ServedModel(name, directory, load, limits)
     return Models(list(models.values()))
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from nmt.errors import NmtError
+from nmt.explaining.erasure import Erasure
 from nmt.serving import messages
 from nmt.serving.answers import explanation, score, translated_text
 from nmt.serving.engine import Engine
 from nmt.serving.limits import Limits, RefusedError, error_body, over_limit
-from nmt.serving.models import Models, ServedModel
+from nmt.serving.models import Models
 from nmt.serving.requests import checked_targets, checked_texts, translation_requests, without_words
 from nmt.translation.result import Translation
 
-STREAMED_TOGETHER = 32
-"""Lines of a stream that are computed together."""
+T = TypeVar("T")
+
+STREAMED_TOGETHER, STREAMED_AHEAD = 32, 2
+"""Lines of a stream that are computed together, and how often so many are in the queue."""
+CLIENT_GONE = 499
+"""Status of a request whose client went away; only the metrics show it."""
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": messages.ErrorAnswer, "description": description}
@@ -46,46 +53,38 @@ def make_routes(models: Models, limits: Limits) -> APIRouter:
         return answer({"models": described, "limits": asdict(limits)})
 
     @routes.post("/translate", response_model=messages.TranslateAnswer)
-    async def translate(body: messages.TranslateRequest) -> Response:
+    async def translate(body: messages.TranslateRequest, request: Request) -> Response:
         """Translations of each text; with `target`, given translations are scored and aligned instead."""
         model = models.named(body.model)
         texts = checked_texts(body.text, limits, limits.lines if body.stream else None)
-        task = TranslationTask(body, texts, model, limits)
+        task = TranslationTask(body, texts, model.engine, limits)
         if body.stream:
-            return StreamingResponse(_lines(task), media_type="application/x-ndjson")
-        found = await task.translate(range(len(texts)))
+            return StreamingResponse(_lines(task, limits), media_type="application/x-ndjson")
+        found = await answered(request, task.translate(range(len(texts))), limits)
         return answer({"model": model.name, "translations": found})
 
     @routes.post("/align", response_model=messages.TranslateAnswer)
-    async def align(body: messages.PairRequest) -> Response:
+    async def align(body: messages.PairRequest, request: Request) -> Response:
         """Given translations with the attention and the links between their words."""
-        model, texts, pairs = await _aligned(body, models, limits)
-        words = model.translator.run.source.words
-        found = [
-            translated_text(text, words(text), [pair], alignment=True) for text, pair in zip(texts, pairs, strict=True)
-        ]
-        return answer({"model": model.name, "translations": found})
+        engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
+        pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
+        words = engine.translator.run.source.words
+        found = [translated_text(text, words(text), [pair], True) for text, pair in zip(texts, pairs, strict=True)]
+        return answer({"model": models.named(body.model).name, "translations": found})
 
     @routes.post("/score", response_model=messages.ScoreAnswer)
-    async def score_pairs(body: messages.PairRequest) -> Response:
+    async def score_pairs(body: messages.PairRequest, request: Request) -> Response:
         """Log-probabilities of given translations."""
-        model, _, pairs = await _aligned(body, models, limits)
-        return answer({"model": model.name, "scores": [score(pair) for pair in pairs]})
+        engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
+        pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
+        return answer({"model": models.named(body.model).name, "scores": [score(pair) for pair in pairs]})
 
     @routes.post("/explain", response_model=messages.ExplainAnswer)
-    async def explain(body: messages.ExplainRequest) -> Response:
+    async def explain(body: messages.ExplainRequest, request: Request) -> Response:
         """The nats that each target word loses when a source word is erased."""
         model = models.named(body.model)
-        (text,) = checked_texts(body.text, limits)
-        words = len(model.translator.run.source.words(text))
-        if words > limits.erasures:
-            raise over_limit(413, f"the text has {words:,} words", "erasures", limits.erasures)
-        task = TranslationTask(
-            messages.TranslateRequest(text=text, target=body.target), [text], model, limits, whole=True
-        )
-        ((pair,),) = await task.find([0])
-        found = await task.engine.erase(pair, body.method)
-        return answer(explanation(model.name, pair, found))
+        pair, erasure = await answered(request, _erased(body, model.engine, limits), limits)
+        return answer(explanation(model.name, pair, erasure))
 
     return routes
 
@@ -96,29 +95,28 @@ class TranslationTask:
     Args:
         body: the request.
         texts: its texts.
-        model: answers it.
+        engine: answers it.
         limits: of the server.
         whole: whether texts of several sentences are translated as one.
 
     Raises:
-        RefusedError: a limit is exceeded, or the model is not loaded.
+        RefusedError: a limit is exceeded.
         NmtError: fields that contradict each other.
     """
 
     def __init__(
-        self, body: messages.TranslateRequest, texts: list[str], model: ServedModel, limits: Limits, whole: bool = False
+        self, body: messages.TranslateRequest, texts: list[str], engine: Engine, limits: Limits, whole: bool = False
     ) -> None:
-        translator = model.translator
-        self._cut = translator.run.source.words
+        self._engine = engine
+        self._cut = engine.translator.run.source.words
         self._alignment, self._given = body.alignment, texts
         self._texts = [without_words(text, self._cut(text), body.erase) for text in texts] if body.erase else texts
-        self.engine = Engine(translator)
         self._targets = None
         if body.target is not None:
             if body.prefix or body.phrases or body.terms or body.n_best > 1 or body.beam_size:
                 raise RefusedError(422, "target is given, so nothing is searched: leave out the fields of a search")
             self._targets = checked_targets(body.target, texts, limits)
-        self._requests = translation_requests(body, self._texts, translator, limits)
+        self._requests = translation_requests(body, self._texts, engine.translator, limits)
         if whole:
             self._requests = [
                 replace(one, search=replace(one.search, split_sentences="never")) for one in self._requests
@@ -130,8 +128,8 @@ class TranslationTask:
     async def find(self, places: Sequence[int]) -> list[list[Translation]]:
         """The translations of some of the texts."""
         if self._targets is None:
-            return await self.engine.translate([self._requests[place] for place in places])
-        pairs = await self.engine.align([(self._texts[place], self._targets[place]) for place in places])
+            return await self._engine.translate([self._requests[place] for place in places])
+        pairs = await self._engine.align([(self._texts[place], self._targets[place]) for place in places])
         return [[pair] for pair in pairs]
 
     async def translate(self, places: Sequence[int]) -> list[dict[str, Any]]:
@@ -143,27 +141,89 @@ class TranslationTask:
         ]
 
 
-async def _lines(task: TranslationTask) -> AsyncIterator[str]:
-    """The answer of each text as a line of JSON; an error is the last line."""
+async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
+    """The answer of each text as a line of JSON; an error is the last line.
+
+    While some lines are sent, the next ones are computed. A full queue is waited for.
+    """
+    parts = [
+        range(first, min(first + STREAMED_TOGETHER, len(task))) for first in range(0, len(task), STREAMED_TOGETHER)
+    ]
+    running: deque[asyncio.Task[list[dict[str, Any]]]] = deque()
     try:
-        for first in range(0, len(task), STREAMED_TOGETHER):
-            places = range(first, min(first + STREAMED_TOGETHER, len(task)))
-            for found in await task.translate(places):
-                yield as_json(found) + "\n"
+        while parts or running:
+            while parts and len(running) < STREAMED_AHEAD:
+                running.append(asyncio.create_task(_with_patience(task, parts.pop(0), limits)))
+            found = await running[0]
+            running.popleft()
+            for values in found:
+                yield as_json(values) + "\n"
     except NmtError as error:
         body = error.to_json() if isinstance(error, RefusedError) else error_body(str(error))
         yield as_json(body) + "\n"
+    finally:
+        for part in running:
+            part.cancel()
 
 
-async def _aligned(
-    body: messages.PairRequest, models: Models, limits: Limits
-) -> tuple[ServedModel, list[str], list[Translation]]:
-    """The model, the texts and the aligned pairs of a request."""
-    model = models.named(body.model)
-    texts = checked_texts(body.text, limits)
+async def _with_patience(task: TranslationTask, places: Sequence[int], limits: Limits) -> list[dict[str, Any]]:
+    """The answers for some texts of a stream, as soon as the queue has places for them."""
+    try:
+        async with asyncio.timeout(limits.seconds):
+            while True:
+                try:
+                    return await task.translate(places)
+                except RefusedError as error:
+                    if error.status != 429:
+                        raise
+                    await asyncio.sleep(error.retry_after or 1)
+    except TimeoutError:
+        raise too_slow(limits) from None
+
+
+async def _aligned(body: messages.PairRequest, texts: list[str], engine: Engine, limits: Limits) -> list[Translation]:
+    """The aligned pairs of a request."""
     targets = checked_targets(body.target, texts, limits)
-    pairs = await Engine(model.translator).align(list(zip(texts, targets, strict=True)))
-    return model, texts, pairs
+    return await engine.align(list(zip(texts, targets, strict=True)))
+
+
+async def _erased(body: messages.ExplainRequest, engine: Engine, limits: Limits) -> tuple[Translation, Erasure]:
+    """The pair of a request with its erasure."""
+    (text,) = checked_texts(body.text, limits)
+    words = len(engine.translator.run.source.words(text))
+    if words > limits.erasures:
+        raise over_limit(413, f"the text has {words:,} words", "erasures", limits.erasures)
+    wanted = messages.TranslateRequest(text=text, target=body.target)
+    ((pair,),) = await TranslationTask(wanted, [text], engine, limits, whole=True).find([0])
+    return pair, await engine.erase(pair, body.method)
+
+
+async def answered(request: Request, work: Coroutine[Any, Any, T], limits: Limits) -> T:
+    """The result of a computation, which ends if the client goes away.
+
+    Raises:
+        RefusedError: the client went away, or the computation takes too long.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait([task, gone], timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise RefusedError(CLIENT_GONE, "the client went away") if gone.done() else too_slow(limits)
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def too_slow(limits: Limits) -> RefusedError:
+    """The error of a request that takes too long."""
+    return over_limit(504, f"the answer took longer than {limits.seconds:g} seconds", "seconds", limits.seconds)
 
 
 def answer(values: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -1,0 +1,202 @@
+"""Sentences of several clients, computed together.
+
+A model has two lanes, each with a thread. The quick lane computes short sentences whose program has run before. The
+patient lane computes long sentences, and the first sentence of a program, which compiles for seconds. So neither holds
+up a short sentence.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from nmt.errors import NmtError
+from nmt.serving.limits import RefusedError
+
+WAIT = 0.003
+"""Seconds that the first sentence of an idle lane waits for others."""
+TOGETHER = 64
+"""Most sentences that are computed together."""
+SHORT = 300
+"""Characters of the longest short sentence."""
+PROGRAMS = 24
+"""Keys whose programs count as compiled, the most recently used ones: the model keeps a few more programs."""
+RETRY_SECONDS = 2
+"""Seconds after which a client that found the queue full may try again."""
+
+Compute = Callable[[Hashable, list[Any]], list[Any]]
+"""Computes the values of jobs with one key, in order."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A sentence to compute."""
+
+    key: Hashable
+    """Jobs with equal keys are computed together: they share a program."""
+    value: Any
+    length: int
+    """Its characters."""
+    patient: bool = False
+    """Whether it belongs to the patient lane even if it is short."""
+    future: Future[Any] = field(default_factory=Future)
+
+
+class Lane:
+    """A thread that computes waiting jobs, the oldest one first, together with jobs of similar length.
+
+    Args:
+        compute: see `Compute`.
+        name: of the thread.
+    """
+
+    def __init__(self, compute: Compute, name: str) -> None:
+        self._compute = compute
+        self._waiting: list[Job] = []
+        self._changed = threading.Condition()
+        self._closed = False
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """Queues jobs."""
+        with self._changed:
+            self._waiting.extend(jobs)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the thread after the jobs that wait."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while self._compute_next():
+            pass
+
+    def _compute_next(self) -> bool:
+        """Computes the next jobs and forgets them; False if the lane is closed and empty."""
+        jobs = self._next_jobs()
+        begun = [job for job in jobs if job.future.set_running_or_notify_cancel()]
+        if begun:
+            compute_jobs(self._compute, begun)
+        return bool(jobs)
+
+    def _next_jobs(self) -> list[Job]:
+        """The jobs to compute next; none if the lane is closed and empty."""
+        with self._changed:
+            idle = not self._waiting
+            while not self._waiting and not self._closed:
+                self._changed.wait()
+            end = time.monotonic() + WAIT
+            while idle and not self._closed and len(self._waiting) < TOGETHER and (left := end - time.monotonic()) > 0:
+                self._changed.wait(left)
+            taken = jobs_together(self._waiting)
+            chosen = set(map(id, taken))
+            self._waiting = [job for job in self._waiting if id(job) not in chosen]
+            return taken
+
+
+def jobs_together(waiting: Sequence[Job]) -> list[Job]:
+    """The oldest job that waits, and those that share its program and are closest to its length, the shortest first."""
+    left = [job for job in waiting if not job.future.cancelled()]
+    if not left:
+        return list(waiting)  # all of them are cancelled
+    oldest = left[0]
+    mates = sorted((job for job in left if job.key == oldest.key), key=lambda job: abs(job.length - oldest.length))
+    return sorted(mates[:TOGETHER], key=lambda job: job.length)
+
+
+def compute_jobs(compute: Compute, jobs: Sequence[Job]) -> None:
+    """Computes jobs and gives each its value. If one cannot be answered, each is computed alone."""
+    try:
+        values = compute(jobs[0].key, [job.value for job in jobs])
+    except NmtError as error:
+        if len(jobs) == 1:
+            jobs[0].future.set_exception(error)
+        else:
+            for job in jobs:
+                compute_jobs(compute, [job])
+    except Exception as error:
+        for job in jobs:
+            job.future.set_exception(error)
+    else:
+        for job, value in zip(jobs, values, strict=True):
+            job.future.set_result(value)
+
+
+class Programs:
+    """Computes jobs, and remembers the keys whose programs are compiled.
+
+    One sentence and several sentences have different programs, so the first jobs of a key are computed as both.
+    """
+
+    def __init__(self, compute: Compute) -> None:
+        self._compute = compute
+        self._keys: dict[Hashable, None] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, key: Hashable, values: list[Any]) -> list[Any]:
+        found = self._compute(key, values)
+        if key not in self:
+            self._compute(key, values[:1] if len(values) > 1 else values * 2)
+        with self._lock:
+            self._keys.pop(key, None)
+            self._keys[key] = None
+            if len(self._keys) > PROGRAMS:
+                del self._keys[next(iter(self._keys))]
+        return found
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._keys
+
+
+class Scheduler:
+    """Shares a model between clients. Its threads end when nothing refers to it any more.
+
+    Args:
+        compute: see `Compute`; both lanes may call it at once.
+        most: jobs that may be unfinished.
+    """
+
+    def __init__(self, compute: Compute, most: int) -> None:
+        self._most, self._unfinished, self._lock = most, 0, threading.Lock()
+        self._programs = Programs(compute)
+        self._quick, self._patient = Lane(self._programs, "quick lane"), Lane(self._programs, "patient lane")
+        weakref.finalize(self, _close, self._quick, self._patient)
+
+    @property
+    def unfinished(self) -> int:
+        """Jobs that wait or are being computed."""
+        return self._unfinished
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Queues jobs; each has its result in its future. Cancelling the future frees the place.
+
+        Raises:
+            RefusedError: the queue has too few places.
+        """
+        with self._lock:
+            if self._unfinished + len(jobs) > self._most:
+                message = f"{self._unfinished:,} sentences wait: the limit is {self._most:,}; try again later"
+                raise RefusedError(429, message, "queue", self._most, RETRY_SECONDS)
+            self._unfinished += len(jobs)
+        for job in jobs:
+            job.future.add_done_callback(self._finish)
+        quick = [job for job in jobs if not job.patient and job.length <= SHORT and job.key in self._programs]
+        chosen = set(map(id, quick))
+        self._quick.add(quick)
+        self._patient.add([job for job in jobs if id(job) not in chosen])
+
+    def _finish(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+
+def _close(*lanes: Lane) -> None:
+    for lane in lanes:
+        lane.close()
