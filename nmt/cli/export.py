@@ -16,7 +16,7 @@ DESCRIPTION = (
     "Writes a directory with the network in ONNX, the vocabularies, the settings and a model card. ONNX Runtime "
     "computes with it, without TensorFlow. Every kind of network can be exported."
 )
-EXAMPLE = "nmt export --model saved_models/mine --precision float16 --output mine.onnx"
+EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.onnx"
 
 
 def add_flags(parser: Parser) -> None:
@@ -24,7 +24,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to make, such as mine.onnx")
     parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the network (default: onnx)")
     parser.add_argument(
-        "--precision", choices=PRECISIONS[:2], default="float32", help="type of the weights (default: float32)"
+        "--precision", choices=PRECISIONS, default="float32", help="type of the weights (default: float32)"
     )
     parser.add_argument("--licence", default="", metavar="TEXT", help="licence of the model, for the model card")
 

@@ -33,7 +33,7 @@ def export_onnx(
     """
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     with complete_directory(output, ExportError) as directory:
-        graphs = onnx_graphs(run.config.model, weights, "float16" if precision == "float16" else "float32")
+        graphs = onnx_graphs(run.config.model, weights, precision)
         export = Export(precision, tuple(graphs.state), tuple(graphs.encoded), _made_with())
         network = {
             EXPORT: export.content(),

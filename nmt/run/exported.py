@@ -16,6 +16,8 @@ A step has one row for each hypothesis. It reads `pieces`, int32 [rows], the las
 first), the state and the encoded source. Its outputs are `logits`, float32 [rows, vocabulary], `weights`, the attention
 of the step, float32 [rows, positions], and the next state, whose names begin with `next_`. A search repeats and
 reorders the rows of the state and of the encoded source along the first axis. It may make positions of `mask` false.
+A step also reads `among`, int32 [columns]: the pieces of a short list, whose logits are then the only columns; an empty
+list gives the logits of the whole vocabulary.
 """
 
 from __future__ import annotations

@@ -32,14 +32,16 @@ def run_graph(proto: onnx.ModelProto, inputs: Arrays) -> Arrays:
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def onnx_steps(graphs: Graphs, source: np.ndarray, targets: np.ndarray) -> list[Step]:
-    """Logits and attention of the steps that read these pieces, [rows, steps], after BOS."""
+def onnx_steps(graphs: Graphs, source: np.ndarray, targets: np.ndarray, among: Sequence[int] = ()) -> list[Step]:
+    """Logits, of some pieces or of all, and attention of the steps that read these pieces, [rows, steps], after BOS."""
     values, steps = run_graph(graphs.encoder, {"source": source}), []
     session = onnxruntime.InferenceSession(graphs.step.SerializeToString())
     names = [output.name for output in session.get_outputs()]
     for pieces in _inputs(targets):
         read = {spec.name: values[spec.name] for spec in (*graphs.state, *graphs.encoded)}
-        found = dict(zip(names, session.run(names, {"pieces": pieces, **read}), strict=True))
+        found = dict(
+            zip(names, session.run(names, {"pieces": pieces, "among": np.array(among, np.int32), **read}), strict=True)
+        )
         steps.append(Step(found["logits"], found["weights"]))
         values |= {spec.name: found[NEXT + spec.name] for spec in graphs.state}
     return steps
@@ -54,9 +56,9 @@ def keras_steps(model: Any, source: np.ndarray, targets: np.ndarray) -> list[Ste
     return steps
 
 
-def graphs_of(model: Any, storage: str = "float32") -> Graphs:
+def graphs_of(model: Any, precision: str = "float32") -> Graphs:
     """The graphs of a Keras model."""
-    return onnx_graphs(model.config, variables_to_arrays(model.trainable_variables), storage)
+    return onnx_graphs(model.config, variables_to_arrays(model.trainable_variables), precision)
 
 
 def assert_equal_steps(found: Sequence[Step], expected: Sequence[Step], tolerance: float) -> None:

@@ -14,7 +14,7 @@ from nmt.errors import NmtError
 from nmt.exporting.export import export_onnx
 from nmt.run.directory import Run
 from nmt.run.exported import VERSION, read_export
-from nmt.run.manifest import MANIFEST
+from nmt.run.manifest import MANIFEST, NETWORK
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,16 @@ def test_equal_runs_give_equal_exports(exported, drawn_run, tmp_path, capsys):
     assert "step.onnx" in capsys.readouterr().out
     assert contents(tmp_path / "drawn.onnx") == contents(exported)
     assert main(["verify", str(tmp_path / "drawn.onnx")]) == 0
+
+
+def test_int8_exports_are_equal_too_and_say_nothing(drawn_run, tmp_path, capfd):
+    for name in ("one", "two"):
+        command = ["export", "--model", str(drawn_run), "--output", str(tmp_path / name), "--precision", "int8"]
+        assert main([*command, "--licence", "CC0"]) == 0
+        assert not capfd.readouterr().err
+    first, second = ({name: contents(tmp_path / which)[name] for name in NETWORK} for which in ("one", "two"))
+    assert first == second
+    assert read_export(tmp_path / "one").precision == "int8"
 
 
 def test_an_export_replaces_nothing(drawn_run, tmp_path, capsys):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import onnx
 import pytest
 from onnx_sessions import assert_equal_steps, graphs_of, keras_steps, onnx_steps
 
@@ -13,6 +14,7 @@ from nmt.config import AttentionConfig, TransformerConfig
 from nmt.exporting.onnx import scores, windows
 from nmt.exporting.onnx.graph import SMALL
 from nmt.network.attention import SCORES, WINDOWS
+from nmt.run.exported import PRECISIONS
 from nmt.text.pieces import EOS, PAD
 
 NARROW = AttentionConfig(units=5, reach=2, positions=4)
@@ -84,3 +86,31 @@ def test_half_precision_is_stored_and_float32_computed(make_model):
             variable.assign(np.asarray(variable).astype(np.float16).astype(np.float32))
     rounded = graphs_of(model)
     assert_equal_steps(onnx_steps(half, SOURCE, TARGETS), onnx_steps(rounded, SOURCE, TARGETS), 1e-5)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_short_list_gives_the_columns_of_its_pieces(make_model, precision):
+    graphs = graphs_of(make_model(), precision)
+    listed = [EOS, 5, 9, 10]
+    some, every = onnx_steps(graphs, SOURCE, TARGETS, listed), onnx_steps(graphs, SOURCE, TARGETS)
+    for one, other in zip(some, every, strict=True):
+        np.testing.assert_allclose(one.logits, other.logits[:, listed], atol=1e-5)
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("network", NETWORKS[:: len(NETWORKS) - 2], ids=str)
+def test_int8_is_near_float32(make_model, network):
+    """Random weights have sharper attention than trained ones: a hundredth of the logits' range is much here."""
+    model = make_model(**network)
+    found, expected = (onnx_steps(graphs_of(model, kind), SOURCE, TARGETS) for kind in ("int8", "float32"))
+    differences = [np.abs(one.logits - other.logits).mean() for one, other in zip(found, expected, strict=True)]
+    assert 0 < np.mean(differences) < 0.03 * np.std([step.logits for step in expected])
+
+
+def test_int8_stores_every_matrix_but_columns_as_whole_numbers(make_model):
+    model = make_model(cell="lstm", units=16, embedding=16, attention=replace(NARROW, units=16, window="local_p"))
+    graphs = graphs_of(model, "int8")
+    for proto in graphs[:2]:
+        left = [weight for weight in proto.graph.initializer if weight.data_type == onnx.TensorProto.FLOAT]
+        columns = sorted(weight.dims[-1] for weight in left if len(weight.dims) == 2 and weight.dims[0] == 16)
+        assert columns in ([], [1, 1])  # the energies, the centre of the window

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.exporting.onnx.graph import Graph, Value, Weights
+from nmt.exporting.onnx.graph import Value, Weights
 from nmt.exporting.onnx.operations import reshape, transpose
 
 
@@ -53,8 +53,3 @@ def _gates(rows: np.ndarray) -> np.ndarray:
     """Gates in the order of ONNX, from input gate, forget gate, candidate and output gate; [4 units, ...]."""
     inputs, forget, candidate, output = np.split(rows, 4)
     return np.concatenate([inputs, output, forget, candidate])
-
-
-def embed(graph: Graph, ids: Value, table: np.ndarray) -> Value:
-    """Embeddings of ids, scaled as in `nmt.network.model.Seq2Seq.embed`."""
-    return graph.op("Gather", table, ids) * float(table.shape[1]) ** 0.5

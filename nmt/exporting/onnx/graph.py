@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,12 +77,14 @@ class Graph:
 
     Args:
         name: of the graph.
-        storage: type in which large weights are stored; the graph computes in float32.
+        precision: of the weights, see `nmt.run.exported.PRECISIONS`.
     """
 
-    def __init__(self, name: str, storage: str = "float32") -> None:
-        self.name, self.storage = name, storage
+    def __init__(self, name: str, precision: str = "float32") -> None:
+        self.name, self.precision = name, precision
         self._nodes: list[onnx.NodeProto] = []
+        self._casts: list[onnx.NodeProto] = []
+        self._count = 0
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[tuple[Any, ...], str] = {}
@@ -114,9 +116,21 @@ class Graph:
     def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> list[Value]:
         """The outputs of an operator that has several."""
         names = ["" if value is None else self._value(value).name for value in inputs]
-        outputs = [f"{kind}_{len(self._nodes)}_{index}" for index in range(count)]
-        self._nodes.append(helper.make_node(kind, names, outputs, name=f"{kind}_{len(self._nodes)}", **attributes))
+        self._count += 1
+        outputs = [f"{kind}_{self._count}_{index}" for index in range(count)]
+        self._nodes.append(helper.make_node(kind, names, outputs, name=f"{kind}_{self._count}", **attributes))
         return [Value(self, name) for name in outputs]
+
+    def choose(self, condition: Value, one: Callable[[], Value], other: Callable[[], Value]) -> Value:
+        """The value of the first function if the condition is true, otherwise that of the second: float32."""
+        branches, outer = {}, self._nodes
+        for name, function in {"then_branch": one, "else_branch": other}.items():
+            self._nodes = []
+            result = function().name
+            declared = helper.make_tensor_value_info(result, onnx.TensorProto.FLOAT, None)
+            branches[name] = helper.make_graph(self._nodes, name, [], [declared])
+        self._nodes = outer
+        return self.op("If", condition, **branches)
 
     def proto(self) -> onnx.ModelProto:
         """The graph as ONNX stores it.
@@ -124,7 +138,9 @@ class Graph:
         Raises:
             onnx.checker.ValidationError: the graph is not valid.
         """
-        graph = helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._initializers)
+        graph = helper.make_graph(
+            [*self._casts, *self._nodes], self.name, self._inputs, self._outputs, self._initializers
+        )
         proto = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET)],
@@ -139,13 +155,14 @@ class Graph:
         return value if isinstance(value, Value) else self.constant(value)
 
     def _store(self, array: np.ndarray) -> str:
-        """Stores an array in the graph and returns the name of its float32 value."""
+        """Stores an array in the graph and returns the name of its value."""
         name = f"weight_{len(self._initializers)}"
-        if self.storage == "float32" or array.dtype != np.float32 or array.size < SMALL:
+        if self.precision != "float16" or array.dtype != np.float32 or array.size < SMALL:
             self._initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
             return name
-        self._initializers.append(numpy_helper.from_array(array.astype(self.storage), name))
-        return self.op("Cast", Value(self, name), to=onnx.TensorProto.FLOAT).name
+        self._initializers.append(numpy_helper.from_array(array.astype(np.float16), name))
+        self._casts.append(helper.make_node("Cast", [name], [f"{name}_float32"], to=onnx.TensorProto.FLOAT))
+        return f"{name}_float32"
 
 
 def _declaration(name: str, dtype: str, shape: Sequence[str | int]) -> onnx.ValueInfoProto:

@@ -10,9 +10,11 @@ import onnx
 
 from nmt.config import ModelConfig
 from nmt.exporting.onnx.decoder import RecurrentDecoder, Values
-from nmt.exporting.onnx.encoder import bidirectional_lstms, embed
+from nmt.exporting.onnx.encoder import bidirectional_lstms
 from nmt.exporting.onnx.graph import Graph, Weights
 from nmt.exporting.onnx.operations import cast, squeeze, total
+from nmt.exporting.onnx.quantizing import quantized
+from nmt.exporting.onnx.table import Table
 from nmt.exporting.onnx.tensors import encoded_tensors, state_tensors
 from nmt.exporting.onnx.transformer import TransformerDecoder, transformer_encoder
 from nmt.run.exported import NEXT, TensorSpec
@@ -34,18 +36,21 @@ class Graphs(NamedTuple):
     """The encoded source, which each step reads."""
 
 
-def onnx_graphs(config: ModelConfig, arrays: Mapping[str, np.ndarray], storage: str = "float32") -> Graphs:
+def onnx_graphs(config: ModelConfig, arrays: Mapping[str, np.ndarray], precision: str = "float32") -> Graphs:
     """The graphs of a network with these weights.
 
     Args:
         arrays: weights by name.
-        storage: type of stored weights, float32 or float16; both compute in float32.
+        precision: of the weights, see `nmt.run.exported.PRECISIONS`.
     """
     weights, specs = Weights(arrays), (state_tensors(config), encoded_tensors(config))
     kind = TransformerDecoder if config.architecture == "transformer" else RecurrentDecoder
     decoder = kind(config, weights.part("decoder"))
-    encoder = _encoder_graph(Graph("encoder", storage), config, weights, decoder, *specs)
-    return Graphs(encoder, _step_graph(Graph("step", storage), config, weights, decoder, *specs), *specs)
+    encoder = _encoder_graph(Graph("encoder", precision), config, weights, decoder, *specs)
+    step = _step_graph(Graph("step", precision), config, weights, decoder, *specs)
+    if precision == "int8":
+        encoder, step = quantized(encoder), quantized(step)
+    return Graphs(encoder, step, *specs)
 
 
 def _encoder_graph(
@@ -56,7 +61,7 @@ def _encoder_graph(
     mask = graph.op("Not", graph.op("Equal", source, np.array(PAD, np.int32)))
     lengths = graph.op("Max", squeeze(total(cast(mask, "int32"), 1), 1), np.array(1, np.int32))
     side = "target" if config.tie == "all" else "source"
-    words = embed(graph, source, weights[f"{side}_embedding/embeddings"])
+    words = Table(graph, weights[f"{side}_embedding/embeddings"]).embed(source)
     if config.architecture == "rnn":
         found = bidirectional_lstms(words, lengths, weights.part("encoder"), config.encoder_layers)
     else:
@@ -70,13 +75,13 @@ def _step_graph(
     graph: Graph, config: ModelConfig, weights: Weights, decoder: Decoder, state: Specs, encoded: Specs
 ) -> onnx.ModelProto:
     """Last pieces, state and encoded source -> logits, attention and next state."""
-    pieces = graph.input("pieces", "int32", ("rows",))
+    pieces, among = graph.input("pieces", "int32", ("rows",)), graph.input("among", "int32", ("columns",))
     states, source = ({spec.name: graph.input(*spec) for spec in specs} for specs in (state, encoded))
-    table = weights["target_embedding/embeddings"]
-    stepped = decoder.step(embed(graph, pieces, table), states, source)
-    kernel = weights["output_kernel"] if config.tie == "none" else table
-    logits = graph.op("Gemm", stepped.readout, kernel, weights["output_bias"], transB=1)
-    graph.output("logits", logits, "float32", ("rows", len(table)))
+    table = Table(graph, weights["target_embedding/embeddings"])
+    stepped = decoder.step(table.embed(pieces), states, source)
+    output = Table(graph, weights["output_kernel"]) if config.tie == "none" else table
+    logits = output.logits(stepped.readout, weights["output_bias"], among)
+    graph.output("logits", logits, "float32", ("rows", "columns"))
     graph.output("weights", stepped.weights, "float32", ("rows", "positions"))
     _declare_outputs(graph, stepped.state, state, NEXT)
     return graph.proto()
