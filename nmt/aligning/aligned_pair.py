@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.alignment.links import Links
+from nmt.alignment.symmetrizing import Symmetrization, symmetrize
 from nmt.alignment.word_alignment import WordAlignment
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class AlignedPair(WordAlignment):
     the empty word: target words that come from nothing.
     """
 
-    probabilities: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    probabilities: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     """[target words, source words]: probability of each link, the mean of both directions."""
 
     def to_json(self) -> dict[str, Any]:
@@ -29,11 +31,7 @@ class AlignedPair(WordAlignment):
 
 
 def align_words(
-    source: list[str],
-    target: list[str],
-    forward: NDArray[np.float32],
-    backward: NDArray[np.float32],
-    threshold: float,
+    source: list[str], target: list[str], forward: Floats, backward: Floats, method: Symmetrization
 ) -> AlignedPair:
     """The alignment that follows from the posteriors of both directions.
 
@@ -41,24 +39,18 @@ def align_words(
         source, target: words.
         forward: [target words, 1 + source words]; the empty word first.
         backward: [source words, 1 + target words], likewise.
-        threshold: the least probability of a link.
+        method: merges the links of both directions.
     """
     probabilities = ((forward[:, 1:] + backward[:, 1:].T) / 2).astype(np.float32)
-    return AlignedPair(
-        tuple(source),
-        tuple(target),
-        forward[:, 1:],
-        forward[:, 0],
-        links_above(probabilities, threshold),
-        probabilities,
-    )
+    links = symmetrize(frozenset((s, t) for t, s in _choices(forward)), frozenset(_choices(backward)), method)
+    return AlignedPair(tuple(source), tuple(target), forward[:, 1:], forward[:, 0], links, probabilities)
 
 
-def links_above(probabilities: NDArray[np.float32], threshold: float) -> Links:
-    """Links with at least this probability. A word can have several links, or none.
+def _choices(posterior: Floats) -> list[tuple[int, int]]:
+    """Each word with its most probable origin, unless that is the empty word.
 
     Args:
-        probabilities: [target words, source words].
-        threshold: the least probability.
+        posterior: [words, 1 + words of the other side]; the empty word first.
     """
-    return frozenset((int(s), int(t)) for t, s in np.argwhere(probabilities >= threshold))
+    chosen = posterior.argmax(axis=1)
+    return [(word, int(origin) - 1) for word, origin in enumerate(chosen) if origin]

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import keras
 import numpy as np
+from numpy.typing import NDArray
 
 from nmt.aligning.aligned_pair import AlignedPair, align_words
-from nmt.aligning.batches import PairBatch, make_pair_batch
+from nmt.aligning.batches import make_pair_batch, similar_batches
 from nmt.aligning.directory import AlignerDirectory, open_directory
+from nmt.aligning.hidden_markov import Posterior
 from nmt.aligning.learning import learn
-from nmt.aligning.network import AlignerNetwork
+from nmt.aligning.model import AlignmentModel
 from nmt.aligning.preparation import prepare, readable_pairs
 from nmt.aligning.units import Units, word_posterior
-from nmt.backend.compiling import compile_function
 from nmt.batches.arrays import Sequences
-from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import PairsConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.files.paths import output_directory
-from nmt.network.weights import assign_arrays
 from nmt.progress import report
 from nmt.text.tokenizer import SegmentedSentence, cut_words
 
 WINDOW_PAIRS, WINDOW_CELLS = 2048, 2**21
 """Pairs that are sorted by length together, and cells of their alignments: memory depends on these alone."""
-BATCH_TOKENS = 3000
-"""Largest batch: pairs times units of the longest sentence, source or target."""
 
 Segmented = tuple[SegmentedSentence, SegmentedSentence]
 
@@ -40,25 +34,25 @@ class Aligner:
     """Aligns the words of sentence pairs.
 
     Args:
-        made: settings and units.
-        network: trained.
+        made: settings, units and the learned model.
+
+    Raises:
+        NmtError: a file is missing or damaged.
     """
 
-    def __init__(self, made: AlignerDirectory, network: AlignerNetwork) -> None:
+    def __init__(self, made: AlignerDirectory) -> None:
         self.directory, self.config, self.units = made.path, made.config, made.units
-        self._network = network
+        self._cooccurrence = made.cooccurrence()
+        self._model = AlignmentModel.from_arrays(made.weights(), made.config.empty_share)
 
     @classmethod
     def load(cls, directory: str | Path) -> Aligner:
-        """Loads an aligner; one whose training is unfinished aligns with the weights of its newest epoch.
+        """Loads an aligner; one whose training is unfinished aligns with the model of its newest epoch.
 
         Raises:
             NmtError: the directory holds no aligner, or a file is damaged.
         """
-        made = open_directory(Path(directory))
-        network = AlignerNetwork(made.config, *(units.size for units in made.units))
-        assign_arrays(network.variables, made.weights(), str(made.path))
-        return cls(made, network)
+        return cls(open_directory(Path(directory)))
 
     @classmethod
     def train(
@@ -89,8 +83,7 @@ class Aligner:
         config = config or AlignerConfig()
         with output_directory(Path(directory)) as path:
             made = prepare(path, readable_pairs(pairs, config, path), config, say, units)
-            network = learn(made, interrupted)
-        return cls(made, network) if network is not None else None
+            return cls(made) if learn(made, interrupted) else None
 
     def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:
         """The alignment of each pair, in order; a pair with an empty side has no links.
@@ -112,9 +105,9 @@ class Aligner:
         source, target = (Sequences.of([pair[side].ids for pair in window]) for side in (0, 1))
         readable = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         found: list[AlignedPair | None] = [None] * len(window)
-        order = sort_by_length(source.lengths, target.lengths, readable)
-        for rows in cut_by_tokens(np.maximum(source.lengths, target.lengths), order, BATCH_TOKENS):
-            forward, backward = (np.asarray(each) for each in self._posteriors(make_pair_batch(source, target, rows)))
+        for rows in similar_batches(source.lengths, target.lengths, readable, self.config.batch_tokens):
+            batch = make_pair_batch(source, target, rows, self._cooccurrence)
+            forward, backward = map(_with_empty, self._model.posteriors(batch, self._ordered, self.config.rounds))
             for number, row in enumerate(rows):
                 pair = window[row]
                 lengths = [len(side.ids) for side in pair]
@@ -133,19 +126,17 @@ class Aligner:
             target.words,
             word_posterior(forward, source, target),
             word_posterior(backward, target, source),
-            self.config.threshold,
+            self.config.symmetrize,
         )
 
-    @cached_property
-    def _posteriors(self) -> Callable[[PairBatch], Any]:
-        """Computes the posteriors of both directions, compiled."""
+    @property
+    def _ordered(self) -> bool:
+        return self.config.jump_epochs + self.config.fertility_epochs > 0
 
-        def posteriors(batch: PairBatch) -> tuple[Any, Any]:
-            forward, backward = self._network(batch)
-            return keras.ops.cast(forward.posterior, "float32"), keras.ops.cast(backward.posterior, "float32")
 
-        self._network.uniform.assign(0.0)
-        return compile_function(posteriors, self._network.variables)
+def _with_empty(found: Posterior) -> NDArray[np.float32]:
+    """A posterior as one array, [sentences, words, 1 + generating words]; the empty word first."""
+    return np.concatenate([found.empty[..., None], found.words], axis=2).astype(np.float32)
 
 
 def _windows(pairs: Iterable[Segmented]) -> Iterator[list[Segmented]]:
@@ -168,4 +159,4 @@ def _unaligned(pair: Segmented) -> AlignedPair:
     forward = np.zeros((len(target), 1 + len(source)), np.float32)
     backward = np.zeros((len(source), 1 + len(target)), np.float32)
     forward[:, 0] = backward[:, 0] = 1
-    return align_words(source, target, forward, backward, 1.0)
+    return align_words(source, target, forward, backward, "union")

@@ -3,7 +3,8 @@
 NAME/
     config.json               settings, number of pairs, fingerprints of the text
     source.words, target.words    the words of each side by frequency; source.model and target.model of a run's pieces
-    weights.npz               the weights of the newest finished epoch, which align
+    cells.npz                 the pairs of words that occur together
+    weights.npz               the model after the newest epoch, which aligns
     checkpoint.npz            all that training needs to continue; deleted at the end
     corpus/                   the pairs as ids
     text/                     the pairs as they came from standard input or a pipe
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from nmt.aligning.cooccurrence import Cooccurrence
 from nmt.aligning.units import Units
 from nmt.aligning.vocabulary import WordVocabulary
 from nmt.config import CorpusConfig, config_from_dict, config_to_dict
@@ -32,7 +34,8 @@ from nmt.run.storage import DirectoryStorage
 from nmt.text.languages import Words, words_of
 from nmt.text.tokenizer import Tokenizer
 
-CONFIG, WEIGHTS, CHECKPOINT, CORPUS, TEXT = "config.json", "weights.npz", "checkpoint.npz", "corpus", "text"
+CONFIG, CELLS, WEIGHTS, CHECKPOINT = "config.json", "cells.npz", "weights.npz", "checkpoint.npz"
+CORPUS, TEXT = "corpus", "text"
 SIDES = ("source", "target")
 _FORMAT = 1
 _LONGEST = 2**30
@@ -69,6 +72,15 @@ class AlignerDirectory:
         content = (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
         write_manifest(self.path, "", {CONFIG: content})
         write_atomically(self.path / CONFIG, content)
+
+    def cooccurrence(self) -> Cooccurrence:
+        """The pairs of words that have a place in the model.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        keys = DirectoryStorage(self.path).arrays(CELLS)["keys"]
+        return Cooccurrence(keys, *(units.size for units in self.units))
 
     def save_weights(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Saves the weights that align."""

@@ -1,9 +1,8 @@
-"""The training loop of an aligner: resumes at any batch, and ends with the same weights."""
+"""The training of an aligner, expectation maximisation: resumes at any batch, and ends with the same model."""
 
 from __future__ import annotations
 
 import json
-import math
 import threading
 import time
 from collections.abc import Iterator
@@ -11,32 +10,28 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-import keras
 import numpy as np
+from numpy.typing import NDArray
 
-from nmt.aligning.batches import PairBatch, make_pair_batch
-from nmt.aligning.directory import CHECKPOINT, CORPUS, AlignerDirectory
-from nmt.aligning.network import AlignerNetwork
-from nmt.backend.determinism import set_determinism
-from nmt.backend.machine import configure_runtime
-from nmt.backend.updating import compile_update
+from nmt.aligning import fertility
+from nmt.aligning.batches import PairBatch, make_pair_batch, planned_batches
+from nmt.aligning.directory import CHECKPOINT, CORPUS, WEIGHTS, AlignerDirectory
+from nmt.aligning.model import NAMES, AlignmentModel, Counts
 from nmt.batches.background import in_background
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.plan import BatchPlan
 from nmt.errors import NmtError
-from nmt.network.weights import assign_arrays, variables_to_arrays
 from nmt.progress import StatusLine, counted, duration
 from nmt.run.arrays import load_arrays, save_arrays
 
-LAST_RATE = 0.05
-"""Share of the highest learning rate at which the cosine ends."""
-CLIP_NORM = 5.0
-SAVED_EVERY = 5000
-"""Batches between two checkpoints within an epoch."""
-AHEAD = 8
-"""Finished batches that wait for the training step at most."""
+PLAIN_EPOCHS = 2
+"""First epochs without the sparse prior, which would decide between translations before they are known."""
+SAVED_EVERY = 300.0
+"""Seconds between two checkpoints within an epoch."""
+AHEAD = 4
+"""Finished batches that wait at most."""
 STATE = "state"
 """The name of the state among the arrays of a checkpoint."""
+COUNTED = ("cells", "empty", "jumps", "fertilities")
 
 
 @dataclass
@@ -47,62 +42,53 @@ class State:
     """Finished epochs."""
     batch: int = 0
     """Finished batches of the current epoch."""
-    loss: float = 0.0
-    """Sum of the losses of these batches."""
-    seconds: float = 0.0
-    """Time of all steps."""
 
 
-def learn(made: AlignerDirectory, interrupted: threading.Event | None = None) -> AlignerNetwork | None:
+def learn(made: AlignerDirectory, interrupted: threading.Event | None = None) -> bool:
     """Trains an aligner to its end, or to an interruption, from its newest checkpoint on.
 
     Args:
         made: a directory that `prepare` set up.
-        interrupted: ends the training after the current step when it is set.
+        interrupted: ends the training after the current batch when it is set.
 
     Returns:
-        The trained network; None after an interruption.
+        Whether the training is finished.
 
     Raises:
-        NmtError: a damaged checkpoint or corpus, or a loss that is NaN or infinite.
+        NmtError: a damaged checkpoint or corpus.
     """
-    configure_runtime()
-    set_determinism(made.config.seed, made.config.deterministic)
-    network = AlignerNetwork(made.config, *(units.size for units in made.units))
-    if (made.path / CHECKPOINT).exists() or not (made.path / "weights.npz").exists():
-        learning = Learning(made, network)
-        if not learning.run(interrupted or threading.Event()):
-            return None
-    else:
-        assign_arrays(network.variables, made.weights(), str(made.path))
-    return network
+    if (made.path / WEIGHTS).exists() and not (made.path / CHECKPOINT).exists():
+        return True
+    return Learning(made).run(interrupted or threading.Event())
 
 
 class Learning:
-    """A training with its batches, optimizer and state.
+    """A training: the pairs, the model, and the counts of the current epoch.
 
     Args:
         made: settings, units and pairs.
-        network: built; its weights are overwritten by those of the checkpoint.
     """
 
-    def __init__(self, made: AlignerDirectory, network: AlignerNetwork) -> None:
-        self.made, self.network, self.config = made, network, made.config
-        self.corpus = EncodedCorpus(made.path / CORPUS)
-        self.corpus.require_ids(*(units.size for units in made.units))
-        lengths = self.corpus.source.lengths, self.corpus.target.lengths
-        self.plan = BatchPlan(*lengths, self.config.batch_tokens, self.config.window, self.config.seed)
-        self.epochs = self.config.epochs_for(len(self.corpus))
-        self.batches = sum(1 for _ in self.plan.batches(0))
-        rate = keras.optimizers.schedules.CosineDecay(self.config.learning_rate, self.epochs * self.batches, LAST_RATE)
-        self.optimizer = keras.optimizers.Adam(rate, global_clipnorm=CLIP_NORM)
-        self.optimizer.build(network.trainable_variables)
-        self.state = State()
-        self.status = StatusLine()
+    def __init__(self, made: AlignerDirectory) -> None:
+        self.made, self.config = made, made.config
+        self.corpus, self.cooccurrence = EncodedCorpus(made.path / CORPUS), made.cooccurrence()
+        sizes = [units.size for units in made.units]
+        self.corpus.require_ids(*sizes)
+        self.batches = sum(1 for _ in self._rows())
+        self.by = [self.cooccurrence.words(side) for side in (0, 1)]
+        self.partners = [np.bincount(by, minlength=size) for by, size in zip(self.by, sizes, strict=True)]
+        occurrences = [_occurrences(ids, size) for ids, size in zip(self._ids, sizes, strict=True)]
+        self.state, self.status = State(), StatusLine()
+        self.model = AlignmentModel.untrained(
+            len(self.cooccurrence), (occurrences[0], occurrences[1]), self.config.empty_share
+        )
+        self.counts = self._no_counts()
         self._restore()
-        self.update = compile_update(network.training_loss, network, self.optimizer)
-        self._pairs_done = 0  # by this process, for the rate
-        self._started = time.perf_counter()
+        self._pairs_done, self._started = 0, time.perf_counter()
+
+    @property
+    def _ids(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.corpus.source.ids, self.corpus.target.ids
 
     @property
     def checkpoint(self) -> Path:
@@ -111,13 +97,13 @@ class Learning:
 
     def run(self, interrupted: threading.Event) -> bool:
         """Trains; returns whether the training is finished."""
+        resumed = f"; resuming in epoch {self.state.epoch + 1}" if self.checkpoint.exists() else ""
         self.status.print(
-            f"aligner: {counted(len(self.corpus), 'pair')}, {counted(self.epochs, 'epoch')}, "
-            f"{self.network.count_params():,} parameters"
-            + (f"; resuming in epoch {self.state.epoch + 1}" if self.checkpoint.exists() else "")
+            f"aligner: {counted(len(self.corpus), 'pair')}, {len(self.cooccurrence):,} pairs of words, "
+            f"{counted(self.config.epochs, 'epoch')}{resumed}"
         )
         self._started = time.perf_counter()
-        while self.state.epoch < self.epochs:
+        while self.state.epoch < self.config.epochs:
             if not self._epoch(interrupted):
                 self._save()
                 self.status.print(
@@ -125,67 +111,91 @@ class Learning:
                     f"{self.made.path}"
                 )
                 return False
+        self.status.print(
+            f"aligner: trained in {duration(time.perf_counter() - self._started)}, {self._speed:.0f} pairs/s"
+        )
         self.checkpoint.unlink(missing_ok=True)
         return True
 
+    @property
+    def ordered(self) -> bool:
+        """Whether jumps count in the current epoch."""
+        return self.state.epoch >= self.config.lexicon_epochs
+
     def _epoch(self, interrupted: threading.Event) -> bool:
         """Trains the rest of an epoch; False if it was interrupted."""
-        state = self.state
-        self.network.uniform.assign(1.0 if state.epoch < self.config.uniform_epochs else 0.0)
-        for batch in in_background(self._planned(), AHEAD):
-            loss = float(self.update(batch))
-            if not math.isfinite(loss):
-                raise NmtError(
-                    f"{self.made.path}: the loss became NaN or infinite in epoch {state.epoch + 1}: begin again in "
-                    f"another directory with a --learning-rate below {self.config.learning_rate}"
-                )
-            state.batch, state.loss = state.batch + 1, state.loss + loss
-            self._pairs_done += len(batch.source.ids)
+        saved = time.perf_counter()
+        for batch in in_background(self._left(), AHEAD):
+            found = self.model.posteriors(batch, self.ordered, self.config.rounds)
+            for counts, sides, posterior in zip(self.counts, (batch, batch.reversed()), found, strict=True):
+                counts.add(sides, posterior)
+            self.state.batch += 1
+            self._pairs_done += len(batch.source)
             self.status.show(self._line)
             if interrupted.is_set():
                 return False
-            if state.batch % SAVED_EVERY == 0:
+            if time.perf_counter() - saved > SAVED_EVERY:
                 self._save()
-        self.status.print(
-            f"epoch {state.epoch + 1}/{self.epochs}: loss {self._mean_loss:.3f}, {self._speed:.0f} pairs/s"
-        )
-        self.state = State(state.epoch + 1)
-        self.made.save_weights(variables_to_arrays(self.network.variables))
-        if self.state.epoch < self.epochs:
-            self._save()
+                saved = time.perf_counter()
+        self._maximise()
+        self.state = State(self.state.epoch + 1)
+        self.counts = self._no_counts()
+        self.made.save_weights(self.model.to_arrays())
+        self._save()
         return True
 
-    def _planned(self) -> Iterator[PairBatch]:
-        """The batches of the current epoch that are left."""
-        planned = islice(self.plan.batches(self.state.epoch), self.state.batch, None)
-        return (make_pair_batch(self.corpus.source, self.corpus.target, rows) for rows in planned)
+    def _maximise(self) -> None:
+        """The M step: the model that fits the counts of the epoch."""
+        concentration = self.config.concentration if self.state.epoch >= PLAIN_EPOCHS else 0.0
+        for number, (model, counts) in enumerate(zip(self.model.directions, self.counts, strict=True)):
+            model.update(counts, self.by[number], self.partners[number], concentration)
 
-    @property
-    def _mean_loss(self) -> float:
-        return self.state.loss / max(self.state.batch, 1)
+    def _no_counts(self) -> tuple[Counts, Counts]:
+        """Counts of an epoch that begins."""
+        fertile = self.state.epoch >= self.config.lexicon_epochs + self.config.jump_epochs
+        sizes = [units.size for units in self.made.units]
+        first, second = (
+            Counts(
+                np.zeros(len(self.cooccurrence)),
+                np.zeros(generated),
+                fertilities=np.zeros((generating * fertile, fertility.MOST)),
+            )
+            for generating, generated in (sizes, reversed(sizes))
+        )
+        return first, second
+
+    def _rows(self) -> Iterator[NDArray[np.int64]]:
+        return planned_batches(self.corpus.source, self.corpus.target, self.config.batch_tokens, self.config.window)
+
+    def _left(self) -> Iterator[PairBatch]:
+        """The batches of the current epoch that are left."""
+        for rows in islice(self._rows(), self.state.batch, None):
+            yield make_pair_batch(self.corpus.source, self.corpus.target, rows, self.cooccurrence)
 
     @property
     def _speed(self) -> float:
+        """Pairs read in a second."""
         return self._pairs_done / max(time.perf_counter() - self._started, 1e-9)
 
     def _line(self) -> str:
-        done = self.state.epoch + self.state.batch / self.batches
-        left = (self.epochs - done) * len(self.corpus) / max(self._speed, 1e-9)
+        part = self.state.batch / self.batches
+        left = (self.config.epochs - self.state.epoch - part) * len(self.corpus) / max(self._speed, 1e-9)
         return (
-            f"epoch {self.state.epoch + 1}/{self.epochs}, {100 * min(self.state.batch / self.batches, 1):.0f} %, loss "
-            f"{self._mean_loss:.3f}, {self._speed:.0f} pairs/s, {duration(left)} left"
+            f"aligner: epoch {self.state.epoch + 1}/{self.config.epochs}, {100 * part:.0f} %, "
+            f"{self._speed:.0f} pairs/s, {duration(left)} left"
         )
 
-    @property
-    def _variables(self) -> list[keras.Variable]:
-        return [*self.network.variables, *self.optimizer.variables]
-
     def _save(self) -> None:
-        arrays = variables_to_arrays(self._variables)
-        save_arrays(self.checkpoint, arrays | {STATE: np.array(json.dumps(asdict(self.state)))})
+        counts = {
+            f"counts.{name}.{value}": getattr(each, value)
+            for name, each in zip(NAMES, self.counts, strict=True)
+            for value in COUNTED
+        }
+        state = {STATE: np.array(json.dumps(asdict(self.state)))}
+        save_arrays(self.checkpoint, self.model.to_arrays() | counts | state)
 
     def _restore(self) -> None:
-        """Takes weights, optimizer, dropout seeds and state from the checkpoint, if there is one.
+        """Takes model, counts and state from the checkpoint, if there is one.
 
         Raises:
             NmtError: the checkpoint is damaged.
@@ -195,6 +205,16 @@ class Learning:
         arrays = load_arrays(self.checkpoint)
         try:
             self.state = State(**json.loads(str(arrays.pop(STATE))))
+            self.model = AlignmentModel.from_arrays(arrays, self.config.empty_share)
+            first, second = (Counts(*(arrays[f"counts.{name}.{value}"] for value in COUNTED)) for name in NAMES)
+            self.counts = first, second
         except (KeyError, TypeError, ValueError):
             raise NmtError(f"{self.checkpoint}: damaged: delete it, and the training begins again") from None
-        assign_arrays(self._variables, arrays, str(self.checkpoint))
+
+
+def _occurrences(ids: np.ndarray, size: int) -> NDArray[np.float64]:
+    """How often each id occurs, [size]; read in parts, because the ids may be on disk."""
+    total = np.zeros(size)
+    for begin in range(0, len(ids), 2**20):
+        total += np.bincount(ids[begin : begin + 2**20], minlength=size)
+    return total

@@ -8,7 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from nmt.aligning.cooccurrence import Cooccurrence
 from nmt.aligning.directory import (
+    CELLS,
     CORPUS,
     TEXT,
     AlignerDirectory,
@@ -27,6 +31,7 @@ from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress, counted
+from nmt.run.arrays import save_arrays
 from nmt.text.formats import text_pairs
 from nmt.text.languages import decide_languages, languages_of
 from nmt.text.pairs import Pair, PairReader
@@ -35,7 +40,7 @@ _CHUNK = 10_000
 """Pairs that are encoded together, and pairs that decide on the languages."""
 _OPEN = ("", "auto")
 """Values of settings that the text decides on."""
-_FREE = {"threshold"}
+_FREE = {"symmetrize"}
 """Settings that may change when a training is resumed."""
 
 Say = Callable[[str], None]
@@ -74,7 +79,7 @@ def prepare(
     fingerprint = reader.fingerprint()
     if is_aligner(directory):
         return _reopened(directory, config, fingerprint)
-    ours = (CORPUS, TEXT, "manifest.json")  # an interrupted preparation leaves these and units
+    ours = (CORPUS, TEXT, CELLS, "manifest.json")  # an interrupted preparation leaves these and units
     if any(path.name not in ours and path.suffix not in (".words", ".model") for path in directory.glob("*")):
         raise NmtError(f"{directory}: is not empty and holds no aligner: name another directory")
     config = with_languages(config, reader)
@@ -86,6 +91,7 @@ def prepare(
     chosen: tuple[Units, Units] = units or _count_words(reader, config)
     corpus = _encode(directory, reader, config, chosen, say)
     say(reader.report.summary())
+    _pair_words(directory, corpus, chosen)
     made = AlignerDirectory(directory, config, chosen, len(corpus), fingerprint)
     made.create()
     return made
@@ -136,6 +142,14 @@ def _encode(
     return corpus
 
 
+def _pair_words(directory: Path, corpus: EncodedCorpus, units: tuple[Units, Units]) -> None:
+    """Writes the pairs of words that occur together."""
+    rows = LineProgress(len(corpus), unit="pairs", task="pairing words").over(np.arange(len(corpus))[:, None])
+    sentences = ((corpus.source.gather(row)[0], corpus.target.gather(row)[0]) for row in rows)
+    found = Cooccurrence.of(sentences, *(one.size for one in units))
+    save_arrays(directory / CELLS, {"keys": found.keys})
+
+
 def _reopened(directory: Path, config: AlignerConfig, fingerprint: dict[str, Any]) -> AlignerDirectory:
     """The aligner that an earlier command began, with the settings that may change.
 
@@ -155,4 +169,4 @@ def _reopened(directory: Path, config: AlignerConfig, fingerprint: dict[str, Any
             f"{directory}: this aligner was begun with other text: name another directory, or align other text with "
             f"nmt aligner --model {directory}"
         )
-    return replace(found, config=replace(found.config, threshold=config.threshold))
+    return replace(found, config=replace(found.config, **{name: getattr(config, name) for name in _FREE}))

@@ -17,7 +17,7 @@ MOST_COUNTED = 2**20
 
 
 class WordVocabulary:
-    """Ids of words, most frequent first; all other words share the id UNK.
+    """Ids of words without regard to case, most frequent first; all other words share the id UNK.
 
     Args:
         words: in the order of their ids, from `FIRST` on.
@@ -36,7 +36,9 @@ class WordVocabulary:
     def segment(self, sentence: str) -> SegmentedSentence:
         """The words of a sentence, each one unit, with their ids."""
         words = self.cut(sentence)
-        return SegmentedSentence(sentence, words, [self._ids.get(word, UNK) for word in words], list(range(len(words))))
+        return SegmentedSentence(
+            sentence, words, [self._ids.get(word.lower(), UNK) for word in words], list(range(len(words)))
+        )
 
     def to_bytes(self) -> bytes:
         """A word per line, in the order of their ids."""
@@ -70,7 +72,7 @@ class WordCounter:
 
     def add(self, words: Iterable[str]) -> None:
         """Counts the words of a sentence."""
-        self._counts.update(words)
+        self._counts.update(word.lower() for word in words)
         while len(self._counts) > MOST_COUNTED:
             self._forgotten += 1
             self._counts = Counter({word: n for word, n in self._counts.items() if n > self._forgotten})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold
 from nmt.cli.loading import require_runs, say
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, as_flags, refuse_idle
-from nmt.cli.quiet import quiet_start
 from nmt.cli.train import INTERRUPTED
 from nmt.config import config_from_dict
 from nmt.config.aligner import AlignerConfig
@@ -41,7 +41,7 @@ EXAMPLE = "nmt aligner --source my.en --target my.de --output saved_models/my-al
 _OF_TEXT = ("source_language", "target_language")
 """Settings whose flags come with the flags of pairs."""
 _SETTINGS = [setting for setting in settings_of(AlignerConfig) if setting.name not in (*_OF_TEXT, "unit")]
-_OF_LINKS = ("threshold",)
+_OF_LINKS = ("symmetrize", "rounds", "batch_tokens")
 """Settings that apply to a trained aligner."""
 
 
@@ -76,19 +76,18 @@ def run(arguments: Namespace) -> int:
     require_files_of_their_own(text.paths, [arguments.links])
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
-    with quiet_start():
-        from nmt.aligning.aligner import Aligner
+    from nmt.aligning.aligner import Aligner
+
     pairs = text.pairs
     if arguments.model:
-        from dataclasses import replace
-
-        aligner: Aligner | None = Aligner.load(arguments.model)
-        if aligner and arguments.threshold is not None:
+        aligner = Aligner.load(arguments.model)
+        with as_flags(AlignerConfig):
             aligner.config = replace(aligner.config, **_given(arguments, _OF_LINKS))
     else:
-        aligner, pairs = _train(arguments, text)
-    if aligner is None:
-        return INTERRUPTED
+        trained, pairs = _train(arguments, text)
+        if trained is None:
+            return INTERRUPTED
+        aligner = trained
     measured = _write(aligner, pairs, text, arguments, total)
     if gold is not None:
         require_same_length({text.name: len(measured), arguments.gold: len(gold)})

@@ -33,7 +33,7 @@ NETWORK = ("export.json", "encoder.onnx", "step.onnx")
 
 LISTED = (
     *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json", *NETWORK),
-    *("source.words", "target.words", "weights.npz"),  # of an aligner
+    *("source.words", "target.words", "cells.npz", "weights.npz"),  # of an aligner
 )
 """The files with a sum; in a directory the files of corpus/ too. A run has some of them."""
 

@@ -1,0 +1,169 @@
+"""Two hidden Markov models of alignment, one for each direction, with lexicons of counts and with fertilities.
+
+The lexicon t(y | x) is learned by variational Bayes with a sparse Dirichlet prior (Riley and Gildea 2012): few
+translations of a word share its probability. Links are the union of both directions' most probable choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma  # type: ignore[import-untyped]
+
+from nmt.aligning import fertility
+from nmt.aligning.batches import PairBatch, is_word
+from nmt.aligning.hidden_markov import JUMPS, TINY, Posterior, first_jumps, with_jumps, without_jumps
+from nmt.text.pieces import UNK
+
+JUMP_FLOOR = 0.02
+"""Share of the jumps that is spread evenly over all distances."""
+UNSEEN, UNKNOWN = 1e-3, 0.1
+"""Factors on the probability of a word if the pair was never seen: both words known, one of them unknown."""
+
+NAMES, VALUES = ("forward", "backward"), ("lexicon", "empty", "jumps", "ratios")
+"""The names of saved arrays: direction and value."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Counts:
+    """Expected counts of one direction, from the pairs of an epoch so far."""
+
+    cells: Floats
+    """[pairs of words]"""
+    empty: Floats
+    """[ids]: words that the empty word generates."""
+    jumps: Floats = field(default_factory=lambda: np.zeros(JUMPS))
+    fertilities: Floats = field(default_factory=lambda: np.zeros((0, fertility.MOST)))
+    """[ids of generating words, fertilities]; no rows until fertilities are learned."""
+
+    def add(self, batch: PairBatch, found: Posterior) -> None:
+        """Adds the expected counts of a batch."""
+        real = batch.cells < len(self.cells)
+        np.add.at(self.cells, batch.cells[real], found.words[real])
+        np.add.at(self.empty, batch.target.ravel(), found.empty.ravel())
+        self.jumps += found.jumps
+        if len(self.fertilities):
+            mask = is_word(batch.source)
+            np.add.at(self.fertilities, batch.source[mask], fertility.distribution(found.words)[mask])
+
+
+@dataclass
+class DirectedModel:
+    """p(words of one side | words of the other side)."""
+
+    lexicon: Floats
+    """[pairs of words + 1]: t of each pair of words; the last entry belongs to unseen pairs."""
+    empty: Floats
+    """[ids]: t of each word given the empty word."""
+    jumps: Floats
+    ratios: Floats
+    """[ids of generating words, fertilities]: see `fertility.log_ratios`; no rows until fertilities are learned."""
+    empty_share: float
+
+    def posterior(self, batch: PairBatch, ordered: bool, rounds: int) -> Posterior:
+        """Where the words of the target come from.
+
+        Args:
+            batch: the generating side is its source.
+            ordered: whether jumps count; otherwise every place is equally probable.
+            rounds: rounds of mean field, if fertilities are learned.
+        """
+        generating, generated = is_word(batch.source), is_word(batch.target)
+        emission, empty = self._emission(batch, generating, generated)
+
+        def found(emission: Floats) -> Posterior:
+            if not ordered:
+                return without_jumps(emission, empty, generating, self.empty_share)
+            return with_jumps(emission, empty, generating, generated, self.jumps, self.empty_share)
+
+        result = found(emission)
+        if len(self.ratios):
+            words = result.words
+            for _ in range(rounds):
+                result = found(emission * fertility.factors(self.ratios, batch.source, words))
+                words = (words + result.words) / 2
+        return result
+
+    def _emission(
+        self, batch: PairBatch, generating: NDArray[np.bool_], generated: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        empty = self.empty[batch.target] * generated
+        unknown = (batch.source == UNK)[:, None, :] | (batch.target == UNK)[:, :, None]
+        unseen = batch.cells == len(self.lexicon) - 1
+        emission = np.where(unseen, empty[..., None] * np.where(unknown, UNKNOWN, UNSEEN), self.lexicon[batch.cells])
+        return emission * (generating[:, None, :] & generated[:, :, None]), empty
+
+    def update(self, counts: Counts, by: NDArray[np.int64], sizes: NDArray[np.int64], concentration: float) -> None:
+        """The M step.
+
+        Args:
+            counts: of an epoch.
+            by: the generating word of each pair of words.
+            sizes: the number of words that occur with each generating word.
+            concentration: of the lexicon's prior; 0: the most probable lexicon without a prior.
+        """
+        total = np.bincount(by, counts.cells, minlength=len(sizes))
+        if concentration:
+            spread = digamma(total + concentration * sizes + TINY)
+            self.lexicon[:-1] = np.exp(digamma(counts.cells + concentration) - spread[by])
+        else:
+            self.lexicon[:-1] = counts.cells / (total + TINY)[by]
+        if counts.jumps.any():
+            self.jumps = (1 - JUMP_FLOOR) * counts.jumps / counts.jumps.sum() + JUMP_FLOOR / JUMPS
+        if len(counts.fertilities):
+            self.ratios = fertility.log_ratios(counts.fertilities)
+
+
+@dataclass
+class AlignmentModel:
+    """Both directions: target words from source words, and source words from target words."""
+
+    directions: tuple[DirectedModel, DirectedModel]
+
+    @classmethod
+    def untrained(cls, cells: int, counts: tuple[Floats, Floats], empty_share: float) -> AlignmentModel:
+        """A model that knows the frequencies of words alone.
+
+        Args:
+            cells: number of pairs of words.
+            counts: how often each id of source and target occurs, each [ids].
+            empty_share: prior probability of the empty word.
+        """
+        made = [
+            DirectedModel(
+                np.ones(cells + 1),
+                (generated + 1) / (generated + 1).sum(),
+                first_jumps(),
+                np.zeros((0, fertility.MOST)),
+                empty_share,
+            )
+            for generated in reversed(counts)
+        ]
+        return cls((made[0], made[1]))
+
+    def posteriors(self, batch: PairBatch, ordered: bool, rounds: int) -> tuple[Posterior, Posterior]:
+        """The posteriors of both directions."""
+        first, second = self.directions
+        return first.posterior(batch, ordered, rounds), second.posterior(batch.reversed(), ordered, rounds)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The learned values by name."""
+        return {
+            f"{name}.{value}": getattr(direction, value)
+            for name, direction in zip(NAMES, self.directions, strict=True)
+            for value in VALUES
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], empty_share: float) -> AlignmentModel:
+        """Inverse of `to_arrays`."""
+        made = [
+            DirectedModel(**{value: arrays[f"{name}.{value}"] for value in VALUES}, empty_share=empty_share)
+            for name in NAMES
+        ]
+        return cls((made[0], made[1]))
