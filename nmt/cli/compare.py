@@ -86,12 +86,12 @@ def _test_sources(test: TestSet, variants: str) -> list[str]:
     from nmt.alignment.pharaoh_and_naacl import read_gold
     from nmt.text.languages import words_of
 
-    paths = [path for path in (test.source, test.target, test.alignment) if path]
+    paths = [path for path in (*test.files, test.alignment) if path]
     if not can_be_read_again(paths):
         raise NmtError(f"{variants}: test: standard input and pipes can be read only once: name files")
     require_same_length({path: count_lines(path) for path in paths})
-    sources, references = list(read_lines(test.source)), list(read_lines(test.target))
-    require_lines(test.source, sources)
+    sources, references = test.sides
+    require_lines(test.files[0], sources)
     gold = read_gold(list(read_lines(test.alignment)), test.alignment) if test.alignment else ()
     require_measurable(sources, references, test.tokenizer, gold, test.alignment, words_of(test.languages))
     return sources

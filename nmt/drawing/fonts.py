@@ -73,10 +73,16 @@ def _report(missing: list[int], stacklevel: int) -> None:
 
 def _package(code: int) -> str:
     """The Debian package whose fonts have a character."""
-    from fontTools.unicodedata import script  # type: ignore[import-untyped]  # comes with matplotlib
+    found = _scripts(code)
+    return next((package for package, scripts in _PACKAGES.items() if found & scripts), "fonts-noto-core")
 
-    found = script(chr(code))
-    return next((package for package, scripts in _PACKAGES.items() if found in scripts), "fonts-noto-core")
+
+def _scripts(code: int) -> set[str]:
+    """The scripts of a character: one, or those that share it, such as the full stop of Hindi and Bengali."""
+    from fontTools.unicodedata import script, script_extension  # type: ignore[import-untyped]  # comes with matplotlib
+
+    shared: set[str] = script_extension(chr(code)) - {"Zyyy", "Zinh"}
+    return shared or {script(chr(code))}
 
 
 def _covering(missing: NDArray[np.int_], families: list[str], text: str) -> tuple[list[str], NDArray[np.int_]]:
@@ -92,11 +98,16 @@ def _covering(missing: NDArray[np.int_], families: list[str], text: str) -> tupl
 
 
 def _script_names(codes: Iterable[int]) -> list[str]:
-    from fontTools.unicodedata import script, script_name
+    """The names of the scripts; a character that scripts share counts as another missing one of them, if any."""
+    from fontTools.unicodedata import script_name
 
     names = {"Common": "symbols or emoji", "Inherited": "combining marks"}
-    found = {script_name(script(chr(code))) for code in codes}
-    return sorted(names.get(name, name) for name in found)
+    scripts = sorted((_scripts(code) for code in codes), key=len)
+    found: set[str] = set()
+    for shared in scripts:
+        if not shared & found:
+            found.add(min(shared))
+    return sorted(names.get(name, name) for name in map(script_name, found))
 
 
 def _installed_fonts(text: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nmt.config import TrainingConfig
 from nmt.progress import duration
+from nmt.training.early_stopping import measure_of
 from nmt.training.preparation.prepare import Prepared
 from nmt.training.state import TrainingState
 from nmt.training.unigram_baseline import unigram_loss
@@ -21,6 +22,16 @@ def concluding_lines(prepared: Prepared, state: TrainingState) -> Iterator[str]:
     validation = target.encode([pair.target for pair in prepared.validation])
     if advice := advice_if_nothing_learned(state, config, unigram_loss(prepared.train.target, validation, target.size)):
         yield advice
+    elif no_phrase_is_right(state, config):
+        yield (
+            "validation BLEU is 0 where no phrase of four words is right, as in sentences of one to three words: chrF "
+            "measures such text better (--training.metric chrf)"
+        )
+
+
+def no_phrase_is_right(state: TrainingState, config: TrainingConfig) -> bool:
+    """Whether the reported value is a BLEU of 0.00."""
+    return measure_of(config.metric) == "bleu" and state.best is not None and round(state.best, 2) == 0
 
 
 def farewell(state: TrainingState, config: TrainingConfig) -> str:

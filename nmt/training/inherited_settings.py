@@ -56,10 +56,11 @@ def settings_for_fine_tuning(
     if not config.corpus.train:  # nothing to fit to; preparation reports it
         return Choice(fields, lines)
     size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
-    chosen = given.get("corpus", {})
-    fits = not config.corpus.validation and "held_out" not in chosen
-    held_out = fit_held_out(chosen, config, size).fields if fits else {}
-    fitted = fit_epochs(config.training, merge_fields(own, given).get("training", {}), size)
+    held_out, left = (
+        ({}, size.pairs) if config.corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
+    )
+    trained = size._replace(pairs=left, pieces=round(size.pieces * left / max(size.pairs, 1)))
+    fitted = fit_epochs(config.training, merge_fields(own, given).get("training", {}), trained)
     fields = merge_fields(fields, {"corpus": held_out, "training": fitted})
     return Choice(fields, [*lines, _summary(build(fields))])
 
@@ -126,6 +127,7 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSiz
     Args:
         training: the settings of the initial run, and over them those that the user gave.
         given: the fields of `training` that the user or a recipe gave.
+        size: the pairs to train on, without those held out.
     """
     batch_tokens, passes = training.batch_tokens, training.passes
     if "batch_tokens" not in given:

@@ -53,6 +53,8 @@ class _Findings:
     pieces: int = 0
     unreadable: int = 0
     unreadable_lines: int = 0
+    tabs: int = 0
+    """Lines with a tab."""
     leaning: Leaning = field(default_factory=Leaning)
     examples: dict[str, tuple[int, str]] = field(default_factory=dict)
     """The first line that shows something: its number and a part of it."""
@@ -127,6 +129,9 @@ class InputCheck:
         leanings = found.leaning.add(read, profile, Vocabularies(self._run.source, self._run.target))
         rows = zip(lines, vocabulary.encode_with_surfaces(read), leanings, strict=True)
         for number, (line, cut, leaning) in enumerate(rows, self._before + found.lines + 1):
+            if "\t" in line.strip():
+                found.tabs += 1
+                found.note("tabs", number, line.strip())
             letters = scripts_of(line)
             found.letters.update(letters)
             if letters.keys() - side.scripts:
@@ -165,11 +170,21 @@ class InputCheck:
     def _warnings(self, profile: TextProfile) -> Iterator[str]:
         """The reasons to warn, the gravest first."""
         side = self._own(profile)
+        yield from self._columns()
         yield from self._exchanged(profile)
         yield from self._foreign(side)
         yield from self._unreadable(side)
         yield from self._case(side)
         yield from self._punctuation(side)
+
+    def _columns(self) -> Iterator[str]:
+        found = self._found
+        if found.tabs > found.lines / 2:
+            yield (
+                f"{found.tabs} of {found.lines} {found.unit}s have columns with tabs between them, "
+                f"{found.example('tabs')}: a {found.unit} is one sentence; take the column of the sentences alone, "
+                "such as with cut -f 1"
+            )
 
     def _exchanged(self, profile: TextProfile) -> Iterator[str]:
         found = self._found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
+from operator import eq
 
 from nmt.alignment.hard_links import DEFAULT_LINKING, Linking
+from nmt.alignment.links import Link
 from nmt.alignment.symmetrizing import Symmetrization, symmetrize
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.batches.windows import windows
@@ -13,8 +16,8 @@ from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
 
 _WARNING = (
-    "warning: line {}: the two directions cut it into different words, so it keeps the links of the first; so do later "
-    "lines like it. Lines that are translated whole (--split-sentences never) have the same words in both"
+    "warning: line {}: the two directions read different text, so it keeps the links of the first; so do later lines "
+    "like it"
 )
 
 
@@ -27,8 +30,9 @@ def symmetrized(
 ) -> Iterator[Translation]:
     """Yields the pairs with links made from both directions; their weights stay unchanged.
 
-    A pair that the two directions cut into different words keeps its links. In a language without spaces the words at
-    the ends of sentences can differ: one direction translated them one by one, the other reads the whole line.
+    In a language without spaces the two directions can cut the ends of sentences into different words: one direction
+    translated the sentences one by one, the other reads the whole line. A link of the opposite direction then counts
+    for each word that shares a character with its words. A pair with other characters on a side keeps its links.
 
     Args:
         pairs: translations or aligned pairs of the source-target model; may be a stream.
@@ -41,25 +45,48 @@ def symmetrized(
     for chunk in windows(pairs, Translator.chunk_size):
         exchanged = reverse.align([pair.text for pair in chunk], [pair.source for pair in chunk], linking)
         for number, (pair, back) in enumerate(zip(chunk, exchanged, strict=True), read + 1):
-            if not _same_words(pair.alignment, back.alignment):
+            backward = _backward_links(pair.alignment, back.alignment)
+            if backward is None:
                 if say is not None:
                     say(_WARNING.format(number))
                     say = None
                 yield pair
                 continue
-            # the two models may read different numbers of words
-            backward = frozenset((s, t) for t, s in back.alignment.links if pair.alignment.has(s, t))
             links = symmetrize(pair.alignment.links, backward, method)
             yield replace(pair, alignment=replace(pair.alignment, links=links))
         read += len(chunk)
 
 
-def _same_words(forward: WordAlignment, backward: WordAlignment) -> bool:
-    """Whether the words that both directions read are the same."""
-    sides = ((forward.source, backward.target), (forward.target, backward.source))
-    return all(_begin_alike(first, second) for first, second in sides)
+def _backward_links(forward: WordAlignment, backward: WordAlignment) -> frozenset[Link] | None:
+    """The links of the opposite direction between the words of this one; None if the directions read different text.
+
+    The two models may read different numbers of words.
+    """
+    sources = _shared_characters(backward.target, forward.source)
+    targets = _shared_characters(backward.source, forward.target)
+    if sources is None or targets is None:
+        return None
+    links = (pair for t, s in backward.links for pair in product(sources[s], targets[t]))
+    return frozenset((s, t) for s, t in links if forward.has(s, t))
 
 
-def _begin_alike(first: Sequence[str], second: Sequence[str]) -> bool:
+def _shared_characters(words: Sequence[str], others: Sequence[str]) -> list[list[int]] | None:
+    """For each word, the numbers of the other words that have a character of it; None for different text.
+
+    One side may end before the other.
+    """
+    if all(map(eq, words, others)):
+        return [[number] if number < len(others) else [] for number in range(len(words))]
+    first, second = _owners(words), _owners(others)
     both = min(len(first), len(second))
-    return first[:both] == second[:both]
+    if "".join(words)[:both] != "".join(others)[:both]:
+        return None
+    shared: list[list[int]] = [[] for _ in words]
+    for number, other in dict.fromkeys(zip(first, second, strict=False)):
+        shared[number].append(other)
+    return shared
+
+
+def _owners(words: Sequence[str]) -> list[int]:
+    """The number of the word that has each character of the text."""
+    return [number for number, word in enumerate(words) for _ in word]

@@ -41,7 +41,11 @@ def chosen(given: dict[str, Any]) -> Choice:
         (18_000, "30k"),
         (60_000, "30k"),
         (80_000, "150k"),
-        (300_000, "150k"),
+        (380_000, "150k"),
+        (400_000, "1m"),
+        (3_000_000, "1m"),
+        (4_000_000, "10m"),
+        (500_000_000, "10m"),
     ],
 )
 def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, monkeypatch, pairs, name):
@@ -213,7 +217,7 @@ def test_flags_are_checked_over_the_recipes_of_auto_before_the_text_is_read(tmp_
 
 
 def test_unknown_recipe_is_refused():
-    with pytest.raises(ConfigError, match="recipe is 20k: expected 100, 1k, 10k, 30k, 150k, 30k-transformer, or auto"):
+    with pytest.raises(ConfigError, match="recipe is 20k: expected 100, .*, 150k, 1m, 10m, 30k-transformer, or auto"):
         load_config(recipe="20k")
 
 

@@ -18,6 +18,7 @@ from nmt.drawing import (
     save_heatmap,
 )
 from nmt.drawing.canvas import text_sizes
+from nmt.drawing.fonts import scripts_without_font
 
 
 def only_bundled(monkeypatch: pytest.MonkeyPatch, *more: font_manager.FontEntry) -> None:
@@ -44,6 +45,14 @@ def test_each_package_of_missing_fonts_is_named_once(monkeypatch: pytest.MonkeyP
         heatmap(alignment("\U00012003 cat", "\u13a0 Katze"))  # another script of the same package
     with pytest.warns(UserWarning, match=r"can draw Han, Hangul .* apt-get install fonts-noto-cjk$"):
         heatmap(alignment("\U00012003 漢", "한 Katze"))
+
+
+def test_punctuation_that_scripts_share_needs_no_font_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The full stop of Hindi belongs to many scripts of India, the ideographic one to Chinese and Japanese."""
+    only_bundled(monkeypatch)
+    assert scripts_without_font("घर है।") == (["Devanagari"], ["fonts-noto-core"])
+    assert scripts_without_font("漢字。") == (["Han"], ["fonts-noto-cjk"])
+    assert scripts_without_font("\U0001f9ff") == (["symbols or emoji"], ["fonts-symbola"])
 
 
 def test_an_image_of_missing_characters_gives_no_second_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from nmt.training.comparison import ComparisonError, read_plan, settle_precision
 from nmt.training.comparison.length_buckets import length_buckets
 from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
 from nmt.training.comparison.plan import fields_of
+from nmt.training.comparison.running import pair_flags
 from nmt.training.comparison.tables import difference, mean_and_range
 from nmt.training.processes import CommandRunner
 
@@ -67,9 +68,23 @@ def test_a_plan_has_every_variant_with_every_seed_and_its_changes_over_the_commo
     assert len(read_plan(write_variants(corpus), Path("out"), seeds=5).runs) == 10
 
 
+def test_a_test_set_in_one_file_is_the_same_text(corpus: Path) -> None:
+    sides = [(corpus / f"validation.{side}").read_text().splitlines() for side in ("source", "target")]
+    (corpus / "test.tsv").write_text("".join(f"{t}\t{s}\n" for s, t in zip(*sides, strict=True)))
+    test = {"tsv": "test.tsv", "source_column": 2, "target_column": 1}
+    one = read_plan(write_variants(corpus, test=test), Path("out")).test
+    two = read_plan(write_variants(corpus), Path("out")).test
+    assert one.sides == two.sides == tuple(sides)
+    assert (one.languages, one.tokenizer) == (two.languages, two.tokenizer)
+    assert pair_flags(one) == ["--tsv", f"{corpus}/test.tsv", "--source-column", "2", "--target-column", "1"]
+    assert pair_flags(two) == ["--source", two.source, "--target", two.target]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"test": {"tsv": "t", "source": "s", "target": "t"}}, "test: pairs are given in more than one way"),
+        ({"test": {"tsv": "t", "source_column": "2"}}, "test: source_column is '2': expected a number"),
         ({"variants": {}}, "variants: expected names and what each of them changes"),
         ({"variants": {"a/b": {}}}, "variant a/b: expected a name without /"),
         ({"variants": {"x": {"model": {"heads": 2}}}}, "variant x: model: unknown field heads"),

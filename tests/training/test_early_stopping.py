@@ -146,6 +146,14 @@ def test_a_training_that_has_learned_nothing_says_so(
     assert (advice in found) is said
 
 
+@pytest.mark.parametrize(("bleu", "said"), [(0.0, True), (0.1, False)])
+def test_a_bleu_of_zero_after_learning_is_explained(corpus, tmp_path, counting, steps, monkeypatch, capsys, bleu, said):
+    """Sentences of one word have no phrase of four words that could be right."""
+    let_validations_find(monkeypatch, bleu=[bleu] * 3, loss=[0.5] * 3)
+    train(config(corpus, tmp_path))
+    assert ("validation BLEU is 0 where no phrase of four words is right" in capsys.readouterr().err) is said
+
+
 def test_bleu_shows_learning_whatever_the_loss(corpus, tmp_path, counting, steps, monkeypatch, capsys):
     let_validations_find(monkeypatch, bleu=[20] * 3, loss=[9.0] * 3)
     train(config(corpus, tmp_path))

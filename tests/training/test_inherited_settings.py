@@ -115,6 +115,16 @@ def test_settings_are_checked_over_those_of_the_initial_run(tmp_path):
         tuned(separate, "--model.units", "7")
 
 
+def test_held_out_pairs_are_no_part_of_the_batches(initial):
+    """Half of the text in batches of the same size has half of the batches: twice the epochs for as many updates."""
+    passes = [
+        tuned(initial, "--training.batch_tokens", "24", *flags, pairs=200).training.passes
+        for flags in (["--corpus.held_out", "1"], ["--corpus.held_out", "100"])
+    ]
+    assert passes[0] >= 4
+    assert passes[1] == pytest.approx(2 * passes[0], abs=1)
+
+
 @pytest.mark.parametrize("accumulate", [1, 4])
 def test_batches_of_one_update_are_one_update(accumulate):
     training = TrainingConfig(batch_tokens=1000, accumulate=accumulate)

@@ -62,6 +62,13 @@ def test_one_sentence_of_another_script_is_enough(text, demo):
     assert len(said(demo, text)) == 1
 
 
+def test_a_table_in_place_of_sentences_is_named(demo):
+    (warning,) = said(demo, [f"{line}\tLe jardin ." for line in lines("test.en", 5)])
+    assert warning.startswith("warning: FILE: 5 of 5 lines have columns with tabs between them, such as '")
+    assert warning.endswith("a line is one sentence; take the column of the sentences alone, such as with cut -f 1")
+    assert said(demo, ["The garden\tis empty .", *lines("test.en", 5)]) == []
+
+
 def test_characters_that_the_vocabulary_does_not_have(demo):
     (warning,) = said(demo, ["The old garden ☃ ☃ is empty .", *lines("test.en", 2)])
     assert "1 of 3 lines have characters or words that the vocabulary does not have, such as '☃' in line 1" in warning

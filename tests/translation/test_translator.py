@@ -450,7 +450,30 @@ def test_symmetrized_pairs_have_the_links_of_both_directions(translator, monkeyp
         assert (after.text, after.log_probability) == (before.text, before.log_probability)
 
 
-def test_directions_with_different_words_are_not_merged(translator):
+def test_links_of_other_words_count_for_the_words_with_their_characters():
+    """One direction read 大きい|家。|犬, the other 大きい家|。犬; 大きい家 is linked to `big`, 。犬 to `dog`."""
+    forward = WordAlignment(
+        ("big", "dog"), ("大きい", "家。", "犬"), np.ones((3, 2)), np.zeros(3), frozenset({(0, 0), (1, 2)})
+    )
+    backward = WordAlignment(
+        ("大きい家", "。犬"), ("big", "dog"), np.ones((2, 2)), np.zeros(2), frozenset({(0, 0), (1, 1)})
+    )
+
+    class Reverse:
+        def align(self, sources, targets, linking):
+            return [replace(pair, alignment=backward)]
+
+    pair = Translation("big dog", "大きい家。犬", -1.0, -1.0, forward)
+    said: list[str] = []
+    both = [
+        next(nmt.symmetrized([pair], Reverse(), method, say=said.append)).alignment.links
+        for method in ("intersection", "union")
+    ]
+    assert both == [{(0, 0), (1, 2)}, {(0, 0), (0, 1), (1, 1), (1, 2)}]
+    assert not said
+
+
+def test_directions_that_read_different_text_are_not_merged(translator):
     """The pairs keep their links, and the first of them is named."""
 
     class Reverse:
@@ -467,7 +490,7 @@ def test_directions_with_different_words_are_not_merged(translator):
     assert [bool(pair.alignment.links) for pair in found] == [False, True, True]
     assert found[1:] == pairs[1:]
     assert len(said) == 1
-    assert said[0].startswith("warning: line 2: the two directions cut it into different words")
+    assert said[0].startswith("warning: line 2: the two directions read different text")
 
 
 def test_the_log_probability_is_over_all_pieces_and_the_end(translator):

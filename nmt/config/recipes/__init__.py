@@ -6,13 +6,27 @@ from pathlib import Path
 
 from nmt.config.checks import ConfigError
 
-PAIRS = {"100": 100, "1k": 1000, "10k": 10_000, "30k": 30_000, "150k": 150_000}
-"""Recipes that "auto" chooses from, each with the number of training pairs that it was tuned on."""
+PAIRS = {
+    "100": 100,
+    "1k": 1000,
+    "10k": 10_000,
+    "30k": 30_000,
+    "150k": 150_000,
+    "1m": 1_000_000,
+    "10m": 10_000_000,
+}
+"""Recipes that "auto" chooses from, each with the number of training pairs that it is made for."""
 
 OTHERS = ("30k-transformer",)
 """Recipes that "auto" never chooses."""
 
-BESIDE = {"30k": "30k-transformer translates better, and its attention says less clearly which word comes from which"}
+_UNMEASURED = "its settings are reasoned from smaller text and not measured"
+
+BESIDE = {
+    "30k": "30k-transformer translates better, and its attention says less clearly which word comes from which",
+    "1m": _UNMEASURED,
+    "10m": _UNMEASURED,
+}
 """Advice that "auto" prints with the recipe that it chose."""
 
 NAMES = (*PAIRS, *OTHERS)

@@ -151,8 +151,9 @@ def measure_outcome(run: VariantRun, test: TestSet, paths: Paths, jobs: int) -> 
 
 def _fingerprint(test: TestSet) -> str:
     """A digest of the test set's text and tokenizer."""
-    files = [digest_file(path) for path in (test.source, test.target, test.alignment) if path]
-    return hashlib.sha256(json.dumps([*files, test.tokenizer]).encode()).hexdigest()
+    files = [digest_file(path) for path in (*test.files, test.alignment) if path]
+    columns = [test.source_column, test.target_column] if test.tsv else []
+    return hashlib.sha256(json.dumps([*files, *columns, test.tokenizer]).encode()).hexdigest()
 
 
 def _read_json(path: Path, advice: str) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ConfigError, CorpusConfig, RunConfig, config_from_dict, config_to_dict
+from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig, config_from_dict, config_to_dict
 from nmt.config.hints import did_you_mean
 from nmt.config.reading import merge_fields
 from nmt.config.relative_paths import fields_from_file, from_file
 from nmt.config.yaml_files import load_fields, read_yaml
 from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
+from nmt.text.formats import text_pairs
 from nmt.text.languages import decide_languages
-from nmt.text.lines import read_lines
 
 
 class ComparisonError(NmtError):
@@ -27,17 +27,46 @@ class ComparisonError(NmtError):
 class TestSet:
     """The text on which the trained variants are measured."""
 
-    source: str
-    target: str
+    source: str = ""
+    target: str = ""
+    tsv: str = ""
+    """In place of source and target: one file with a pair on each line and tabs between its columns."""
+    source_column: int = 1
+    target_column: int = 2
     alignment: str = ""
     """A file of gold links in Pharaoh format; empty: alignments are not measured."""
     tokenize: str = ""
     """The name of sacreBLEU's tokenizer; empty: by the language of the text."""
 
     @cached_property
+    def pairs(self) -> PairsConfig:
+        """Its files.
+
+        Raises:
+            ConfigError: no pairs, or pairs in two ways.
+        """
+        names = ("source", "target", "tsv", "source_column", "target_column")
+        return PairsConfig(**{name: getattr(self, name) for name in names})
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of its sentences."""
+        return (self.tsv,) if self.tsv else (self.source, self.target)
+
+    @cached_property
+    def sides(self) -> tuple[list[str], list[str]]:
+        """All sources and all targets.
+
+        Raises:
+            CorpusError: a file cannot be read, or a line is no pair.
+        """
+        pairs = list(text_pairs(self.pairs))
+        return [source for source, _ in pairs], [target for _, target in pairs]
+
+    @cached_property
     def languages(self) -> CorpusConfig:
         """The languages of its text and their words, decided by the text."""
-        return decide_languages(CorpusConfig(), list(read_lines(self.source)), list(read_lines(self.target)))
+        return decide_languages(CorpusConfig(), *self.sides)
 
     @property
     def tokenizer(self) -> str:
@@ -84,7 +113,7 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonP
         about:     one line for the report
         config:    configuration file that all variants start from
         common:    fields that replace those of `config` for all variants
-        test:      source, target; optionally alignment, tokenize
+        test:      source and target, or tsv with source_column and target_column; optionally alignment, tokenize
         seeds:     number of seeds (1, 2, ...)
         variants:  names, each with the fields that it changes
 
@@ -113,14 +142,24 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonP
 
 
 def _test_set(path: Path, values: Any) -> TestSet:
-    known = {f.name for f in fields(TestSet)}
-    if not isinstance(values, dict) or not {"source", "target"} <= set(values) <= known:
-        raise ComparisonError(f"{path}: test: expected source and target, and alignment and tokenize if need be")
+    kinds = {field.name: type(field.default) for field in fields(TestSet)}
+    given = set(values) if isinstance(values, dict) else set()
+    if not given <= set(kinds) or not ({"source", "target"} <= given or "tsv" in given):
+        raise ComparisonError(
+            f"{path}: test: expected source and target, or tsv; and alignment and tokenize if need be"
+        )
     for name, value in values.items():
-        if not isinstance(value, str):
-            raise ComparisonError(f"{path}: test: {name} is {value!r}: expected text")
-    files = ("source", "target", "alignment")
-    return TestSet(**{name: from_file(value, path) if name in files else value for name, value in values.items()})
+        if type(value) is not kinds[name]:
+            expected = "text" if kinds[name] is str else "a number"
+            raise ComparisonError(f"{path}: test: {name} is {value!r}: expected {expected}")
+    files = ("source", "target", "tsv", "alignment")
+    placed: dict[str, Any] = {n: from_file(value, path) if n in files else value for n, value in values.items()}
+    test = TestSet(**placed)
+    try:
+        assert test.pairs
+    except ConfigError as error:
+        raise ComparisonError(f"{path}: test: {error}") from None
+    return test
 
 
 def _fields(path: Path) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def write_report(plan: ComparisonPlan, output: Path, sentence: int = 0) -> Path:
     if not measured:
         raise ComparisonError(f"{output}: no training is done yet: there is nothing to report")
     write_atomically(output / "outcomes.csv", csv_text([outcome for _, outcome, _ in measured]).encode())
-    sources, references = list(read_lines(plan.test.source)), list(read_lines(plan.test.target))
+    sources, references = plan.test.sides
     words, _ = words_of(plan.test.languages)
     buckets = length_buckets([len(words(source)) for source in sources])
     outcomes: dict[str, list[Outcome]] = {}

@@ -16,7 +16,7 @@ from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
 from nmt.progress import StatusLine, counted, duration
 from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
-from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, VariantRun, fields_of
+from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
 from nmt.training.processes import CommandRunner, shared_cores
 
 
@@ -84,7 +84,7 @@ def _train_and_measure(
     write_atomically(paths.config, json.dumps(fields_of(run), indent=1).encode())
     for path in (paths.log, paths.scores, paths.translation):
         path.parent.mkdir(parents=True, exist_ok=True)
-    evaluation = ["evaluate", "--model", run.directory, "--source", test.source, "--reference", test.target]
+    evaluation = ["evaluate", "--model", run.directory, *pair_flags(test)]
     evaluation += ["--tokenize", test.tokenizer, "--output", paths.translation, "--json", paths.scores]
     evaluation += ["--gold", test.alignment] if test.alignment else []
     with open(paths.log, "a", encoding="utf-8") as log:
@@ -93,6 +93,13 @@ def _train_and_measure(
                 reason = _last_line(paths.log)
                 raise ComparisonError(f"{run.name}: nmt {command[0]} ended with {code}, see {paths.log}: {reason}")
     return measure_outcome(run, test, paths, jobs)
+
+
+def pair_flags(test: TestSet) -> list[str]:
+    """The flags that name the test set."""
+    if not test.tsv:
+        return ["--source", test.source, "--target", test.target]
+    return ["--tsv", test.tsv, "--source-column", str(test.source_column), "--target-column", str(test.target_column)]
 
 
 def _last_line(path: Path) -> str:
