@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any
-
-import keras
+from typing import TYPE_CHECKING, Any
 
 from nmt.backend.errors import BackendError
+
+if TYPE_CHECKING:
+    import keras
 
 
 def compile_function(function: Callable[..., Any], variables: Sequence[keras.Variable] = ()) -> Callable[..., Any]:
@@ -25,6 +26,8 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
     Raises:
         BackendError: the backend is not TensorFlow or JAX.
     """
+    import keras
+
     if keras.backend.backend() == "tensorflow":
 
         def run(*arguments: Any) -> Any:
@@ -43,6 +46,7 @@ def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
     Without a snapshot TensorFlow reads a variable at each step of a loop. Computations that depend on the variable
     alone, such as its cast to half precision, are then repeated too.
     """
+    import keras
     import tensorflow as tf
 
     return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])
@@ -51,6 +55,7 @@ def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
 def _compile_with_jax(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:
     """A JAX program that takes the values of the variables as arguments at each call."""
     import jax
+    import keras
 
     @jax.jit
     def run(values: Sequence[Any], *arguments: Any) -> Any:

@@ -25,10 +25,14 @@ _NARROW = {np.dtype("int64"): np.int32, np.dtype("float64"): np.float32}
 
 
 def is_numpy(*values: Any) -> bool:
-    """Whether these values are NumPy arrays, numbers, or tuples and lists of them."""
-    return all(
-        isinstance(value, _OF_NUMPY) or (isinstance(value, (tuple, list)) and is_numpy(*value)) for value in values
-    )
+    """Whether these values are NumPy arrays, numbers, or tuples, lists and dictionaries of them."""
+    return all(isinstance(value, _OF_NUMPY) or _holds_numpy(value) for value in values)
+
+
+def _holds_numpy(value: Any) -> bool:
+    if isinstance(value, dict):
+        return is_numpy(*value.values())
+    return isinstance(value, (tuple, list)) and is_numpy(*value)
 
 
 def _of_both(function: Any) -> Callable[..., Any]:

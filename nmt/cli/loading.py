@@ -14,6 +14,7 @@ from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
+from nmt.run.exported import is_export
 from nmt.text.languages import UNKNOWN, Languages, languages_of
 
 if TYPE_CHECKING:
@@ -121,8 +122,9 @@ def load_run(*directories: str, **options: Any) -> Translator:
     from nmt.translation import loading
 
     require_runs(directories)
-    with quiet_start():
-        loading.import_keras()
+    if not all(is_export(Path(directory)) for directory in directories):
+        with quiet_start():
+            loading.import_keras()
     return loading.load_translator(*directories, **options)
 
 

@@ -1,13 +1,15 @@
-"""Trained runs as translators. Keras is imported when a run is loaded."""
+"""Trained runs and exported runs as translators. Keras is imported when a trained run is loaded."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.config import Precision, RunConfig
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.exported import is_export
 from nmt.run.text_profile import load_profile
 from nmt.text.profile import TextProfile
 from nmt.translation.translator import Translator
@@ -38,36 +40,66 @@ def load_translator(
     checkpoints: int = 0,
     precision: Precision = "float32",
 ) -> Translator:
-    """The translator of a run, or of an ensemble of several runs.
+    """The translator of a run, or of an ensemble of several runs, or of exports.
 
-    The first load in a process configures TensorFlow's threads and memory, so that batches are translated side by side
-    (`machine.configure_runtime`).
+    Exports load neither Keras nor TensorFlow. The first load of a run in a process configures TensorFlow's threads and
+    memory, so that batches are translated side by side (`machine.configure_runtime`).
 
     Args:
-        directory: the run; its configuration decides the search.
-        others: more runs with equal vocabularies.
+        directory: the run or export; its configuration decides the search.
+        others: more runs, or more exports, with equal vocabularies.
         averaging: of the runs' distributions at each step.
         checkpoints: use the mean of this many newest checkpoints; 0: use the best weights.
         precision: of the matrix products; their weights are stored in it.
 
     Raises:
-        RunError: a directory that is not a trained run, different vocabularies, or too few checkpoints.
+        RunError: a directory that is not a trained run, different vocabularies, too few checkpoints, or exports with
+            checkpoints or a precision.
     """
+    paths = [Path(path) for path in (directory, *others)]
+    runs = [Run.open(path) for path in paths]
+    _require_same_vocabularies(runs)
+    profile = load_profile(runs[0].directory, (runs[0].source.size, runs[0].target.size))
+    if any(map(is_export, paths)):
+        _require_exports(paths, checkpoints, precision)
+        return _translator_of_exports(runs, averaging, profile)
     from nmt.backend.machine import configure_runtime
     from nmt.backend.precision import decide_precision
 
     configure_runtime()
-    runs = [Run.open(path) for path in (directory, *others)]
+    decided = decide_precision(precision)
+    models = [_model(run, checkpoints, decided) for run in runs]
+    return translator_of_models(runs[0], *models, averaging=averaging, profile=profile)
+
+
+def _require_same_vocabularies(runs: Sequence[Run]) -> None:
     for other in runs[1:]:
         if (other.source, other.target) != (runs[0].source, runs[0].target):
             raise RunError(
                 f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
                 "train both on the same text with the same vocabulary settings"
             )
-    decided = decide_precision(precision)
-    profile = load_profile(runs[0].directory, (runs[0].source.size, runs[0].target.size))
-    models = [_model(run, checkpoints, decided) for run in runs]
-    return translator_of_models(runs[0], *models, averaging=averaging, profile=profile)
+
+
+def _require_exports(paths: Sequence[Path], checkpoints: int, precision: Precision) -> None:
+    """Refuses exports beside runs, and settings that an export has fixed."""
+    for path in paths:
+        if not is_export(path):
+            raise RunError(f"{path}: is no export: an ensemble has runs alone or exports alone")
+    if checkpoints:
+        raise RunError(f"{paths[0]}: is an export, which has no checkpoints: leave --checkpoints out")
+    if precision not in ("auto", "float32"):
+        raise RunError(f"{paths[0]}: is an export, whose precision nmt export has decided: leave --precision out")
+
+
+def _translator_of_exports(runs: Sequence[Run], averaging: Averaging, profile: TextProfile | None) -> Translator:
+    from nmt.translation.inference.exported_inference import ExportedInference
+    from nmt.translation.inference.exported_model import ExportedModel
+
+    target = runs[0].target
+    models = [ExportedModel(run.directory, target.size) for run in runs]
+    engine = ExportedInference(*models, averaging=averaging, joins=target.joins, opens=target.opens)
+    return Translator(runs[0], engine, profile)
 
 
 def translator_of_models(

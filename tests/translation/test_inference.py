@@ -20,7 +20,7 @@ from nmt.batches.windows import windows
 from nmt.config import AttentionConfig, SearchConfig, TransformerConfig
 from nmt.text.pieces import BOS, EOS, PAD
 from nmt.training.step import TrainStep
-from nmt.translation.inference import model_inference, search_batch, search_programs, side_by_side
+from nmt.translation.inference import batched_inference, search_batch, search_programs, side_by_side
 from nmt.translation.inference.distributions import averaged
 from nmt.translation.inference.ensemble import Ensemble
 from nmt.translation.inference.model_inference import ModelInference
@@ -406,7 +406,7 @@ def test_the_sentences_of_one_batch_are_shared_among_processors(
     """Each of three processors gets more than eight hypotheses, or one processor gets all."""
     seen: list[np.ndarray] = []
     monkeypatch.setattr(side_by_side, "batches_at_once", lambda: 3)
-    monkeypatch.setattr(model_inference, "compute_side_by_side", lambda _, batches: seen.extend(batches))
+    monkeypatch.setattr(batched_inference, "compute_side_by_side", lambda _, batches, __: seen.extend(batches))
     engine.find([[4, 5]] * sentences, SearchConfig(beam_size=beam))
     assert len(seen) == batches
     assert sorted(index for rows in seen for index in rows) == list(range(sentences))

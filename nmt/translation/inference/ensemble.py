@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt import search
 from nmt.backend import ops
 from nmt.backend.capabilities import rounds_products
 from nmt.backend.gather_scatter import gather_within
 from nmt.backend.machine import batches_at_once
-from nmt.network.losses.label_smoothing import token_losses
-from nmt.network.model import Seq2Seq
-from nmt.network.output_layer import OutputLayer
 from nmt.text.pieces import BOS, PAD
 from nmt.translation.inference.distributions import Averaging, averaged, mean, unrounded
 from nmt.translation.inference.side_by_side import FEW_ROWS
+
+if TYPE_CHECKING:
+    from nmt.network.model import Seq2Seq
+    from nmt.network.output_layer import OutputLayer
+    from nmt.translation.inference.exported_model import ExportedModel
 
 
 class Ensemble:
     """Several models over one vocabulary, as one model.
 
     Args:
-        models: built models.
+        models: built models, or exported models.
         averaging: mean of the probabilities, or normalised geometric mean.
     """
 
-    def __init__(self, models: Sequence[Seq2Seq], averaging: Averaging = "probability") -> None:
-        self.models, self.averaging = tuple(models), averaging
+    def __init__(
+        self, models: Sequence[Seq2Seq] | Sequence[ExportedModel], averaging: Averaging = "probability"
+    ) -> None:
+        self.models: tuple[Any, ...] = tuple(models)
+        self.averaging = averaging
 
     @property
     def weights(self) -> list[Any]:
@@ -94,6 +99,8 @@ class Ensemble:
         return self._log_probabilities(logits, target_out)
 
     def _log_probabilities(self, logits: Sequence[Any], target_out: Any) -> Any:
+        from nmt.network.losses.label_smoothing import token_losses
+
         if len(logits) == 1:
             return -token_losses(logits[0], target_out)
         together = averaged([ops.log_softmax(values, axis=-1) for values in logits], self.averaging)
@@ -108,9 +115,9 @@ class Ensemble:
         states = tuple(state for _, state in stepped)
         return [readout for readout, _ in stepped], states, mean([state.weights for state in states])
 
-    def _logits(self, model: Seq2Seq, readout: Any) -> Any:
+    def _logits(self, model: Any, readout: Any) -> Any:
         """Logits of the next piece; with few rows, the processors share the reading of the kernel."""
-        parts = batches_at_once()
+        parts = 1 if ops.is_numpy(readout) else batches_at_once()
         if parts == 1:
             return model.logits(readout)
         few = ops.shape(readout)[0] <= FEW_ROWS
@@ -146,5 +153,5 @@ class Ensemble:
             ]
             return averaged(shifted, self.averaging)
 
-        rounded = rounds_products() and any(model.compute_dtype != "float32" for model in self.models)
+        rounded = any(model.compute_dtype != "float32" for model in self.models) and rounds_products()
         return search.Distribution(together, log_sum, sharp if rounded else None, impossible=(PAD, BOS))

@@ -88,10 +88,11 @@ class SearchPrograms:
         ensemble: the models.
         joins: target pieces that continue the word before them, bool [pieces].
         opens: target pieces that do not end in a letter or digit, bool [pieces].
+        compiles: whether Keras computes, so that searches are compiled; otherwise they run over NumPy arrays.
     """
 
-    def __init__(self, ensemble: Ensemble, joins: np.ndarray, opens: np.ndarray) -> None:
-        self._ensemble, self._joins, self._opens = ensemble, joins, opens
+    def __init__(self, ensemble: Ensemble, joins: np.ndarray, opens: np.ndarray, compiles: bool = True) -> None:
+        self._ensemble, self._joins, self._opens, self._compiles = ensemble, joins, opens, compiles
         self._compiled = lru_cache(maxsize=KEPT)(self._compile)
         self._lock = Lock()
 
@@ -104,7 +105,13 @@ class SearchPrograms:
             return self._compiled(settings)
 
     def _compile(self, settings: ProgramSettings) -> SearchProgram:
-        return compile_function(partial(self._search, settings), self._ensemble.weights)
+        function = partial(self._search, settings)
+        return compile_function(function, self._ensemble.weights) if self._compiles else function
+
+    @property
+    def any_shape(self) -> bool:
+        """Whether the number of rows may change within a search."""
+        return not self._compiles or dynamic_shapes()
 
     def _search(self, settings: ProgramSettings, batch: SearchBatch) -> search.SearchResult:
         longest, positions = ops.shape(batch.steps)[0], ops.shape(batch.source)[1]
@@ -138,7 +145,7 @@ class SearchPrograms:
         if sampling:
             select = search.Sampling(batch.seeds, config.temperature, config.top_k, config.top_p)
         words = ops.logical_and(batch.source != PAD, batch.source != EOS)
-        compact = dynamic_shapes() and not settings.single
+        compact = self.any_shape and not settings.single
         scoring = search.Scoring(config.length_penalty, config.normalization, config.coverage_penalty, words)
         return search.SearchMethod(
             settings.slots, select, tuple(restrictions), scoring, settings.nbest, sampling, compact, preferred

@@ -14,21 +14,27 @@ FEW_ROWS = 8
 """Up to this many rows, a step takes as long as reading the weights takes."""
 
 
-def compute_side_by_side(compute: Callable[[np.ndarray], None], batches: Iterable[np.ndarray]) -> None:
-    """Computes batches in the order given, as many at once as the processors allow.
+def compute_side_by_side(
+    compute: Callable[[np.ndarray], None], batches: Iterable[np.ndarray], at_once: int = 0
+) -> None:
+    """Computes batches in the order given, several at once.
+
+    Args:
+        at_once: their number; 0: as many as the processors allow beside the threads of the Keras backend.
 
     Raises:
         Exception: the first error of a batch; batches that have not begun by then are dropped.
     """
-    if batches_at_once() == 1:
+    at_once = at_once or batches_at_once()
+    if at_once == 1:
         for rows in batches:
             compute(rows)
         return
-    with ThreadPoolExecutor(batches_at_once()) as threads:
+    with ThreadPoolExecutor(at_once) as threads:
         collections.deque(threads.map(compute, batches), maxlen=0)  # taking the results raises a batch's error
 
 
-def token_budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
+def token_budget(lengths: np.ndarray, slots: int, batch_tokens: int, at_once: int = 0) -> int:
     """The budget of a batch, sentences times the longest source, that gives each processor a batch of its own.
 
     Few sentences stay in one batch, because small batches waste the reading of the weights.
@@ -37,8 +43,9 @@ def token_budget(lengths: np.ndarray, slots: int, batch_tokens: int) -> int:
         lengths: pieces of the sources.
         slots: hypotheses of a sentence.
         batch_tokens: upper limit, sentences times slots times the longest source.
+        at_once: see `compute_side_by_side`.
     """
-    each = -(-len(lengths) // batches_at_once())
+    each = -(-len(lengths) // (at_once or batches_at_once()))
     if each * slots <= FEW_ROWS:
         each = len(lengths)
     return min(batch_tokens // slots, each * int(lengths.max(initial=0)))

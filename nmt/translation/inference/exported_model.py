@@ -1,0 +1,117 @@
+"""An exported network as a model that search runs over: ONNX Runtime computes with it, and all tensors are NumPy
+arrays."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nmt.errors import NmtError
+from nmt.files.digests import digest_file
+from nmt.run.errors import RunError
+from nmt.run.exported import ENCODER, NEXT, STEP, read_export
+from nmt.run.pack_storage import storage_of
+
+Arrays = dict[str, np.ndarray]
+
+
+class ExportedState(NamedTuple):
+    """The state of a decoder after one step."""
+
+    tensors: Arrays
+    """By the names in export.json, one row for each hypothesis."""
+    weights: np.ndarray
+    """Attention weights of the step, float32 [rows, positions]."""
+
+
+class ExportedModel:
+    """An exported network. Its methods are those of `network.model.Seq2Seq` that a search calls.
+
+    One thread computes an operation, so that results do not depend on the machine; batches run side by side.
+
+    Args:
+        directory: the export.
+        target_size: size of the target vocabulary.
+
+    Raises:
+        RunError: the directory is no export, or a damaged one.
+        NmtError: ONNX Runtime is not installed.
+    """
+
+    compute_dtype = "float32"
+    """Type of the logits."""
+
+    def __init__(self, directory: Path, target_size: int) -> None:
+        self.directory, self.target_size = directory, target_size
+        self.export = read_export(directory)
+        self._encoder, self._step = (_session(directory, name) for name in (ENCODER, STEP))
+        found = self._step.get_outputs()[0].shape[-1]
+        if found != target_size:
+            raise RunError(f"{directory / STEP}: has {found} pieces, and the vocabulary {target_size}: export it again")
+
+    trainable_variables: tuple[Any, ...] = ()
+    """None: the weights are part of the graphs."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of both graphs."""
+        return "".join(digest_file(self.directory / name) for name in (ENCODER, STEP))
+
+    def start(self, source: np.ndarray, longest: int = 0) -> tuple[ExportedState, Arrays]:
+        """The first state of the decoder, and the encoded source that each step reads.
+
+        Args:
+            source: int32 [batch, positions], end of sentence included.
+        """
+        names = [spec.name for spec in (*self.export.state, *self.export.encoded)]
+        values = dict(zip(names, self._encoder.run(names, {"source": source}), strict=True))
+        state = {spec.name: values[spec.name] for spec in self.export.state}
+        encoded = {spec.name: values[spec.name] for spec in self.export.encoded}
+        return ExportedState(state, np.zeros(source.shape, np.float32)), encoded
+
+    def step(self, pieces: np.ndarray, state: ExportedState, encoded: Arrays) -> tuple[np.ndarray, ExportedState]:
+        """One step of search: the logits of the next piece, float32 [rows, vocabulary], and the new state.
+
+        Args:
+            pieces: last piece of each hypothesis, int32 [rows].
+        """
+        names = [spec.name for spec in self.export.state]
+        outputs = ["logits", "weights", *(NEXT + name for name in names)]
+        logits, weights, *tensors = self._step.run(outputs, {"pieces": pieces, **state.tensors, **encoded})
+        return logits, ExportedState(dict(zip(names, tensors, strict=True)), weights)
+
+    def output_layer(self, pieces: np.ndarray) -> np.ndarray:
+        """The columns of the logits that belong to these pieces."""
+        return pieces
+
+    def logits(self, logits: np.ndarray, output: np.ndarray | None = None) -> np.ndarray:
+        """The logits of a step, or their columns of `output_layer`."""
+        return logits if output is None else np.take(logits, output, 1)
+
+
+def _session(directory: Path, name: str) -> Any:
+    """A graph of the export, ready to compute.
+
+    Raises:
+        RunError: the file is missing or damaged.
+        NmtError: ONNX Runtime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise NmtError(f"an exported model needs {error.name}: {sys.executable} -m pip install onnxruntime") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # shapes change with each batch
+    options.log_severity_level = 3
+    with storage_of(directory).open(name) as file:
+        content = file.read()
+    try:
+        return onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has many kinds of errors, and no class above them
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise RunError(f"{directory / name}: cannot be read ({reason:.200}): export the run again") from None
