@@ -63,13 +63,13 @@ def move_into_place(temporaries: Sequence[Path], places: Sequence[Path], durable
     for temporary, place in zip(temporaries, places, strict=True):
         with errors_named(place):
             if durable:
-                _sync(temporary)
+                sync(temporary)
     for temporary, place in zip(temporaries, places, strict=True):
         with errors_named(place):
             os.replace(temporary, place)
     for directory in {place.parent for place in places} if durable else ():
         with suppress(OSError):  # some file systems cannot sync a directory
-            _sync(directory)
+            sync(directory)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -149,8 +149,12 @@ def _temporary(place: Path, unique: bool) -> Path:
     return place.with_name(f".{place.name[:_SHOWN]}{mark}.part")
 
 
-def _sync(path: Path) -> None:
-    """Waits until a file's content, or a directory's names, are on the disk."""
+def sync(path: Path) -> None:
+    """Waits until a file's content, or a directory's names, are on the disk.
+
+    Raises:
+        OSError: the disk is full or broken, or the file system cannot sync a directory.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

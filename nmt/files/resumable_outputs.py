@@ -85,6 +85,8 @@ class ResumableOutputs:
 
     def _refuse_single_parts(self) -> None:
         """Keeps the lines of an interrupted command that wrote other files together with one of these."""
+        if all(part.exists() for part in self._parts):
+            return  # the same command, stopped before each file had a block
         for part in self._parts:
             if _count_lines(part) >= self._block * self._per_line:
                 raise NmtError(
@@ -106,6 +108,8 @@ class ResumableOutputs:
             self._require_identity(identity)
             try:
                 self._hide_again()
+                for part in self._parts:  # their names are on the disk together with the identity's
+                    part.touch()
                 self._save_identity(self._numbered(identity))
                 with ExitStack() as files:
                     parts = zip(self._parts, self._places, strict=True)

@@ -11,10 +11,9 @@ from pathlib import Path
 import copy_task
 import pytest
 from commands import environment, nmt
+from same_runs import require_same
 
 EXACT = {"passes": 2, "deterministic": True, "log_every": 1, "checkpoints": {"every": 4}}
-DIFFERS = {"tokens_per_second", "seconds", "peak_memory_mib"}
-"""Columns of the history that depend on time."""
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +42,6 @@ def stopped(directory: Path, name: str, number: int, step: int) -> tuple[int, st
             if f" step {step}/" in line:
                 process.send_signal(number)
         return process.wait(), "".join(said)
-
-
-def require_same(ours: Path, theirs: Path) -> None:
-    """Requires equal weights, averages, optimizers, dropout seeds, positions and histories, to the bit."""
-    from nmt.run.arrays import load_arrays
-    from nmt.run.directory import Run
-
-    runs = [Run.open(path) for path in (ours, theirs)]
-    last = [load_arrays(run.checkpoints()[-1]) for run in runs]
-    places = [json.loads(str(arrays.pop("place"))) | {"seconds": 0} for arrays in last]
-    assert places[0] == places[1]
-    best = [load_arrays(run.best) for run in runs]
-    for first, second in (last, best):
-        assert first.keys() == second.keys()
-        assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
-    rows = [[{k: v for k, v in row.items() if k not in DIFFERS} for row in run.read_history()] for run in runs]
-    assert rows[0] == rows[1]
 
 
 def test_a_checkpoint_holds_the_whole_state_of_training(undisturbed):

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nmt.files.atomic_writing import write_atomically
+from nmt.files.atomic_writing import sync, write_atomically
 from nmt.files.digests import digest_file
 from nmt.files.locking import locked, owner_ended
 
@@ -131,7 +131,7 @@ class Cache:
 
 
 def _copy(entry: Path, destination: Path) -> bool:
-    """Copies the files that the manifest names.
+    """Copies the files that the manifest names, and waits until they are on the disk.
 
     Returns:
         False if a file is missing, has another digest, or lies outside of the entry.
@@ -146,8 +146,13 @@ def _copy(entry: Path, destination: Path) -> bool:
             shutil.copyfile(entry / name, target)
             if digest_file(target) != expected:
                 return False
+            sync(target)
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
+    for directory in {parent for name in files for parent in (destination / name).parents}:
+        if directory.is_relative_to(destination.parent):
+            with contextlib.suppress(OSError):  # some file systems cannot sync a directory
+                sync(directory)
     return True
 
 
