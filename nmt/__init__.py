@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from nmt.config.aligner import AlignerConfig
     from nmt.drawing import heatmap, save_figure, save_heatmap, show_heatmaps
+    from nmt.drawing.page import widget
     from nmt.errors import NmtError
     from nmt.training.settings import load_config
     from nmt.training.trainer import train
@@ -74,6 +75,7 @@ __all__ = [
     "show_heatmaps",
     "symmetrized",
     "train",
+    "widget",
 ]
 
 _ROOMS = {
@@ -91,6 +93,7 @@ _ROOMS = {
     "show_heatmaps": "nmt.drawing",
     "symmetrized": "nmt.translation.two_directions",
     "train": "nmt.training.trainer",
+    "widget": "nmt.drawing.page",
 }
 
 

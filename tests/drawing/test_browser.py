@@ -13,8 +13,9 @@ from browsing import CHROMIUM, chromium, contrast
 
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.drawing.page import PageSentence, save
+from nmt.drawing.page import PageSentence, save, widget
 from nmt.drawing.training_view import TrainingPage, charts_of, training_page
+from nmt.translation.result import Translation
 
 pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
@@ -312,6 +313,17 @@ def test_the_words_of_a_long_table_stay_in_view(show: Callable[..., Opened]) -> 
 def test_the_note_of_a_sentence_is_shown(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([CAT], "line 1, score 4.0", note="repeats earlier words: '<b>cat'"))
     assert opened.page.locator(".note").inner_text() == "repeats earlier words: '<b>cat'"
+
+
+def test_the_page_works_in_a_cell_of_a_notebook(show_file: Callable[..., Opened], tmp_path: Path) -> None:
+    """A frame whose script has no access to the notebook."""
+    pair = Translation(EVIL.text, EVIL.text, -1.0, -1.0, EVIL.alignment)
+    (tmp_path / "cell.html").write_text(f"<!DOCTYPE html><title>cell</title>{widget(pair)._repr_html_()}")
+    opened = show_file(tmp_path / "cell.html")
+    cell = opened.page.frame_locator("iframe")
+    cell.locator(".word").first.hover()
+    assert cell.locator("#status").inner_text() != ""
+    assert cell.locator(".word .text").last.inner_text() == EVIL.alignment.target[-1]
 
 
 def test_words_that_look_like_markup_are_shown_as_words(show: Callable[..., Opened]) -> None:

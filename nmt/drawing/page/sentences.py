@@ -111,7 +111,15 @@ class PageSentence:
             "direction": _direction(alignment.target),
             "rule": rule.in_words,
             "shares": shares,
+            "probabilities": _probabilities(translation),
         }
+
+
+def _probabilities(translation: AlignedTranslation) -> list[float] | None:
+    """The probability of each word, for translations that have it."""
+    values = getattr(translation, "word_log_probabilities", ())
+    words = len(translation.alignment.target)
+    return np.exp(np.asarray(values, float)).round(_DECIMALS).tolist() if words and len(values) == words else None
 
 
 def _direction(words: Sequence[str]) -> str:
