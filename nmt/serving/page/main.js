@@ -1,5 +1,6 @@
 // The page: a text is translated when typing stops, by each model that is on.
 import { readAddress, writeAddress } from "./address.js";
+import { copyText } from "./clipboard.js";
 import { Compose } from "./compose.js";
 import { FileJob, onDrop } from "./file_job.js";
 import { Latest } from "./latest.js";
@@ -103,8 +104,7 @@ function translateFile(file) {
 
 function listen() {
   const link = byId("copy-link");
-  link.addEventListener("click", () =>
-    navigator.clipboard.writeText(location.href).then(() => (link.textContent = "Link copied"), fail));
+  link.addEventListener("click", () => copyText(location.href).then(() => (link.textContent = "Link copied"), fail));
   byId("choose-file").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", (event) => {
     for (const file of event.target.files) translateFile(file);

@@ -1,4 +1,5 @@
 // A text with its translations by one model, and the panels below: the editor, a word left out, heat map, downloads.
+import { copyText } from "./clipboard.js";
 import { pageOf, pngOf, save, svgText } from "./downloads.js";
 import { Editor, button } from "./editor.js";
 import { attentionCells } from "./heatmap.js";
@@ -48,7 +49,7 @@ export class Result {
   }
 
   toolsOf(candidate, which) {
-    const copy = button("Copy", () => navigator.clipboard.writeText(candidate.text).then(() => (copy.textContent = "Copied"), this.fail));
+    const copy = button("Copy", () => copyText(candidate.text).then(() => (copy.textContent = "Copied"), this.fail));
     const edit = button("Edit", () => this.edit(candidate.text));
     const map = button("Heat map", () => this.toggleHeatMap(candidate, which));
     return element("div", { class: "tools" }, copy, edit, map);
