@@ -1,20 +1,27 @@
-"""The page of `nmt serve` in a real browser, on a server with a translator that writes words in capitals."""
+"""The page of `nmt serve` in a real browser, on a server with a translator that writes words in capitals.
+
+One test trains a tiny model."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import copy_task
 import fake_translator
+import numpy as np
 import pytest
 import uvicorn
 from browsing import CHROMIUM, chromium, contrast
 from small_server import Fake
 
+import nmt
 from nmt.errors import NmtError
 from nmt.explaining import erasure
 from nmt.serving.app import create_app
@@ -29,19 +36,18 @@ HEBREW = {"the": "ה", "book": "ספר", "new": "חדש"}
 
 
 class Paged(Fake):
-    """The n-th translation of a text has its last word n - 1 times more. A text with "wait" waits for `gate`."""
+    """The n-th translation of a text has its last word n - 1 times more. `ending` is behind each translation."""
 
-    gate = threading.Event()
-    waiting = threading.Event()
+    def __init__(self, ending: str = "") -> None:
+        super().__init__()
+        self.ending = ending.split()
 
     def answer(self, requests: Iterable[Any], *_: Any, **__: Any) -> Iterator[list[Translation]]:
         for request in requests:
-            if "wait" in request.text:
-                self.waiting.set()
-                assert self.gate.wait(60)
             if "wrong" in request.text:
                 raise NmtError("a text that cannot be translated")
             words = [HEBREW.get(word, word.upper()) for word in request.text.split()]
+            words += self.ending
             words[: len(request.prefix.split())] = request.prefix.split()
             yield [
                 replace(one, log_probability=-1.5 - n, score=-1.0 - n)
@@ -50,19 +56,26 @@ class Paged(Fake):
             ]
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of a running server with two models."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(erasure, "erase", fake_translator.erase)
+@contextmanager
+def serving(models: Models) -> Iterator[str]:
+    """The address of a server that runs in a thread."""
     listener = bind("127.0.0.1", 0)
-    models = Models([ServedModel(name, Path(name), lambda _: Paged()) for name in ("one", "two")])
     server = uvicorn.Server(uvicorn.Config(create_app(models), log_level="warning"))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
     server.should_exit = True
     thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a running server with three models, the last one adds a word."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(erasure, "erase", fake_translator.erase)
+    loads = {"one": lambda _: Paged(), "two": lambda _: Paged(), "three": lambda _: Paged("END")}
+    with serving(Models([ServedModel(name, Path(name), load) for name, load in loads.items()])) as address:
+        yield address
     patch.undo()
 
 
@@ -109,11 +122,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any, address: str) -> Iterator[Callable[..., Opened]]:
-    """Opens the page; after the test it must have asked this server alone, and reported no problem."""
-    made: list[Opened] = []
+def show_at(browser: Any) -> Iterator[Callable[..., Opened]]:
+    """Opens the page; after the test it must have asked its server alone, and reported no problem."""
+    made: list[tuple[Opened, str]] = []
 
-    def open_page(fragment: str = "", **settings: Any) -> Opened:
+    def open_page(address: str, fragment: str = "", **settings: Any) -> Opened:
         opened = Opened(browser.new_context(**settings).new_page())
         opened.page.set_default_timeout(20_000)
         opened.page.on("request", lambda request: opened.requests.append(request.url))
@@ -121,14 +134,20 @@ def show(browser: Any, address: str) -> Iterator[Callable[..., Opened]]:
         opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
         opened.page.goto(address + fragment)
         opened.page.wait_for_function("document.getElementById('direction').textContent !== ''")
-        made.append(opened)
+        made.append((opened, address))
         return opened
 
     yield open_page
-    for opened in made:
+    for opened, address in made:
         assert opened.problems == []
         assert all(url.startswith((address, "data:", "blob:")) for url in opened.requests)
         opened.page.context.close()
+
+
+@pytest.fixture
+def show(show_at: Callable[..., Opened], address: str) -> Callable[..., Opened]:
+    """Opens the page of the server with capitals."""
+    return partial(show_at, address)
 
 
 def test_a_translation_appears_when_typing_stops_and_its_sources_light_up(show: Callable[..., Opened]) -> None:
@@ -153,6 +172,7 @@ def test_a_click_leaves_a_word_out_and_an_edit_is_aligned(show: Callable[..., Op
     opened.shows("ONE TWO")
     opened.word("two").click()
     panel = opened.page.get_by_role("group", name="without two")
+    panel.wait_for()
     assert panel.locator(".words").nth(0).locator(".text").all_inner_texts() == ["ONE"]
     assert panel.locator(".words").nth(1).locator(".value").all_inner_texts() == ["0.00", "2.00"]
     assert "erased" in opened.word("two").get_attribute("class")
@@ -169,17 +189,20 @@ def test_a_click_leaves_a_word_out_and_an_edit_is_aligned(show: Callable[..., Op
 
 
 @pytest.mark.slow
-def test_answers_that_come_late_are_dropped(show: Callable[..., Opened]) -> None:
+def test_typing_on_aborts_a_request_and_drops_its_answer(show: Callable[..., Opened]) -> None:
     opened = show()
-    Paged.gate.clear()
-    Paged.waiting.clear()
-    opened.type("wait")
-    assert Paged.waiting.wait(30)
-    opened.type("two")
-    opened.shows("TWO")
-    Paged.gate.set()
-    opened.page.wait_for_timeout(500)
-    assert opened.words() == ["TWO"]
+    held: list[Any] = []
+    aborted: list[str] = []
+    opened.page.on("requestfailed", lambda request: aborted.append(request.post_data_json["text"]))
+    opened.page.route("**/v1/translate", lambda route: held.append(route) if not held else route.continue_())
+    with opened.page.expect_request("**/v1/translate"):
+        opened.type("first")
+    opened.type("second")
+    opened.shows("SECOND")
+    assert aborted == [["first"]]
+    held[0].fulfill(status=500, body="{}")  # nobody reads it
+    opened.page.wait_for_timeout(300)
+    assert opened.words() == ["SECOND"] and opened.page.get_by_role("alert").inner_text() == ""
 
 
 @pytest.mark.slow
@@ -223,6 +246,14 @@ def test_each_line_and_each_model_has_its_place(show: Callable[..., Opened]) -> 
     opened.page.wait_for_function("document.querySelectorAll('.result').length === 3")
     opened.page.get_by_role("checkbox", name="two").click()  # the last one stays on
     assert opened.page.get_by_role("checkbox", name="two").is_checked()
+
+
+@pytest.mark.slow
+def test_words_in_which_models_differ_are_marked(show: Callable[..., Opened]) -> None:
+    opened = show("#model=one&model=three&text=a+b")
+    opened.shows("A B END", row=3)
+    assert opened.page.locator(".word.different .text").all_inner_texts() == ["END"]
+    assert opened.page.locator("#legend-different").is_visible()
 
 
 @pytest.mark.slow
@@ -397,3 +428,27 @@ def test_elements_have_names_and_readable_colours(show: Callable[..., Opened], s
     nameless = page.evaluate("""() => [...document.querySelectorAll("button, input, textarea, summary")]
         .filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)""")
     assert nameless == []
+
+
+@pytest.mark.slow
+def test_the_page_shows_what_a_trained_model_computes(show_at: Callable[..., Opened], copier_run: Path) -> None:
+    translator = nmt.Translator.load(copier_run)
+    source = copy_task.sentences(1, seed=7)[0]
+    target = copy_task.translation(source)
+    (pair,) = translator.align([source], [target])
+    with serving(Models([ServedModel("copier", copier_run, lambda _: translator)])) as address:
+        opened = show_at(address)
+        opened.type(source)
+        opened.shows(translator.translate_one(source).text)
+        opened.press("Edit")
+        opened.page.get_by_label("your translation").fill(f"{target} ")
+        opened.shows(target)
+        values = opened.page.locator(".result .words").nth(1).locator(".value").all_inner_texts()
+        expected = np.exp(pair.word_log_probabilities)
+        assert [float(value.removeprefix("<").removesuffix("%")) for value in values] == pytest.approx(
+            100 * expected, abs=1
+        )
+        opened.word(source.split()[0]).click()
+        without = opened.page.get_by_role("group", name=f"without {source.split()[0]}")
+        without.wait_for()
+        assert without.locator(".words").count() == 2

@@ -1,19 +1,19 @@
 // The field for the text: reports when typing stops, and once an input method has finished a word.
-import { whenQuiet } from "./latest.js";
+import { Quiet } from "./latest.js";
 
-const QUIET = 350; // milliseconds without a key
+export const QUIET = 350; // milliseconds without a key
 
 export class Compose {
   // `changing` is called with every key, `stopped` when typing stops.
   constructor(changing, stopped) {
     this.field = document.getElementById("text");
-    const stop = whenQuiet(QUIET, stopped);
+    const quiet = new Quiet(QUIET, stopped);
     this.field.addEventListener("input", (event) => {
       if (event.isComposing) return; // an input method is still choosing characters
       changing();
-      stop();
+      quiet.soon();
     });
-    this.field.addEventListener("compositionend", stop);
+    this.field.addEventListener("compositionend", quiet.soon);
   }
 
   get text() {

@@ -1,9 +1,8 @@
 // The user's own translation: scored and aligned when typing stops, or completed from the cursor on.
-import { Latest, whenQuiet } from "./latest.js";
+import { QUIET } from "./compose.js";
+import { Latest, Quiet } from "./latest.js";
 import { ask } from "./server.js";
 import { element } from "./view/elements.js";
-
-const QUIET = 350; // milliseconds without a key
 
 export class Editor {
   // `request` has the source text and the model; `show` is called with the server's candidate, `fail` with an error.
@@ -12,9 +11,9 @@ export class Editor {
     const attributes = { rows: 2, dir: "auto", lang: language, spellcheck: "false", "aria-label": "your translation" };
     this.field = element("textarea", attributes);
     this.field.value = text;
-    const score = whenQuiet(QUIET, () => this.score());
-    this.field.addEventListener("input", (event) => event.isComposing || score());
-    this.field.addEventListener("compositionend", score);
+    this.quiet = new Quiet(QUIET, () => this.score());
+    this.field.addEventListener("input", (event) => event.isComposing || this.quiet.soon());
+    this.field.addEventListener("compositionend", this.quiet.soon);
     this.field.addEventListener("keydown", (event) => this.key(event, close));
     const complete = button("Complete from the cursor", () => this.complete());
     complete.title = "Ctrl+Enter";
@@ -41,6 +40,7 @@ export class Editor {
 
   // Keeps the text before the cursor, and selects the words that the model adds.
   complete() {
+    this.quiet.cancel();
     const prefix = oneLine(this.field.value.slice(0, this.field.selectionStart));
     const body = { ...this.request, prefix, alignment: true };
     const finish = (answer) => {
@@ -54,6 +54,7 @@ export class Editor {
   }
 
   stop() {
+    this.quiet.cancel();
     this.latest.stop();
   }
 }

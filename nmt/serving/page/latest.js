@@ -23,11 +23,18 @@ export class Latest {
   }
 }
 
-// Calls `act` when calls have stopped for some milliseconds.
-export function whenQuiet(milliseconds, act) {
-  let timer;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(act, milliseconds);
-  };
+// Calls `act` when calls of `soon` have stopped for some milliseconds; `cancel` takes back a call that is due.
+export class Quiet {
+  #timer;
+
+  constructor(milliseconds, act) {
+    this.soon = () => {
+      this.cancel();
+      this.#timer = setTimeout(act, milliseconds);
+    };
+  }
+
+  cancel() {
+    clearTimeout(this.#timer);
+  }
 }

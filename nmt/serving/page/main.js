@@ -64,16 +64,23 @@ function show(rows) {
   const made = new Map();
   const resultOf = ({ key, ...parts }) => {
     made.set(key, results.get(key) ?? new Result({ ...parts, probabilities, fail }));
-    return made.get(key).element;
+    return made.get(key);
   };
-  const shown = rows.map((row) => element("div", { class: "beside" }, ...row.map(resultOf)));
+  const shown = rows.map((row) => beside(row.map(resultOf)));
   results = made;
   byId("results").replaceChildren(...shown);
   byId("results").removeAttribute("aria-busy");
   byId("legend").hidden = rows.length === 0;
-  byId("legend-different").hidden = settings.alternatives === 1;
+  byId("legend-different").hidden = settings.alternatives === 1 && settings.chosen.length === 1;
   fail(null);
   announce();
+}
+
+// The results of a line; the words in which a further model differs from the first one are marked.
+function beside([first, ...others]) {
+  first.markAgainst(null);
+  for (const other of others) other.markAgainst(first.candidates[0].alignment.target);
+  return element("div", { class: "beside" }, ...[first, ...others].map((result) => result.element));
 }
 
 function announce() {

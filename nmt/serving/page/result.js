@@ -8,6 +8,7 @@ import { Latest } from "./latest.js";
 import { headingsOf, sentenceOf } from "./sentence_data.js";
 import { ask } from "./server.js";
 import { tagOf } from "./settings.js";
+import { differing } from "./view/differences.js";
 import { element, number } from "./view/elements.js";
 import { SentenceView } from "./view/sentence.js";
 import { withoutPanel } from "./without.js";
@@ -46,6 +47,15 @@ export class Result {
     this.view.columns.forEach((column, which) => column.append(this.toolsOf(shown[which], which)));
     this.view.article.append(this.downloads());
     this.place.replaceChildren(this.view.article);
+    this.markAgainst(this.reference);
+  }
+
+  // Marks the words in which the best translation differs from another model's.
+  markAgainst(reference) {
+    this.reference = reference;
+    const { words } = this.view.rows[1];
+    const different = reference && !this.given ? differing(this.candidates[0].alignment.target, reference) : new Set();
+    words.forEach((word, place) => word.classList.toggle("different", different.has(place)));
   }
 
   toolsOf(candidate, which) {
