@@ -125,7 +125,9 @@ def make_run(make_model: Callable[..., Any]) -> Callable[..., Path]:
         from nmt.run.directory import Run
         from nmt.text.tokenizer import Tokenizer
 
-        words = Tokenizer.train(["ba be bi bo bu ka ke ki"] * 3, VocabularyConfig(type="word", size=PIECES))
+        words = Tokenizer.train(
+            ["ba be bi bo bu ka ke ki"] * 3, VocabularyConfig(type="word", size=PIECES, normalization="identity")
+        )
         model = make_model(sizes=(words.size, words.size), **changes)
         run = Run.create(directory, RunConfig(name=directory.name, model=model.config), words, words)
         run.save_weights(variables_to_arrays(model.trainable_variables))
