@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -12,9 +13,13 @@ from nmt.cli.parser import Parser
 from nmt.errors import NmtError
 from nmt.run.exported import PRECISIONS
 
+FORMATS = {"onnx": ("onnx", "onnxruntime"), "ctranslate2": ("ctranslate2",)}
+"""Formats, each with the packages that write it."""
+
 DESCRIPTION = (
-    "Writes a directory with the network in ONNX, the vocabularies, the settings and a model card. ONNX Runtime "
-    "computes with it, without TensorFlow. Every kind of network can be exported."
+    "Writes a directory with the network in the format of another program, the vocabularies, the settings and a model "
+    "card. ONNX takes every kind of network, and ONNX Runtime computes it without TensorFlow. CTranslate2 takes "
+    "Transformers without source words in the read-out."
 )
 EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.onnx"
 
@@ -22,7 +27,7 @@ EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.o
 def add_flags(parser: Parser) -> None:
     add_single_model_flags(parser)
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to make, such as mine.onnx")
-    parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the network (default: onnx)")
+    parser.add_argument("--format", choices=FORMATS, default="onnx", help="format of the network (default: onnx)")
     parser.add_argument(
         "--precision", choices=PRECISIONS, default="float32", help="type of the weights (default: float32)"
     )
@@ -36,19 +41,23 @@ def run(arguments: Namespace) -> None:
     require_runs([arguments.model])
     if "\n" in arguments.licence:
         raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        raise NmtError(f"nmt export needs {error.name}: {sys.executable} -m pip install {error.name}") from None
-    from nmt.exporting.export import export_onnx
+    _require_packages(arguments.format)
+    from nmt.exporting.export import export_run
 
     output = Path(arguments.output)
-    sizes = export_onnx(
-        Run.open(arguments.model), output, arguments.precision, arguments.checkpoints, arguments.licence
-    )
+    settings = arguments.format, arguments.precision, arguments.checkpoints, arguments.licence
+    sizes = export_run(Run.open(arguments.model), output, *settings)
     for name, size in sizes.items():
         print(f"{size / 2**20:8.2f} MiB  {name}")
     print(f"{sum(sizes.values()) / 2**20:8.2f} MiB  {output}")
     if not arguments.licence:
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
+
+
+def _require_packages(format: str) -> None:
+    """Raises `NmtError` if a package is missing that writes this format."""
+    for name in FORMATS[format]:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            raise NmtError(f"nmt export needs {name}: {sys.executable} -m pip install {name}") from None

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+
 from nmt.exporting.errors import ExportError
-from nmt.exporting.onnx.model import onnx_graphs
 from nmt.files.atomic_writing import complete_directory
 from nmt.run.directory import Run
-from nmt.run.exported import ENCODER, EXPORT, STEP, Export
+from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content
 from nmt.run.packing import members_of
 from nmt.version import __version__
 
+Arrays = Mapping[str, np.ndarray]
 
-def export_onnx(
-    run: Run, output: Path, precision: str = "float32", checkpoints: int = 0, licence: str = ""
+
+def export_run(
+    run: Run, output: Path, format: str = "onnx", precision: str = "float32", checkpoints: int = 0, licence: str = ""
 ) -> dict[str, int]:
-    """Exports a run to ONNX; see `nmt.run.exported` for the files. Equal runs give equal files.
+    """Exports a run; see `nmt.run.exported` for the files. Equal runs give equal files.
 
     Args:
         output: the directory; it appears when it is complete.
+        format: a key of `FORMATS`.
         precision: one of `nmt.run.exported.PRECISIONS`.
         checkpoints: export the mean of this many newest checkpoints; 0: the best weights.
         licence: for the model card.
@@ -29,22 +34,41 @@ def export_onnx(
         Bytes of each file, by name.
 
     Raises:
-        NmtError: the run has no weights or is damaged, or the directory exists or cannot be written.
+        NmtError: the run has no weights or is damaged, the format cannot express its network, or the directory exists
+            or cannot be written.
     """
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     with complete_directory(output, ExportError) as directory:
-        graphs = onnx_graphs(run.config.model, weights, precision)
-        export = Export(precision, tuple(graphs.state), tuple(graphs.encoded), _made_with())
-        network = {
-            EXPORT: export.content(),
-            ENCODER: graphs.encoder.SerializeToString(deterministic=True),
-            STEP: graphs.step.SerializeToString(deterministic=True),
-        }
+        FORMATS[format](run, weights, precision, directory)
+        files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+        network = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
         members = members_of(run, weights, checkpoints, licence, output.name, network)
         for name, content in members.items():
-            (directory / name).write_bytes(content)
+            if name not in network:
+                (directory / name).write_bytes(content)
     return {name: len(content) for name, content in members.items()}
 
 
-def _made_with() -> str:
-    return f"nmt {__version__}, onnx {version('onnx')}"
+def _write_onnx(run: Run, weights: Arrays, precision: str, directory: Path) -> None:
+    from nmt.exporting.onnx.model import onnx_graphs
+
+    graphs = onnx_graphs(run.config.model, weights, precision)
+    export = Export(precision, tuple(graphs.state), tuple(graphs.encoded), _made_with("onnx"))
+    (directory / EXPORT).write_bytes(export.content())
+    (directory / ENCODER).write_bytes(graphs.encoder.SerializeToString(deterministic=True))
+    (directory / STEP).write_bytes(graphs.step.SerializeToString(deterministic=True))
+
+
+def _write_ctranslate2(run: Run, weights: Arrays, precision: str, directory: Path) -> None:
+    from nmt.exporting.ctranslate2_model import write_model
+
+    write_model(run, weights, precision, directory / "ctranslate2")
+    (directory / EXPORT).write_bytes(foreign_content("ctranslate2", precision, _made_with("ctranslate2")))
+
+
+FORMATS = {"onnx": _write_onnx, "ctranslate2": _write_ctranslate2}
+"""Writers of the files of a format into a directory."""
+
+
+def _made_with(library: str) -> str:
+    return f"nmt {__version__}, {library} {version(library)}"

@@ -79,6 +79,15 @@ class Export:
 
 _TENSORS = ("state", "encoded")
 
+FOREIGN = ("ctranslate2",)
+"""Formats that other programs compute with. Their files are in a folder of this name, beside the files above."""
+
+
+def foreign_content(format: str, precision: str, made_with: str) -> bytes:
+    """The content of the export.json of a format in `FOREIGN`."""
+    fields = {"format": format, "version": VERSION, "precision": precision, "made_with": made_with}
+    return (json.dumps(fields, indent=1) + "\n").encode()
+
 
 def is_export(directory: Path) -> bool:
     """Whether a directory is an exported run."""
@@ -110,6 +119,8 @@ def read_export(directory: Path) -> Export:
 
 
 def _require_version(path: Path, fields: Any) -> None:
+    if fields["format"] in FOREIGN:
+        raise RunError(f"{path.parent}: is an export for {fields['format']}; nmt translates with exports in onnx")
     known = fields["format"] == "onnx" and isinstance(fields["version"], int)
     if not known or fields["version"] > VERSION:
         found = f"{fields['format']!s:.40} version {fields['version']!s:.40}"

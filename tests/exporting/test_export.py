@@ -11,7 +11,7 @@ from commands import contents
 
 from nmt.cli import main
 from nmt.errors import NmtError
-from nmt.exporting.export import export_onnx
+from nmt.exporting.export import export_run
 from nmt.run.directory import Run
 from nmt.run.exported import VERSION, read_export
 from nmt.run.manifest import MANIFEST, NETWORK
@@ -25,7 +25,7 @@ def drawn_run(make_run, tmp_path_factory):
 @pytest.fixture(scope="module")
 def exported(drawn_run, tmp_path_factory):
     directory = tmp_path_factory.mktemp("exports") / "drawn.onnx"
-    export_onnx(Run.open(drawn_run), directory, licence="CC0")
+    export_run(Run.open(drawn_run), directory, licence="CC0")
     return directory
 
 
@@ -71,7 +71,7 @@ def test_an_export_replaces_nothing(drawn_run, tmp_path, capsys):
 def test_a_failed_export_leaves_nothing(drawn_run, tmp_path, monkeypatch):
     monkeypatch.setattr("nmt.exporting.export.members_of", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        export_onnx(Run.open(drawn_run), tmp_path / "new")
+        export_run(Run.open(drawn_run), tmp_path / "new")
     assert not contents(tmp_path)
 
 
@@ -79,6 +79,22 @@ def test_missing_libraries_are_named(drawn_run, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new")]) == 2
     assert f"nmt export needs onnx: {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ({}, "CTranslate2 computes Transformers, and this model has a recurrent decoder: export it in onnx, or train"),
+        ({"architecture": "transformer", "embedding": 8}, "CTranslate2 cannot add source words to the read-out"),
+    ],
+)
+def test_ctranslate2_refuses_other_networks_in_one_line(make_run, tmp_path, capsys, network, message):
+    make_run(tmp_path / "run", **network)
+    command = ["export", "--model", str(tmp_path / "run"), "--output", str(tmp_path / "new"), "--format", "ctranslate2"]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert message in error and "nmt distil" in error and error.count("\n") == 1
+    assert not (tmp_path / "new").exists()
 
 
 def changed(directory, place, **changes):

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmt.config import ModelConfig
 from nmt.exporting.onnx.encoder import Encoded
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import (
     context_vectors,
     length,
@@ -21,6 +21,7 @@ from nmt.exporting.onnx.operations import (
 from nmt.exporting.onnx.readout import add_attended_words
 from nmt.exporting.onnx.scores import Score, score_of
 from nmt.exporting.onnx.windows import TIMED, WINDOWS, WindowInputs
+from nmt.exporting.weights import Weights
 
 Values = dict[str, Value]
 """Values of a graph by name."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import reshape, transpose
+from nmt.exporting.weights import Weights
 
 
 class Encoded(NamedTuple):

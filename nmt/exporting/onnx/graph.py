@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from nmt.exporting.errors import ExportError
-from nmt.network.weights import MODEL
 from nmt.version import __version__
 
 OPSET = 18
@@ -43,33 +41,6 @@ class Value(NamedTuple):
 
     def __matmul__(self, other: Any) -> Value:
         return self.graph.op("MatMul", self, other)
-
-
-class Weights:
-    """The weights of a model by name, without the name of the model in front.
-
-    Args:
-        arrays: as `Run.weights` gives them.
-        prefix: part of the model, such as `decoder/`.
-    """
-
-    def __init__(self, arrays: Mapping[str, np.ndarray], prefix: str = "") -> None:
-        self._arrays, self._prefix = arrays, prefix
-
-    def part(self, name: str) -> Weights:
-        """The weights of a layer."""
-        return Weights(self._arrays, f"{self._prefix}{name}/")
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        """A weight, float32.
-
-        Raises:
-            ExportError: there is no such weight.
-        """
-        full = f"{MODEL}/{self._prefix}{name}"
-        if full not in self._arrays:
-            raise ExportError(f"the weights have no array {full}, which the network in config.json needs")
-        return np.asarray(self._arrays[full], np.float32)
 
 
 class Graph:

@@ -11,12 +11,13 @@ import onnx
 from nmt.config import ModelConfig
 from nmt.exporting.onnx.decoder import RecurrentDecoder, Values
 from nmt.exporting.onnx.encoder import bidirectional_lstms
-from nmt.exporting.onnx.graph import Graph, Weights
+from nmt.exporting.onnx.graph import Graph
 from nmt.exporting.onnx.operations import cast, squeeze, total
 from nmt.exporting.onnx.quantizing import quantized
 from nmt.exporting.onnx.table import Table
 from nmt.exporting.onnx.tensors import encoded_tensors, state_tensors
 from nmt.exporting.onnx.transformer import TransformerDecoder, transformer_encoder
+from nmt.exporting.weights import Weights
 from nmt.run.exported import NEXT, TensorSpec
 from nmt.text.pieces import PAD
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
+from nmt.exporting.weights import Weights
 
 MASKED_ENERGY = -1e9
 """Energy of a position that should get no attention, far below any real energy."""

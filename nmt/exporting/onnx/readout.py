@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import context_vectors, linear
+from nmt.exporting.weights import Weights
 
 
 def add_attended_words(readout: Value, weights: Weights, attention: Value, words: Value) -> Value:

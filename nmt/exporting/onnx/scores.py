@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from nmt.exporting.errors import ExportError
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import MASKED_ENERGY, arange, length, squeeze, total, unsqueeze
+from nmt.exporting.weights import Weights
 
 SCORES: dict[str, type[Score]] = {}
 """The exported scores by their names in the configuration."""

@@ -9,7 +9,7 @@ import numpy as np
 from nmt.config import ModelConfig
 from nmt.exporting.onnx.decoder import Stepped, Values
 from nmt.exporting.onnx.encoder import Encoded
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import (
     arange,
     cast,
@@ -24,9 +24,7 @@ from nmt.exporting.onnx.operations import (
     unsqueeze,
 )
 from nmt.exporting.onnx.readout import add_attended_words
-
-EPSILON = 1e-3
-"""Added to the variance by `nmt.network.transformer.layer_normalization`."""
+from nmt.exporting.weights import EPSILON, Weights, sinusoid_rates
 
 
 def transformer_encoder(words: Value, lengths: Value, weights: Weights, model: ModelConfig) -> Encoded:
@@ -173,8 +171,7 @@ def add_positions(values: Value, numbers: Value, weights: Weights, model: ModelC
     if config.positions == "learned":
         numbers = graph.op("Min", cast(numbers, "int64"), np.array(config.longest - 1))
         return values + graph.op("Gather", weights["table"], numbers)
-    rates = (10000.0 ** (-np.arange(0, width, 2) / width)).astype(np.float32)
-    angles = unsqueeze(cast(numbers, "float32"), 1) * rates
+    angles = unsqueeze(cast(numbers, "float32"), 1) * sinusoid_rates(width)
     pairs = [unsqueeze(graph.op(wave, angles), 2) for wave in ("Sin", "Cos")]
     return values + reshape(graph.op("Concat", *pairs, axis=2), 0, -1)
 

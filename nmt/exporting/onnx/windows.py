@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt.config import AttentionConfig
-from nmt.exporting.onnx.graph import Value, Weights
+from nmt.exporting.onnx.graph import Value
 from nmt.exporting.onnx.operations import arange, cast, length, masked_softmax, unsqueeze
+from nmt.exporting.weights import Weights
 
 
 class WindowInputs(NamedTuple):
