@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nmt.cli.loading import load_run, require_runs, say
-from nmt.cli.parser import Parser, count
+from nmt.cli.loading import load_run, require_runs
+from nmt.cli.parser import Parser, count, positive
+from nmt.config.fields import settings_of
+from nmt.config.flags import add_settings
 from nmt.errors import NmtError
+from nmt.serving.limits import Limits
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 DESCRIPTION = (
     "Serves models over HTTP: a page that translates while you type and shows the attention, and an interface for "
-    "programs (/v1/openapi.json describes it). Only this machine can connect, unless --host says otherwise. "
-    "It needs the extra serve: pip install nmt[serve]."
+    "programs, which /v1/openapi.json describes. Clients of LibreTranslate work too. Only this machine can connect, "
+    "unless --host says otherwise. Models are loaded in the background, and again when their files are replaced. "
+    "nmt serve needs the extra serve: pip install nmt[serve]."
 )
 EXAMPLE = "nmt serve --model saved_models/mine --open"
 
@@ -28,14 +38,97 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=count, default=8000, metavar="N", help="port; 0: a free one (default: 8000)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processes that share the port; each loads the models (default: 1)",
+    )
+    parser.add_argument(
+        "--drain-seconds",
+        type=count,
+        default=10,
+        metavar="N",
+        help="seconds that running requests have after SIGTERM (default: 10)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=["auto", "float32", "mixed_float16", "mixed_bfloat16"],
+        default="auto",
+        help="type of the matrix products; auto: the fastest type on this machine (default: auto)",
+    )
+    parser.add_argument("--log-requests", action="store_true", help="write a line about each request, without its text")
+    _add_access_flags(parser)
+    limits = parser.add_argument_group("limits", "A request beyond a limit is refused with the name of the limit.")
+    add_settings(limits, settings_of(Limits), spell=lambda name: f"max-{name.replace('_', '-')}")
+
+
+def _add_access_flags(parser: Parser) -> None:
+    access = parser.add_argument_group("access")
+    access.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="file with tokens, one per line; the interface then needs Authorization: Bearer TOKEN",
+    )
+    access.add_argument(
+        "--allow-host",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="names of this server; requests that name another host are refused",
+    )
+    access.add_argument(
+        "--allow-origin",
+        nargs="+",
+        default=[],
+        metavar="URL",
+        help="origins of other pages that may use the interface (CORS), such as https://example.org",
+    )
 
 
 def run(arguments: Namespace) -> None:
     """Serves until it is interrupted."""
     try:
-        from nmt.serving import limits, models, server
+        from nmt.serving import access, models, server
     except ImportError as error:
         raise NmtError(f"{error.name} is not installed: pip install nmt[serve]") from None
-    require_runs([models.model_path(text) for text in arguments.model])
-    served = models.served_models(arguments.model, lambda directory: load_run(str(directory)), limits.Limits())
-    server.serve(served, arguments.host, arguments.port, say, arguments.open)
+    from nmt.translation import loading
+
+    tokens = access.read_tokens(arguments.token_file) if arguments.token_file else ()
+    limits = _limits(arguments)
+    paths = [models.model_path(text) for text in arguments.model]
+    require_runs(paths)
+    for path in paths:
+        loading.config_of_run(path)  # damaged runs are reported now, not when they are loaded
+    settings = server.Settings(
+        tuple(arguments.model),
+        partial(load_model, precision=arguments.precision),
+        arguments.host,
+        arguments.port,
+        arguments.workers,
+        arguments.drain_seconds,
+        arguments.log_requests,
+        limits,
+        access.Access(tuple(map(str.lower, arguments.allow_host)), tuple(arguments.allow_origin), tokens),
+    )
+    server.serve(settings, arguments.open)
+
+
+def _limits(arguments: Namespace) -> Limits:
+    """The limits of the flags.
+
+    Raises:
+        NmtError: an impossible value, with the name of its flag.
+    """
+    names = [setting.name for setting in settings_of(Limits)]
+    try:
+        return Limits(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
+    except NmtError as error:
+        name, _, rest = str(error).partition(" ")
+        raise NmtError(f"--max-{name.replace('_', '-')} {rest}") from None
+
+
+def load_model(directory: Path, precision: str = "auto") -> Translator:
+    """The translator of a run or pack."""
+    return load_run(str(directory), precision=precision)

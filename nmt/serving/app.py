@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
 
 from nmt.errors import NmtError
 from nmt.serving import v1
+from nmt.serving.access import Access
+from nmt.serving.gate import Gate, refusal
 from nmt.serving.limits import Limits, RefusedError, error_body
+from nmt.serving.metrics import Metrics, Observer
 from nmt.serving.models import Models
 from nmt.serving.page_files import add_page
 from nmt.version import __version__
 
 
-def create_app(models: Models, limits: Limits | None = None) -> FastAPI:
+def create_app(
+    models: Models, limits: Limits | None = None, access: Access | None = None, log: Callable[[str], None] | None = None
+) -> FastAPI:
     """The application over some models.
 
     Args:
         models: loaded when the application starts.
         limits: of requests.
+        access: who may ask; by default everybody who can reach this machine by its address or as localhost.
+        log: writes a line about each request; None: nothing is written.
     """
-    limits = limits or Limits()
+    limits, access = limits or Limits(), access or Access()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -41,14 +49,20 @@ def create_app(models: Models, limits: Limits | None = None) -> FastAPI:
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
     )
+    metrics = Metrics(models)
     app.include_router(v1.make_routes(models, limits))
-    _add_health(app, models)
+    _add_health(app, models, metrics)
     _add_errors(app)
     add_page(app)
+    if access.origins:
+        headers = ["Authorization", "Content-Type"]
+        app.add_middleware(CORSMiddleware, allow_origins=access.origins, allow_methods=["*"], allow_headers=headers)
+    app.add_middleware(Gate, limits=limits, access=access)
+    app.add_middleware(Observer, metrics=metrics, log=log)
     return app
 
 
-def _add_health(app: FastAPI, models: Models) -> None:
+def _add_health(app: FastAPI, models: Models, metrics: Metrics) -> None:
     """Routes for a supervisor."""
 
     @app.get("/healthz")
@@ -62,22 +76,24 @@ def _add_health(app: FastAPI, models: Models) -> None:
         states = {model.name: model.state for model in models.values()}
         return v1.answer({"ready": models.ready, "models": states}, 200 if models.ready else 503)
 
+    @app.get("/metrics")
+    async def measure() -> Response:
+        """Measurements in the format of Prometheus."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
 
 def _add_errors(app: FastAPI) -> None:
     """Errors as one line of JSON."""
 
     @app.exception_handler(NmtError)
     async def refuse(_: Request, error: NmtError) -> Response:
-        if not isinstance(error, RefusedError):
-            return v1.answer(error_body(str(error)), 422)
-        headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
-        return v1.answer(error.to_json(), error.status, headers)
+        return refusal(error if isinstance(error, RefusedError) else RefusedError(422, str(error)))
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return v1.answer(error_body(f"{where}: {first['msg']}"), 422)
+        return v1.answer(error_body(f"{where[:100]}: {first['msg'].removeprefix('Value error, ')}"), 422)
 
     @app.exception_handler(HTTPException)
     async def http_error(_: Request, error: HTTPException) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from nmt.explaining import erasure
@@ -25,12 +25,12 @@ class Engine:
     Args:
         translator: several threads may use it.
         limits: of the queue.
+        report: called with the number of sentences that are computed together.
     """
 
-    def __init__(self, translator: Translator, limits: Limits) -> None:
+    def __init__(self, translator: Translator, limits: Limits, report: Callable[[int], object]) -> None:
         self.translator = translator
-        compute = _Compute(translator)
-        self.scheduler = Scheduler(compute, limits.queue)
+        self.scheduler = Scheduler(_Compute(translator, report), limits.queue)
 
     async def translate(self, requests: Sequence[TranslationRequest]) -> list[list[Translation]]:
         """The translations of each request; see `Translator.answer`.
@@ -87,10 +87,11 @@ def _key(request: TranslationRequest) -> Hashable:
 class _Compute:
     """Computes jobs of one key with a translator."""
 
-    def __init__(self, translator: Translator) -> None:
-        self._translator = translator
+    def __init__(self, translator: Translator, report: Callable[[int], object]) -> None:
+        self._translator, self._report = translator, report
 
     def __call__(self, key: Any, values: list[Any]) -> list[Any]:
+        self._report(len(values))
         if key[0] == ALIGN:
             return list(self._translator.align([source for source, _ in values], [target for _, target in values]))
         if key[0] == ERASE:

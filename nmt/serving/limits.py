@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
+from nmt.config.checks import require_positive
+from nmt.config.fields import setting
 from nmt.errors import NmtError
 
 
@@ -11,26 +14,19 @@ from nmt.errors import NmtError
 class Limits:
     """Limits of one request and of the queue."""
 
-    characters: int = 10_000
-    """Characters of one text."""
-    texts: int = 100
-    """Texts of one request that is answered at once."""
-    lines: int = 20_000
-    """Texts of one request whose answer is a stream."""
-    beam_size: int = 16
-    """Hypotheses of the beam."""
-    phrases: int = 20
-    """Phrases, terms and entries of the lexicon of one request."""
-    erasures: int = 200
-    """Source words of a sentence that is explained: each of them costs a forward pass."""
-    body: int = 4_000_000
-    """Bytes of the body of a request."""
-    body_seconds: float = 20.0
-    """Seconds in which a client sends its body."""
-    seconds: float = 60.0
-    """Seconds until a request is answered."""
-    queue: int = 1000
-    """Sentences that wait for each model."""
+    characters: int = setting(10_000, "Characters of one text.")
+    texts: int = setting(100, "Texts of one request that is answered at once.")
+    lines: int = setting(20_000, "Texts of one request whose answer is a stream.")
+    beam_size: int = setting(16, "Hypotheses of the beam.")
+    phrases: int = setting(20, "Phrases, terms and entries of the lexicon of one request.")
+    erasures: int = setting(200, "Words of a sentence that is explained: each of them costs a forward pass.")
+    body: int = setting(4_000_000, "Bytes of the body of a request.")
+    body_seconds: float = setting(20.0, "Seconds in which a client sends a request.")
+    seconds: float = setting(60.0, "Seconds until a request is answered.")
+    queue: int = setting(1000, "Unfinished sentences of each model.")
+
+    def __post_init__(self) -> None:
+        require_positive(self, *(field.name for field in dataclasses.fields(self)))
 
 
 class RefusedError(NmtError):
@@ -57,7 +53,7 @@ class RefusedError(NmtError):
 
 def error_body(message: str, limit: str = "", value: float = 0) -> dict[str, object]:
     """The body of an answer to a refused request."""
-    line = " ".join(message.split())
+    line = " ".join(message.split()).encode(errors="backslashreplace").decode()  # quoted names may have surrogates
     return {"error": line, "limit": limit, "value": value} if limit else {"error": line}
 
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Text = Annotated[str, Field(description="A sentence, or a paragraph.")]
+
+def _encodable(text: str) -> str:
+    """JSON can write half of a surrogate pair, which is no character."""
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("half of a surrogate pair is no character")
+    return text
+
+
+Unicode = Annotated[str, AfterValidator(_encodable)]
+Text = Annotated[Unicode, Field(description="A sentence, or a paragraph.")]
 Texts = Annotated[Text | Annotated[list[Text], Field(min_length=1)], Field(description="One text, or a list of texts.")]
-ModelName = Annotated[str | None, Field(description="Name of a loaded model; null: the first one.")]
+ModelName = Annotated[Unicode | None, Field(description="Name of a loaded model; null: the first one.")]
 
 
 class Message(BaseModel):
@@ -20,8 +29,8 @@ class Message(BaseModel):
 class Term(Message):
     """A term of a glossary with the forms of its translation."""
 
-    source: Annotated[str, Field(min_length=1)]
-    forms: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    source: Annotated[Unicode, Field(min_length=1)]
+    forms: Annotated[list[Annotated[Unicode, Field(min_length=1)]], Field(min_length=1)]
 
 
 class TranslateRequest(Message):
@@ -38,15 +47,15 @@ class TranslateRequest(Message):
     beam_size: Annotated[int | None, Field(ge=1, description="Hypotheses of the beam; null: the model's.")] = None
     n_best: Annotated[int, Field(ge=1, description="Translations of each text; they widen a beam of null.")] = 1
     prefix: Annotated[
-        str | list[str],
+        Unicode | list[Unicode],
         Field(description="Beginning of the translation of every text, or of each one; its last word may continue."),
     ] = ""
-    phrases: Annotated[list[str], Field(description="Phrases that every translation contains.")] = []
+    phrases: Annotated[list[Unicode], Field(description="Phrases that every translation contains.")] = []
     terms: Annotated[list[Term], Field(description="Terms of a glossary.")] = []
     terms_required: Annotated[bool, Field(description="Whether a form of each term must occur.")] = False
     copy_unknown: Annotated[bool, Field(description="Replace unknown pieces by the aligned source word.")] = False
     lexicon: Annotated[
-        dict[str, str], Field(description="The word to write for a source word; needs copy_unknown.")
+        dict[Unicode, Unicode], Field(description="The word to write for a source word; needs copy_unknown.")
     ] = {}
     erase: Annotated[
         list[Annotated[int, Field(ge=0)]],
@@ -70,7 +79,7 @@ class ExplainRequest(Message):
     """A text whose source words are erased one at a time."""
 
     text: Text
-    target: Annotated[str | None, Field(description="The translation to explain; null: the model's own.")] = None
+    target: Annotated[Unicode | None, Field(description="The translation to explain; null: the model's own.")] = None
     method: Annotated[
         Literal["word", "attention"],
         Field(description="Erase a word from the sentence, or only from the decoder's attention."),

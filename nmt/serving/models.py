@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -46,6 +46,8 @@ class ServedModel:
 
     def __init__(self, name: str, directory: Path, load: Load, limits: Limits | None = None) -> None:
         self.name, self.directory, self._load, self._limits = name, directory, load, limits or Limits()
+        self.report_batch: Callable[[int], object] = lambda sentences: None
+        """Called with the number of sentences of each batch."""
         self.state: State = "loading"
         self._engine: Engine | None = None
         self._loaded: Signature = ()
@@ -58,7 +60,7 @@ class ServedModel:
         """
         self._loaded = self._seen = signature(self.directory)
         try:
-            engine = Engine(self._load(self.directory), self._limits)
+            engine = Engine(self._load(self.directory), self._limits, lambda count: self.report_batch(count))
             engine.warm_up()
         except Exception as error:
             self.state = "ready" if self._engine else "failed"

@@ -1,38 +1,97 @@
-"""The server process: the socket, uvicorn, and the browser."""
+"""The server's processes: the socket, uvicorn, and the browser."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
+import tempfile
 import webbrowser
-from collections.abc import Callable
+from asyncio import TimerHandle, Transport
+from dataclasses import dataclass, field
+from functools import partial
 
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
 from nmt.errors import NmtError
+from nmt.progress import report
+from nmt.serving.access import Access
 from nmt.serving.app import create_app
-from nmt.serving.models import Models
+from nmt.serving.limits import Limits
+from nmt.serving.models import Load, served_models
+
+HEADER_SECONDS = 20
+"""Seconds in which a client sends the headers of a request."""
+ANSWERS_SUPERVISOR = 120
+"""Seconds in which a worker answers its supervisor: compiling holds Python up."""
 
 
-def serve(models: Models, host: str, port: int, say: Callable[[str], None], open_page: bool = False) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """A server."""
+
+    models: tuple[str, ...]
+    """Run directories or packs, also as NAME=DIRECTORY."""
+    load: Load
+    """Loads a model; a function of a module, because workers import it."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 is a free port."""
+    workers: int = 1
+    """Processes that share the port; each loads the models."""
+    drain_seconds: int = 10
+    """Seconds that running requests have after SIGTERM."""
+    log_requests: bool = False
+    limits: Limits = field(default_factory=Limits)
+    access: Access = field(default_factory=Access)
+
+
+def serve(settings: Settings, open_page: bool = False) -> None:
     """Serves models until the process is interrupted or terminated.
 
     Args:
-        models: to serve.
-        host: address to listen on.
-        port: 0 is a free one.
-        say: reports the address.
+        settings: of the server.
         open_page: whether a browser opens the page.
 
     Raises:
         NmtError: the address cannot be used.
     """
-    listener = bind(host, port)
-    address = url(host, listener.getsockname()[1])
-    say(f"serving {', '.join(models)} at {address}")
+    names = ", ".join(served_models(settings.models, settings.load, settings.limits))
+    listener = bind(settings.host, settings.port)
+    _allow_many_connections()
+    address = url(settings.host, listener.getsockname()[1])
+    report(f"serving {names} at {address}")
     if open_page:
         webbrowser.open(address)
-    config = uvicorn.Config(create_app(models), log_level="warning", access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    config = uvicorn.Config(
+        partial(app_of, settings),
+        factory=True,
+        http=ImpatientProtocol,
+        ws="none",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        workers=settings.workers,
+        timeout_graceful_shutdown=settings.drain_seconds,
+        timeout_worker_healthcheck=ANSWERS_SUPERVISOR,
+    )
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it after it has finished
+        if settings.workers == 1:
+            uvicorn.Server(config).run(sockets=[listener])
+        else:
+            with tempfile.TemporaryDirectory(prefix="nmt-metrics-") as shared:
+                os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # the workers add up their measurements there
+                Multiprocess(config, sockets=[listener]).run()
+
+
+def app_of(settings: Settings) -> FastAPI:
+    """The application of a server process."""
+    models = served_models(settings.models, settings.load, settings.limits)
+    return create_app(models, settings.limits, settings.access, report if settings.log_requests else None)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -51,9 +110,58 @@ def bind(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise NmtError(f"cannot listen on {host}:{port}: {reason}; choose another --port or --host") from None
+    listener.set_inheritable(True)
     return listener
 
 
 def url(host: str, port: int) -> str:
     """The address of the page."""
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+
+
+def _allow_many_connections() -> None:
+    """Raises the number of files that this process may open, as far as the system lets it."""
+    try:
+        import resource
+    except ImportError:  # not POSIX
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class ImpatientProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request has not arrived in time, headers included."""
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_request()
+
+    def data_received(self, data: bytes) -> None:
+        self._expect_request()
+        super().data_received(data)
+        if self._answering and self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect_request(self) -> None:
+        """Starts the time of a request that has not arrived."""
+        if self._deadline is None and not self._answering:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._close)
+
+    def _close(self) -> None:
+        self._deadline = None
+        if not self._answering:
+            self.transport.close()

@@ -1,0 +1,93 @@
+"""Who may ask the server: hosts, tokens and origins of pages."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from nmt.errors import NmtError
+from nmt.serving.limits import RefusedError
+
+
+@dataclass(frozen=True)
+class Access:
+    """The rules of access."""
+
+    hosts: tuple[str, ...] = ()
+    """Names by which the server is known, besides localhost and addresses in digits."""
+    origins: tuple[str, ...] = ()
+    """Origins of other pages that may ask, such as https://example.org."""
+    tokens: tuple[str, ...] = ()
+    """Requests need one of these tokens; none are needed if there are no tokens."""
+
+    def check_host(self, host: str) -> None:
+        """Refuses a request for another host.
+
+        A page of another host can let its name point to this machine (DNS rebinding), and its visitors' browsers would
+        then send requests here. They name that host, so only known names are answered.
+
+        Raises:
+            RefusedError: an unknown name.
+        """
+        name = _without_port(host).lower()
+        if name != "localhost" and name not in self.hosts and not _is_address(name):
+            raise RefusedError(421, "this server is not known by the name in Host: nmt serve --allow-host names it")
+
+    def check_origin(self, origin: str, host: str) -> None:
+        """Refuses what a page of another origin sends, unless that origin is named.
+
+        Raises:
+            RefusedError: an unknown origin.
+        """
+        if origin and origin not in self.origins and urlsplit(origin).netloc != host:
+            raise RefusedError(403, "pages of other origins may not ask: nmt serve --allow-origin names them")
+
+    def check_token(self, token: str) -> None:
+        """Refuses a wrong token where tokens are needed.
+
+        Raises:
+            RefusedError: the token is missing or wrong.
+        """
+        given = token.encode(errors="surrogateescape")
+        if self.tokens and not any(hmac.compare_digest(given, known.encode()) for known in self.tokens):
+            raise RefusedError(401, "a valid token is needed: send it as Authorization: Bearer TOKEN")
+
+
+def bearer(headers: Mapping[str, str]) -> str:
+    """The token in the header Authorization; "" if there is none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def read_tokens(path: str) -> tuple[str, ...]:
+    """The tokens in a file, one per line.
+
+    Raises:
+        NmtError: the file cannot be read, or has no token.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NmtError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'invalid UTF-8'}") from None
+    tokens = tuple(line.strip() for line in lines if line.strip())
+    if not tokens:
+        raise NmtError(f"{path}: has no token; write one token per line")
+    return tokens
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].removeprefix("[")
+    return host.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""The gate in front of the routes: it checks a request's host, token and body before anything reads the request."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nmt.serving.access import Access, bearer
+from nmt.serving.limits import Limits, RefusedError, over_limit
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Headers of every answer: the page runs only the scripts of this server, and asks only this server."""
+
+
+class Gate:
+    """Passes on the requests that may be answered, with their whole body.
+
+    Args:
+        app: answers them.
+        limits: of the body.
+        access: who may ask.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, access: Access) -> None:
+        self._app, self._limits, self._access = app, limits, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if not scope["path"].startswith("/v1/"):
+                    headers.setdefault("Cache-Control", "no-cache")
+                else:
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            self._check(scope, Headers(scope=scope))
+            whole = await self._whole_body(Headers(scope=scope), receive)
+        except RefusedError as error:
+            await refusal(error)(scope, receive, send_with_headers)
+        else:
+            await self._app(scope, whole, send_with_headers)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        """Checks everything but the body.
+
+        Raises:
+            RefusedError: the request may not be answered.
+        """
+        path, host = scope["path"], headers.get("host", "")
+        self._access.check_host(host)
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            self._access.check_origin(headers.get("origin", ""), host)
+        if scope["method"] == "OPTIONS":
+            return
+        if path.startswith("/v1/") or path == "/metrics":
+            self._access.check_token(bearer(headers))
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and path.startswith("/v1/") and kind != "application/json":
+            raise RefusedError(415, "expected JSON: send Content-Type: application/json")
+
+    async def _whole_body(self, headers: Headers, receive: Receive) -> Receive:
+        """Reads the body, within its limits of size and time; the result hands it on.
+
+        Raises:
+            RefusedError: the body is too large or too slow.
+        """
+        limits = self._limits
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared[:20]) > limits.body:
+            raise over_limit(413, f"the body has {int(declared[:20]):,} bytes", "body", limits.body)
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > limits.body:
+                        raise over_limit(413, "the body is too large", "body", limits.body)
+        except TimeoutError:
+            seconds = limits.body_seconds
+            found = f"the body has not arrived within {seconds:g} seconds"
+            raise over_limit(408, found, "body_seconds", seconds) from None
+        first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def hand_on() -> Message:
+            return first.pop() if first else await receive()
+
+        return hand_on
+
+
+def refusal(error: RefusedError) -> JSONResponse:
+    """The answer to a refused request."""
+    headers: dict[str, Any] = {}
+    if error.retry_after:
+        headers["Retry-After"] = str(error.retry_after)
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.status in (408, 413):
+        headers["Connection"] = "close"
+    return JSONResponse(error.to_json(), error.status, headers)

@@ -1,0 +1,102 @@
+"""Measurements of the server for Prometheus, and a line of the log for each request. Neither has text of a request."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nmt.serving.models import Models
+
+SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+SENTENCES = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Metrics:
+    """The measurements of a server process.
+
+    Args:
+        models: of the server; they report their batches here.
+    """
+
+    def __init__(self, models: Models) -> None:
+        self._models, self._registry = models, CollectorRegistry()
+        own = self._registry
+        self.requests = Counter("nmt_requests", "Requests, by route and status.", ["route", "status"], registry=own)
+        self.seconds = Histogram(
+            "nmt_request_seconds", "Seconds of requests.", ["route"], buckets=SECONDS, registry=own
+        )
+        self.batches = Histogram(
+            "nmt_batch_sentences", "Sentences computed together.", ["model"], buckets=SENTENCES, registry=own
+        )
+        self.unfinished = Gauge(
+            "nmt_unfinished_sentences",
+            "Sentences that wait or are being computed.",
+            ["model"],
+            multiprocess_mode="livesum",
+            registry=own,
+        )
+        self.ready = Gauge("nmt_model_ready", "1 if loaded.", ["model"], multiprocess_mode="livemin", registry=own)
+        for model in models.values():
+            model.report_batch = self.batches.labels(model.name).observe
+
+    def text(self) -> bytes:
+        """The measurements of all processes of the server, in the format of Prometheus."""
+        self.update()
+        if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)
+        return generate_latest(together)
+
+    def update(self) -> None:
+        """Measures the models."""
+        for model in self._models.values():
+            self.unfinished.labels(model.name).set(model.unfinished)
+            self.ready.labels(model.name).set(model.state == "ready")
+
+
+class Observer:
+    """Measures each request, and writes a line about it: client, method, path, status, milliseconds.
+
+    Args:
+        app: answers the requests.
+        metrics: counts them.
+        log: writes a line; None: nothing is written.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log: Callable[[str], None] | None) -> None:
+        self._app, self._metrics, self._log = app, metrics, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._observe(scope, status, time.perf_counter() - started)
+
+    def _observe(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", None) or "other"
+        self._metrics.requests.labels(route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        self._metrics.update()
+        if self._log:
+            client = (scope.get("client") or ("-",))[0]
+            path = (
+                scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "backslashreplace")
+            )  # queries have text
+            self._log(f"{client} {scope['method']} {path[:200]} {status} {1000 * seconds:.0f} ms")

@@ -1,0 +1,118 @@
+"""The server process: its address, its end, and clients that misbehave."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+from server_process import PATIENCE, running
+
+from nmt.errors import NmtError
+from nmt.serving import server as serving
+
+
+def wait_for(path):
+    end = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_server_finishes_its_requests_when_it_is_terminated(tmp_path):
+    with (
+        running(["--drain-seconds", "100", "--max-characters", "500"], tmp_path) as server,
+        ThreadPoolExecutor() as threads,
+    ):
+        with pytest.raises(NmtError, match=f"cannot listen on 127.0.0.1:{server.port}: .*choose another --port"):
+            serving.bind("127.0.0.1", server.port)
+        assert server.post("/v1/translate", {"text": "a b"})["translations"][0]["candidates"][0]["text"] == "A B"
+        held = threads.submit(server.post, "/v1/translate", {"text": f"wait {tmp_path}/gate"})
+        wait_for(tmp_path / "gate.begun")
+        server.process.send_signal(signal.SIGTERM)
+        with pytest.raises(OSError):
+            while True:
+                socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE).close()
+        (tmp_path / "gate").touch()
+        assert held.result(PATIENCE)["translations"]
+        server.process.wait(PATIENCE)
+        assert server.process.returncode == 0
+
+
+@pytest.mark.slow
+def test_several_processes_share_a_port_and_a_dead_one_is_replaced(tmp_path):
+    with running(["--workers", "2"], tmp_path) as server:
+        parent = psutil.Process(server.process.pid)
+        workers = {child.pid for child in parent.children() if "spawn_main" in " ".join(child.cmdline())}
+        assert len(workers) == 2
+        os.kill(min(workers), signal.SIGKILL)
+        end = time.monotonic() + PATIENCE
+        while len({child.pid for child in parent.children()} - workers) == 0:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        for number in range(20):
+            answer = server.post("/v1/translate", {"text": f"a {number}"})
+            assert answer["translations"][0]["candidates"][0]["text"] == f"A {number}"
+        with urllib.request.urlopen(f"{server.address}/metrics") as found:
+            measured = found.read().decode()
+        counted = re.search(r'nmt_requests_total{route="/v1/translate",status="200"} (\S+)', measured)
+        assert counted and float(counted[1]) == 20
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(PATIENCE)
+        assert server.process.returncode == 0 and not psutil.pid_exists(max(workers))
+
+
+@pytest.mark.slow
+def test_clients_that_misbehave_hold_up_nobody(tmp_path):
+    """A client that sends its body slowly, one that sends too much, one that goes away, and 1,000 idle connections."""
+    flags = ["--max-body-seconds", "1", "--max-queue", "3"]
+    with ThreadPoolExecutor() as threads, running(flags, tmp_path) as server:
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1000)]
+        slow = socket.create_connection(("127.0.0.1", server.port))
+        head = "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        slow.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        large = socket.create_connection(("127.0.0.1", server.port))
+        large.sendall(f"{head}Content-Length: 10000000\r\n\r\n{{".encode())
+        assert large.recv(1000).startswith(b"HTTP/1.1 413 ")
+        assert server.post("/v1/translate", {"text": "a"})["translations"]
+        assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
+        held = threads.submit(server.post, "/v1/translate", {"text": f"wait {tmp_path}/gate"})
+        wait_for(tmp_path / "gate.begun")
+        leaving = socket.create_connection(("127.0.0.1", server.port))
+        body = '{"text": ["a", "b"]}'
+        leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        refused = urllib.request.Request(
+            f"{server.address}/v1/translate", b'{"text": ["c", "d", "e"]}', {"Content-Type": "application/json"}
+        )
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(refused, timeout=PATIENCE)
+        assert error.value.code == 429 and error.value.headers["Retry-After"]
+        leaving.close()  # frees its two places
+        waiting = threads.submit(with_retries, server, {"text": ["c", "d"]})
+        (tmp_path / "gate").touch()
+        assert waiting.result(PATIENCE)["translations"] and held.result(PATIENCE)["translations"]
+        for connection in [*idle, slow, large]:
+            connection.close()
+
+
+def with_retries(server, body):
+    """The answer to a request, once the queue has places for it."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return server.post("/v1/translate", body)
+        except urllib.error.HTTPError as error:
+            assert error.code == 429 and time.monotonic() < end
+            time.sleep(0.05)
+
+
+def test_a_port_that_is_no_port_is_refused():
+    with pytest.raises(NmtError, match="cannot listen on 127.0.0.1:70000"):
+        serving.bind("127.0.0.1", 70000)
