@@ -25,7 +25,7 @@ from nmt.serving.models import Load, served_models
 
 HEADER_SECONDS = 20
 """Seconds in which a client sends the headers of a request."""
-ANSWERS_SUPERVISOR = 120
+ANSWERS_SUPERVISOR = 30
 """Seconds in which a worker answers its supervisor: compiling holds Python up."""
 
 
