@@ -60,7 +60,7 @@ class System:
     def command(self, beam: int, text: Path, output: Path) -> tuple[list[str], bool]:
         """The command line that translates a file, and whether it uses standard input and output."""
         if self.kind == "nmt":
-            files = ["--input", str(text), "--output", str(output)]
+            files = ["--source", str(text), "--output", str(output)]
             search = ["--beam-size", str(beam), "--length-penalty", "1", "--precision", self.precision]
             search += ["--short-list", str(self.short_list)]
             return [self.python, "-m", "nmt", "translate", "--model", str(self.model), *files, *search], False
