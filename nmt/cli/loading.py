@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -177,11 +177,12 @@ def checked(
     side: Literal["source", "target"] = "source",
     before: int = 0,
     unit: str = "line",
+    text_of: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """The same lines, with a warning if they do not look like the training text of the run; see `InputCheck`."""
     from nmt.translation.input_checks import InputCheck
 
-    return InputCheck(translator, name, say, side, before, unit).over(lines)
+    return InputCheck(translator, name, say, side, before, unit, text_of).over(lines)
 
 
 def watched(translations: Iterable[Translation], progress: LineProgress) -> Iterator[Translation]:

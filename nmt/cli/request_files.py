@@ -14,9 +14,11 @@ from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.files.paths import can_be_read_again
-from nmt.text.lines import read_lines
+from nmt.progress import counted
+from nmt.text.lines import read_lines, shown_name
 
 if TYPE_CHECKING:
+    from nmt.text.markup import MarkupKind
     from nmt.text.tokenizer import Tokenizer
     from nmt.translation.glossary import Glossary
     from nmt.translation.request import TranslationRequest
@@ -30,7 +32,8 @@ class RequestFiles:
     """The files that requests are made of, read line by line together.
 
     Args:
-        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`, `glossary`, `glossary_mode`.
+        arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`, `glossary`, `glossary_mode`,
+            `markup`.
         source: the file of source sentences; - is standard input.
 
     Raises:
@@ -43,12 +46,20 @@ class RequestFiles:
         self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
         self._glossary = _load_glossary(arguments.glossary) if arguments.glossary else None
+        self._markup: MarkupKind | None = None if arguments.markup == "none" else arguments.markup
         self._shared: dict[str, Any] = {
+            "markup": self._markup,
             "nbest": arguments.nbest or None,
             "minimum_bayes_risk": arguments.mbr or None,
             "lexicon": lexicon,
             "glossary_mode": arguments.glossary_mode,
         }
+
+    def text_of(self, line: str) -> str:
+        """The text of a line without its markup."""
+        from nmt.text.markup import plain_text
+
+        return plain_text(line, self._markup) if self._markup else line
 
     @property
     def paths(self) -> list[str]:
@@ -105,7 +116,9 @@ class RequestFiles:
 
         files = [path for path in (self._prefixes, self._phrases) if path]
         texts = {path: islice(read_lines(path), first, None) for path in files}
+        problems = _TagProblems(self.source)
         for index, line in enumerate(lines, start=first):
+            problems.note(index + 1, line, self._markup)
             beside = {path: next(rest, None) for path, rest in texts.items()}
             _require_same_end(None in beside.values(), files)
             yield TranslationRequest(
@@ -113,9 +126,10 @@ class RequestFiles:
                 prefix=beside.get(self._prefixes) or "",
                 phrases=_split_phrases(beside.get(self._phrases) or ""),
                 sentence_id=index,
-                terms=self._glossary.of(line) if self._glossary else (),
+                terms=self._glossary.of(self.text_of(line)) if self._glossary else (),
                 **self._shared,
             )
+        problems.say()
         _require_same_end(any(next(rest, None) is not None for rest in texts.values()), files)
 
     def _warn_of_terms(self, vocabulary: Tokenizer) -> None:
@@ -127,6 +141,30 @@ class RequestFiles:
             say(
                 f"{self._arguments.glossary}: {count} ignored, because the target vocabulary lacks characters of the "
                 f"translation: {some}"
+            )
+
+
+class _TagProblems:
+    """Counts the lines with tags that have no partner."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._lines, self._first = name, 0, ""
+
+    def note(self, number: int, line: str, kind: MarkupKind | None) -> None:
+        """Looks at a line."""
+        from nmt.text.markup import parse_markup
+
+        problems = parse_markup(line, kind).problems if kind and "<" in line else ()
+        if problems:
+            self._lines += 1
+            self._first = self._first or f"line {number}, {problems[0]}"
+
+    def say(self) -> None:
+        """Warns once."""
+        if self._lines:
+            say(
+                f"warning: {shown_name(self._name)}: {counted(self._lines, 'line')} with tags that have no partner, "
+                f"such as in {self._first}; these tags are kept beside their words"
             )
 
 

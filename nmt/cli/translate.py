@@ -86,9 +86,22 @@ def add_flags(parser: Parser) -> None:
         default="prefer",
         help="prefer: a bonus for translations with the terms; require: the terms must appear (default: prefer)",
     )
+    _add_markup_flag(parser)
     add_document_flags(parser)
     add_search_flags(parser)
     parser.aliases["--input"] = "--source"
+
+
+def _add_markup_flag(parser: Parser) -> None:
+    parser.add_argument(
+        "--markup",
+        choices=["auto", "html", "xliff", "none"],
+        nargs="?",
+        const="auto",
+        help="keep tags such as <b>, placeholders such as {0} or %%s, addresses, numbers and emoji, and put them at "
+        "their words; html: tags of HTML, xliff: codes of XLIFF and TMX, auto: by line (default: none, and auto for "
+        "documents)",
+    )
 
 
 def run(arguments: Namespace) -> None:
@@ -124,7 +137,9 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         done = 0
         if resumable is not None:
             inputs = [path, arguments.prefixes, arguments.phrases, arguments.lexicon, arguments.glossary]
-            identity = output_identity(arguments, translator, search, inputs, ("nbest", "mbr", "glossary_mode"))
+            identity = output_identity(
+                arguments, translator, search, inputs, ("nbest", "mbr", "glossary_mode", "markup")
+            )
             opened, done = files.enter_context(resumable.open(identity)), resumable.done
         writer = TranslationWriter(opened, _writes_lists(arguments))
         if arguments.input is None and sys.stdin.isatty():
@@ -157,7 +172,8 @@ def _stream(
     """Translates the lines behind the first `done` lines."""
     if done:
         say(f"continuing behind line {done}")
-    lines = checked(islice(read_lines(requests.source), done, None), translator, requests.source, before=done)
+    read = islice(read_lines(requests.source), done, None)
+    lines = checked(read, translator, requests.source, before=done, text_of=requests.text_of)
     found = translator.answer(requests.of_lines(lines, done), report=progress.advance)
     for number, translations in enumerate(progress.over(found), start=done + 1):
         say_if_cut(translations[0], progress, number)
@@ -180,7 +196,7 @@ def _interact(translator: Translator, requests: RequestFiles, writer: Translatio
         except UnicodeDecodeError as error:
             say(f"not valid UTF-8 at byte {error.start + 1}: type the sentence again, or have the terminal send UTF-8")
             continue
-        lines = checked([sentence], translator, "this sentence")
+        lines = checked([sentence], translator, "this sentence", text_of=requests.text_of)
         for translations in translator.answer(requests.of_lines(lines, number - 1)):
             if translations[0].truncated:
                 say("the sentence is longer than the model takes; its end was cut off")

@@ -79,6 +79,7 @@ class InputCheck:
         side: the side of the run that the text was given as.
         before: lines of the text before the first that is read here.
         unit: the name of a line, for the warning.
+        text_of: the text of a line, without its markup.
     """
 
     def __init__(
@@ -89,7 +90,9 @@ class InputCheck:
         side: Side = "source",
         before: int = 0,
         unit: str = "line",
+        text_of: Callable[[str], str] = str,
     ) -> None:
+        self._text_of = text_of
         self._profile, self._name, self._say, self._side = translator.profile, shown_name(name), say, side
         self._translator, self._run = translator, translator.run
         self._before, self._found = before, _Findings(unit=unit)
@@ -104,7 +107,7 @@ class InputCheck:
         warned = False
         for number, line in enumerate(lines, start=1):
             if not warned:
-                waiting.append(line)
+                waiting.append(self._text_of(line))
                 if len(waiting) == FIRST_LINES:
                     self._add(waiting, profile)
                     waiting = []

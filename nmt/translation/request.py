@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from nmt.config import ConfigError, SearchConfig, config_from_dict, config_to_dict
 from nmt.errors import NmtError
+from nmt.text.markup import MarkupKind
 from nmt.translation.glossary import GlossaryMode, Term
 from nmt.translation.minimum_bayes_risk import Utility
 
@@ -59,6 +60,9 @@ class TranslationRequest:
     """Terms of a glossary; those that occur in the text should be translated by one of their forms."""
     glossary_mode: GlossaryMode = "prefer"
     """Whether the terms get a bonus in the search, or one form of each must occur."""
+    markup: MarkupKind | None = None
+    """The kind of markup in the text, which the translation gets at the words that it encloses; None: the text is plain
+    text, whatever it contains."""
 
     def __post_init__(self) -> None:
         sampling, count = self.search.method == "sample", self.candidates
@@ -85,6 +89,10 @@ class TranslationRequest:
         _require(
             self.glossary_mode in get_args(GlossaryMode),
             f"glossary_mode is {self.glossary_mode!r}: expected prefer or require",
+        )
+        _require(
+            self.markup in (None, *get_args(MarkupKind)),
+            f"markup is {self.markup!r}: expected {', '.join(get_args(MarkupKind))} or none",
         )
         _require(
             not self.lexicon or self.search.copy_unknown,
@@ -158,6 +166,7 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "phrases": ((list, tuple), "a list of texts"),
     "terms": ((list, tuple), "a list of terms"),
     "glossary_mode": ((str,), "prefer or require"),
+    "markup": ((str, type(None)), "auto, html, xliff or null"),
     "lexicon": ((Mapping,), "an object of words and their copies"),
     "nbest": ((int, type(None)), "a whole number"),
     "sentence_id": ((int,), "a whole number"),

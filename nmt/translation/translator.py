@@ -17,6 +17,8 @@ from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.run.directory import Run
 from nmt.text.errors import CorpusError
+from nmt.text.languages import Words
+from nmt.text.markup import MarkupKind, plain_text
 from nmt.text.pieces import UNK
 from nmt.text.profile import TextProfile
 from nmt.text.tokenizer import SegmentedSentence, cut_words
@@ -24,6 +26,7 @@ from nmt.translation.glossary import Glossary
 from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.lazy import Lazy
+from nmt.translation.markup.transfer import MarkupTransfer
 from nmt.translation.minimum_bayes_risk import most_agreed, sentence_utility
 from nmt.translation.paragraphs import LineReport, join_translations
 from nmt.translation.request import Constraint, TranslationRequest
@@ -51,6 +54,7 @@ class Translator:
         self.run, self.config, self.inference, self.profile = run, run.config, inference, profile
         self.source_text = SourceText(run, profile)
         self._search = RequestSearch(run, inference)
+        self._markup = MarkupTransfer(run, profile)
         self._tokenize = tokenizer_of_run(self.config)
 
     @classmethod
@@ -107,6 +111,8 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """Yields the translations of each request, best first, in the order of the requests.
 
+        The markup of a request is no part of the search, and comes back in its translations.
+
         Requests with equal search settings share batches. A list is shorter than requested if no more translations are
         possible. A blank sentence has one blank translation.
 
@@ -119,6 +125,12 @@ class Translator:
             NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell, or a tokenizer that
                 `minimum_bayes_risk` with BLEU needs and that is not installed.
         """
+        return self._markup.around(requests, lambda plain: self._answer_text(plain, linking, report))
+
+    def _answer_text(
+        self, requests: Iterable[TranslationRequest], linking: Linking, report: Report | None
+    ) -> Iterator[list[Translation]]:
+        """The translations of requests without markup, in order."""
         words = self.run.source.words, self.run.target.words
         for chunk in windows(requests, self.chunk_size):
             require_utilities(chunk, self._tokenize)
@@ -127,11 +139,7 @@ class Translator:
             lines = report if report is None else LineReport(report, len(chunk), len(sentences))
             found = iter(self._answer_together(sentences, linking, lines))
             for request, of_request in zip(chunk, parts, strict=True):
-                answers = list(islice(found, len(of_request)))
-                if len(answers) == 1:
-                    yield answers[0]
-                else:
-                    yield TranslationList([join_translations(request.text, [one for (one,) in answers], *words)])
+                yield _joined(request, list(islice(found, len(of_request))), words)
 
     def _answer_together(
         self, requests: Sequence[TranslationRequest], linking: Linking, report: Report | None
@@ -140,7 +148,7 @@ class Translator:
         sources = [cut_words(self.source_text.segment(one.text), one.search.max_source) for one in requests]
         found = self._search.find(requests, sources, report)
         for request, source, hypotheses in zip(requests, sources, found, strict=True):
-            translations = [self._translation(request, source, one, linking) for one in hypotheses]
+            translations = [_translation(self.run, request, source, one, linking) for one in hypotheses]
             yield chosen(request, translations, self._tokenize)
 
     def translate_one(self, sentence: str, search: SearchConfig | None = None, **options: Any) -> Translation:
@@ -156,12 +164,13 @@ class Translator:
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
         glossary: Glossary | None = None,
+        markup: MarkupKind | None = None,
     ) -> Lazy[Translation]:
         """One translation for each sentence, in order; see `translate_nbest` for the arguments.
 
         The translations are computed as they are read: iterate over them, take one by its index, or make a list.
         """
-        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, 0, linking, report, glossary)
+        found = self.translate_nbest(sentences, search, 1, constraints, lexicon, 0, linking, report, glossary, markup)
         return Lazy((translations[0] for translations in found), "translations")
 
     def translate_nbest(
@@ -175,6 +184,7 @@ class Translator:
         linking: Linking = DEFAULT_LINKING,
         report: Report | None = None,
         glossary: Glossary | None = None,
+        markup: MarkupKind | None = None,
     ) -> Lazy[list[Translation]]:
         """The best translations of each sentence, best first; with `search.method` sample, as many samples.
 
@@ -188,13 +198,16 @@ class Translator:
             linking: how hard links follow from attention.
             report: see `answer`.
             glossary: terms and their translations.
+            markup: the kind of tags and placeholders in the sentences, which are put back at their words; None: the
+                sentences are plain text.
 
         Raises:
             NmtError: at the call: more translations than the beam holds, or an unknown piece to suppress. While
                 iterating: a constraint that the vocabulary cannot spell, or too few or too many constraints.
         """
         config = search or self.config.search
-        shared: dict[str, Any] = {"nbest": nbest, "lexicon": (lexicon or {}) if config.copy_unknown else {}}
+        words = (lexicon or {}) if config.copy_unknown else {}
+        shared: dict[str, Any] = {"nbest": nbest, "lexicon": words, "markup": markup}
         TranslationRequest("", config, **shared)  # refuses impossible settings now, before the first sentence is read
         self.prepare(config)
         requests = _requests(_several(sentences), constraints, config, first, shared, glossary)
@@ -226,14 +239,24 @@ class Translator:
                 hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
                 yield make_translation(source, target, hypothesis, self.run.target, linking)
 
-    def _translation(
-        self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
-    ) -> Translation:
-        target = self.run.target.join(hypothesis.ids)
-        translation = make_translation(source, target, hypothesis, self.run.target, linking)
-        if request.search.copy_unknown and UNK in hypothesis.ids:
-            return copy_unknown_words(translation, target, request.lexicon)
-        return translation
+
+def _translation(
+    run: Run, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
+) -> Translation:
+    target = run.target.join(hypothesis.ids)
+    translation = make_translation(source, target, hypothesis, run.target, linking)
+    if request.search.copy_unknown and UNK in hypothesis.ids:
+        return copy_unknown_words(translation, target, request.lexicon)
+    return translation
+
+
+def _joined(
+    request: TranslationRequest, answers: list[list[Translation]], words: tuple[Words, Words]
+) -> list[Translation]:
+    """The answer to a request from the answers to its sentences."""
+    if len(answers) == 1:
+        return answers[0]
+    return TranslationList([join_translations(request.text, [one for (one,) in answers], *words)])
 
 
 def _several(sentences: str | Iterable[str]) -> Iterable[str]:
@@ -280,7 +303,11 @@ def _requests(
     for sentence_id, (sentence, constraint) in zip(count(first), pairs, strict=False):
         if sentence is None or constraint is None:
             raise NmtError("sentences and constraints differ in number: give one constraint for each sentence")
-        more: dict[str, Any] = {"terms": glossary.of(sentence), "glossary_mode": glossary.mode} if glossary else {}
+        more: dict[str, Any] = {}
+        if glossary:
+            kind = shared["markup"]
+            terms = glossary.of(plain_text(sentence, kind) if kind else sentence)
+            more = {"terms": terms, "glossary_mode": glossary.mode}
         yield TranslationRequest(
             sentence, search, constraint.prefix, constraint.phrases, sentence_id=sentence_id, **shared, **more
         )

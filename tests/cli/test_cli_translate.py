@@ -551,3 +551,16 @@ def test_inputs_are_never_overwritten(command, model, write, tmp_path, monkeypat
     assert (tmp_path / "in").read_text() == "ein haus\n"
     assert main(["score", "--model", model, "--source", "in", "--target", "in", "--output", "in"]) == 2
     assert (tmp_path / "in").read_text() == "ein haus\n"
+
+
+def test_markup_is_warned_of_once(model, write, tmp_path, capsys):
+    source = write("in", "a <b>b", "<i>c</i>", "d</b> <b>")
+    output = str(tmp_path / "out")
+    assert main(["translate", "--model", model, "--source", source, "--output", output, "--markup"]) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warnings == [
+        f"nmt: warning: {source}: 2 lines with tags that have no partner, such as in line 1, <b> is not closed; these "
+        "tags are kept beside their words"
+    ]
+    assert main(["translate", "--model", model, "--source", source, "--output", output, "--markup", "none"]) == 0
+    assert "warning" not in capsys.readouterr().err

@@ -1,0 +1,148 @@
+"""Stretches of words and places between words, carried from the source to the target by links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.alignment.links import Links
+
+FOREIGN = -0.4
+"""The value of a target word that is linked to other source words alone. Two parts of a discontinuous translation, each
+worth 1, are joined over two such words, as in `ne lui parle pas`, and not over three."""
+SHARED = 0.6
+"""The value of a target word that is linked to other source words too."""
+UNLINKED = 0.6
+"""The value of an unlinked target word whose whole attention is on the stretch is half of this. The value is as far
+below 0 if none of its attention is."""
+ENCLOSED = -1.5
+"""The value of a foreign word that another stretch has already."""
+LEAST_ATTENTION = 0.15
+"""Attention that a target word needs if nothing is linked to a stretch."""
+
+
+class Stretch(NamedTuple):
+    """Neighbouring words: from the first up to the end, which is excluded. Both are equal for a place between words."""
+
+    begin: int
+    end: int
+
+
+class Projection:
+    """Carries stretches and places of a sentence to its translation.
+
+    Args:
+        links: (source word, target word).
+        attention: [target words, source words]; decides where links say nothing.
+    """
+
+    def __init__(self, links: Links, attention: NDArray[np.float32]) -> None:
+        self._linked = np.zeros(attention.shape, bool)
+        for s, t in links:
+            self._linked[t, s] = True
+        self._attention = attention.astype(float)
+        self.target_words, self.source_words = attention.shape
+
+    def stretch(self, words: Iterable[int], within: Stretch, taken: Sequence[Stretch] = ()) -> Stretch | None:
+        """The stretch of the target that fits source words best.
+
+        It is the one with the largest sum of values of its words: 1 for a word that is linked to these source words
+        alone, less for others. It does not cross the stretches that are taken: it lies outside of them, or contains
+        them, or lies within one.
+
+        Args:
+            words: of the source.
+            within: the part of the target to choose from.
+            taken: stretches that do not cross each other.
+
+        Returns:
+            None if no target word fits.
+        """
+        chosen = sorted({word for word in words if word < self.source_words})
+        values = self._values(chosen)
+        outer = [one for one in taken if not any(_contains(other, one) for other in taken if other != one)]
+        candidates = [_largest_sum(_blocks(values, within, set(outer)))]
+        if candidates[0][0] <= 0:
+            candidates += [_largest_sum(_blocks(values, one, set())) for one in outer]
+        value, found = max(candidates, key=lambda candidate: candidate[0])
+        if value > 0:
+            return found
+        attention = self._attention[within.begin : within.end, chosen].sum(axis=1)
+        free = np.array([not any(one.begin <= t < one.end for one in outer) for t in range(within.begin, within.end)])
+        if attention.size and (attention * free).max() >= LEAST_ATTENTION:
+            best = within.begin + int((attention * free).argmax())
+            return Stretch(best, best + 1)
+        return None
+
+    def _values(self, words: Sequence[int]) -> NDArray[np.float64]:
+        """[target words]: how well each fits these source words."""
+        ours, every = self._linked[:, words].sum(axis=1), self._linked.sum(axis=1)
+        paid = self._attention[:, words].sum(axis=1)
+        share = paid / np.maximum(self._attention.sum(axis=1), 1e-9)
+        linked = np.where(ours == 0, FOREIGN, np.where(ours == every, 1.0, SHARED))
+        values: NDArray[np.float64] = np.where(every > 0, linked, UNLINKED * (share - 0.5))
+        return values + 1e-3 * paid  # of equal words the one with more attention
+
+    def place(self, before: int, within: Stretch, taken: Sequence[Stretch] = (), left: bool = False) -> int:
+        """The place between target words that fits a place between source words: fewest links run across it.
+
+        Links of words near the place count most. The first of equal places wins.
+
+        Args:
+            before: number of source words before the place.
+            within: the part of the target to choose from.
+            taken: stretches that the place does not part, if possible.
+            left: whether the place belongs to the word before it, rather than to the word behind it.
+        """
+        if before == 0 and within.begin == 0:
+            return 0
+        if before >= self.source_words and within.end == self.target_words:
+            return within.end
+        distance = np.arange(self.source_words) - before
+        weight = 1.0 / np.where(distance >= 0, distance + 1, -distance) ** 2
+        if before:
+            weight[before - 1] *= 2 if left else 1
+        if before < self.source_words:
+            weight[before] *= 1 if left else 2
+        cost_if_left = self._linked[:, before:] @ weight[before:]  # of target words before the place
+        cost_if_right = self._linked[:, :before] @ weight[:before]
+        places = range(within.begin, within.end + 1)
+        parted = [any(one.begin < place < one.end for one in taken) for place in places]
+        costs = [cost_if_left[:place].sum() + cost_if_right[place:].sum() for place in places]
+        ranked = [cost + 100 * part for cost, part in zip(costs, parted, strict=True)]
+        return within.begin + int(np.argmin(np.round(ranked, 9)))
+
+
+def _contains(outer: Stretch, inner: Stretch) -> bool:
+    return outer.begin <= inner.begin and inner.end <= outer.end
+
+
+def _blocks(values: NDArray[np.float64], within: Stretch, whole: set[Stretch]) -> list[tuple[float, Stretch]]:
+    """The words of a part with their values, each stretch of `whole` as one."""
+    found, place = [], within.begin
+    ends = {one.begin: one for one in whole if one.end > one.begin}
+    while place < within.end:
+        one = ends.get(place)
+        if one is None:
+            found.append((float(values[place]), Stretch(place, place + 1)))
+        else:
+            inside = values[one.begin : one.end]
+            found.append((float(np.where(inside > 0, inside, ENCLOSED).sum()), one))
+        place = found[-1][1].end
+    return found
+
+
+def _largest_sum(blocks: Sequence[tuple[float, Stretch]]) -> tuple[float, Stretch]:
+    """The neighbouring blocks with the largest sum (Kadane's algorithm); the first and shortest of equals."""
+    best, found = 0.0, Stretch(0, 0)
+    total, begin = 0.0, 0
+    for value, block in blocks:
+        if total <= 0:
+            total, begin = 0.0, block.begin
+        total += value
+        if total > best:
+            best, found = total, Stretch(begin, block.end)
+    return best, found

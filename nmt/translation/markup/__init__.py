@@ -1,0 +1,1 @@
+"""Markup in requests: taken out before the search, and put back into the translation by its links."""

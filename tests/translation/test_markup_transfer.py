@@ -1,0 +1,179 @@
+"""Markup in requests: taken out before the search, put back into the translations at the linked words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_written import Copier, make_run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.alignment.word_alignment import WordAlignment
+from nmt.config import SearchConfig
+from nmt.text.markup import parse_markup
+from nmt.translation.markup.transfer import TakenMarkup
+from nmt.translation.request import RequestError, TranslationRequest
+from nmt.translation.result import Translation
+from nmt.translation.translator import Translator
+
+
+def taken(source: str, stand_ins: tuple[str, ...] = (), kind="auto") -> TakenMarkup:
+    """The markup of a text whose placeholders have these stand-ins."""
+    marked = parse_markup(source, kind)
+    free = iter(stand_ins)
+    chosen = {
+        place: item.raw if item.kind == "number" else next(free, "")
+        for place, item in enumerate(marked.items)
+        if item.kind in ("placeholder", "number")
+    }
+    text, spans = marked.render(lambda place: chosen[place])
+    return TakenMarkup(source, marked, text, tuple(spans), chosen)
+
+
+def put_back(source: str, text: str, links: str, *stand_ins: str, kind="auto") -> str:
+    """The markup of a source in a translation with these links; the attention is on the linked words."""
+    markup = taken(source, stand_ins, kind)
+    words, found = markup.text.split(), text.split()
+    pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
+    weights = np.zeros((len(found), len(words)), np.float32)
+    for s, t in pairs:
+        weights[t, s] = 1
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1)
+    alignment = WordAlignment(
+        tuple(words), tuple(found), weights, np.zeros(len(found), np.float32), frozenset((s, t) for s, t in pairs)
+    )
+    (result,) = markup.put_back([Translation(markup.text, text, -1.0, -1.0, alignment)])
+    assert result.source == source
+    return result.text
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "links", "expected"),
+    [
+        ("the <b>old</b> dog", "le chien vieux", "0-0 1-2 2-1", "le chien <b>vieux</b>"),
+        ("the <b>old dog</b>", "le chien vieux", "0-0 1-2 2-1", "le <b>chien vieux</b>"),
+        ("<p>the <b>old</b> dog .</p>", "le chien vieux .", "0-0 1-2 2-1 3-3", "<p>le chien <b>vieux</b> .</p>"),
+        # a discontinuous translation is enclosed with the word between its parts
+        ("he does <b>not</b> see", "il ne voit pas", "0-0 1-2 2-1 2-3 3-2", "il <b>ne voit pas</b>"),
+        # unless that word has a tag of its own
+        ("he does <b>not</b> <i>see</i>", "il ne voit pas", "0-0 2-1 2-3 3-2", "il <b>ne</b> <i>voit</i> pas"),
+        # two tags for one word
+        ("he <b>is</b> <i>going</i>", "il va", "0-0 1-1 2-1", "il <b><i>va</i></b>"),
+        # exchanged order
+        ("<b>a</b> <i>b</i>", "B A", "0-1 1-0", "<i>B</i> <b>A</b>"),
+        # nothing is linked to the word
+        ("go <b>to</b> see", "aller voir", "0-0 2-1", "aller <b></b>voir"),
+        # marks of punctuation stay outside
+        ("<b>No</b>, he is.", "Non, il est.", "0-0 1-1 2-2", "<b>Non</b>, il est."),
+        ("he (the <b>boss</b>) is.", "il (le chef) est.", "0-0 1-1 2-2 3-3", "il (le <b>chef</b>) est."),
+        # codes
+        ("a <x/> b", "A B", "0-0 1-1", "A <x/> B"),
+        ("a<br/>b", "A B", "0-0 1-1", "A<br/>B"),
+        ("a<x/> b", "B A", "0-1 1-0", "B A<x/>"),
+        ("<x/>a b<x/>", "A B", "0-0 1-1", "<x/>A B<x/>"),
+        ("see <b></b> it", "voir le", "0-0 1-1", "voir <b></b> le"),
+        ("I like it 😀 !", "je aime le !", "0-0 1-1 2-2 3-3", "je aime le 😀 !"),
+        # the spaces around tags are those of the source
+        ("a <b> b </b> c", "A B C", "0-0 1-1 2-2", "A <b> B </b> C"),
+        # a tag without a partner stays at its word
+        ("<p>a b", "A B", "0-0 1-1", "<p>A B"),
+        ("a <b>b <i>c</b> d</i>", "A B C D", "0-0 1-1 2-2 3-3", "A <b>B <i>C</b> D</i>"),
+        # attributes come back byte for byte
+        ('<a  href=\'x?a=1&b="2">"\' >a</a>', "A", "0-0", '<a  href=\'x?a=1&b="2">"\' >A</a>'),
+    ],
+)
+def test_markup_comes_back_at_its_words(source: str, translation: str, links: str, expected: str) -> None:
+    assert put_back(source, translation, links) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "links", "expected"),
+    [
+        ("{0} sees %s .", "Paul voit Marie .", "0-0 1-1 2-2 3-3", "{0} voit %s ."),
+        ("{0} sees {1} .", "Marie voit Paul .", "0-1 1-0 2-2 3-3", "{1} voit {0} ."),
+        # a part of a word of the translation
+        ("the dog of {name}", "le chien d'Paul", "0-0 1-1 3-2", "le chien d'{name}"),
+        # a stand-in that does not come back gives its place to the placeholder
+        ("{0} sees", "Luc voit", "0-0 1-1", "{0} voit"),
+        # and one that comes twice is there once
+        ("{0} sees", "Paul voit Paul", "0-0 1-1", "{0} voit "),
+        (
+            "see https://x.org/a?b=1&amp;c. <b>I</b>",
+            "voir Paul. I",
+            "0-0 1-1 2-2",
+            "voir https://x.org/a?b=1&amp;c. <b>I</b>",
+        ),
+        ("<code>f(x)</code> is <b>{0}</b>", "Paul est Marie", "0-0 1-1 2-2", "<code>f(x)</code> est <b>{0}</b>"),
+        ("he has 12,5 dogs", "il a 12,5 chiens", "0-0 1-1 2-2 3-3", "il a 12,5 chiens"),
+        ("he has 12 dogs", "il a douze chiens", "0-0 1-1 2-2 3-3", "il a 12 chiens"),
+    ],
+)
+def test_placeholders_take_the_place_of_their_stand_ins(source, translation, links, expected) -> None:
+    assert put_back(source, translation, links, "Paul", "Marie") == expected
+
+
+def test_entities_are_decoded_for_the_search_and_written_again() -> None:
+    assert taken("a &amp; b &lt;c&#233; &quot;").text == 'a & b <cé "'
+    assert put_back("a &amp; &eacute;", "é < &", "0-0 1-2 2-1") == "&eacute; &lt; &amp;"
+    assert put_back("a & b", "A & B >", "0-0 1-1 2-2") == "A & B &gt;"
+    assert put_back("&copy; a", "© é", "0-1", kind="xliff") == "&copy; © é"  # XML lacks this entity: it is a code
+
+
+WORDS = st.sampled_from(["a", "bc", "de.", ",", "(f", "g's"])
+TAGS = st.sampled_from(["<b>", "</b>", "<i c='1'>", "</i>", "<br>", "<x/>", "{0}", "%s", "😀", "&amp;", "12", " ", " "])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(WORDS, TAGS), max_size=14), st.data())
+def test_every_tag_is_written_once_and_pairs_are_nested(parts: list[str], data: st.DataObject) -> None:
+    source = "".join(parts)
+    markup = taken(source, ("Paul", "Luc", "Emma"))
+    words = tuple(markup.text.split())
+    target = tuple(data.draw(st.lists(st.sampled_from(["A", "B.", ",", "Paul", "Paul", "d'Luc"]), max_size=6)))
+    cells = st.tuples(st.integers(0, max(len(words) - 1, 0)), st.integers(0, max(len(target) - 1, 0)))
+    links = frozenset(data.draw(st.lists(cells, max_size=8)) if words and target else ())
+    weights = np.zeros((len(target), len(words)), np.float32)
+    for s, t in links:
+        weights[t, s] = 0.1
+    alignment = WordAlignment(words, target, weights, np.zeros(len(target), np.float32), links)
+    (found,) = markup.put_back([Translation(markup.text, " ".join(target), -1.0, -1.0, alignment)])
+    kept = [item.raw for item in markup.marked.items if item.kind in ("open", "close", "code", "placeholder", "number")]
+    for raw, count in Counter(kept).items():
+        assert found.text.count(raw) == sum(n * other.count(raw) for other, n in Counter(kept).items()), (raw, count)
+    again = parse_markup(found.text, "auto")
+    if not markup.marked.problems:
+        assert not again.problems
+    assert len(found.alignment.target) <= len(target)
+
+
+def test_a_translator_translates_text_alone() -> None:
+    copier = Copier()
+    translator = Translator(make_run(beam_size=2), copier)
+    assert [one.text for one in translator.translate(["ba <b>ki</b> ma", "<i>le</i> me"], markup="auto")] == [
+        "ba <b>ki</b> ma", "<i>le</i> me",
+    ]  # fmt: skip
+    lists = translator.translate_nbest(["ba <b>ki</b>"], nbest=2, markup="html")[0]
+    assert [one.text for one in lists] == ["ba <b>ki</b>", "ba <b>ki</b> ki"]
+    assert lists[0].alignment.source == ("ba", "ki")
+    plain = translator.translate_one("ba <b>ki</b> ma").text
+    assert plain != "ba <b>ki</b> ma"  # without markup= it is text, which this vocabulary cannot read
+    request = TranslationRequest("ba <b>ki</b>", SearchConfig(), markup="auto")
+    mixed = [request, replace(request, text="ba ki", markup=None)]
+    assert [answers[0].text for answers in translator.answer(mixed)] == ["ba <b>ki</b>", "ba ki"]
+
+
+def test_requests_carry_markup_as_json() -> None:
+    request = TranslationRequest("a", SearchConfig(), markup="xliff")
+    assert TranslationRequest.from_json(request.to_json()) == request
+    with pytest.raises(RequestError, match="markup is 'tex': expected auto, html, xliff or none"):
+        TranslationRequest("a", SearchConfig(), markup="tex")  # type: ignore[arg-type]
+
+
+def test_a_blank_text_keeps_its_tags() -> None:
+    translator = Translator(make_run(), Copier())
+    found = [one.text for one in translator.translate(["<br>", "", "<p> </p>", "😀"], markup="auto")]
+    assert [re.sub(" ", "", text) for text in found] == ["<br>", "", "<p></p>", "😀"]
