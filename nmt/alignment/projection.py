@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.alignment.links import Links
+from nmt.alignment.hard_links import SHARE_FLOOR, hard_links
+from nmt.alignment.word_alignment import WordAlignment
 
 FOREIGN = -0.4
-"""The value of a target word that is linked to other source words alone. Two parts of a discontinuous translation, each
-worth 1, are joined over two such words, as in `ne lui parle pas`, and not over three."""
-SHARED = 0.6
-"""The value of a target word that is linked to other source words too."""
-UNLINKED = 0.6
-"""The value of an unlinked target word whose whole attention is on the stretch is half of this. The value is as far
-below 0 if none of its attention is."""
+"""The value of a target word that belongs to other source words. Two parts of a discontinuous translation, each worth
+1, are joined over two such words, as in `ne lui parle pas`, and not over three."""
+SHARED = 0.1
+"""The value of a target word half of which belongs to the stretch."""
+UNLINKED = -0.3
+"""The value of a target word that belongs to no source word."""
 ENCLOSED = -1.5
 """The value of a foreign word that another stretch has already."""
 LEAST_ATTENTION = 0.15
@@ -35,21 +35,19 @@ class Projection:
     """Carries stretches and places of a sentence to its translation.
 
     Args:
-        links: (source word, target word).
-        attention: [target words, source words]; decides where links say nothing.
+        shares: [target words, source words]: the share of each target word that belongs to each source word. A row sums
+            to 1, or to 0 for a word that belongs to none.
+        attention: [target words, source words]; decides where no word belongs to a stretch.
     """
 
-    def __init__(self, links: Links, attention: NDArray[np.float32]) -> None:
-        self._linked = np.zeros(attention.shape, bool)
-        for s, t in links:
-            self._linked[t, s] = True
-        self._attention = attention.astype(float)
+    def __init__(self, shares: NDArray[np.float64], attention: NDArray[np.float32]) -> None:
+        self._shares, self._attention = shares, attention.astype(float)
         self.target_words, self.source_words = attention.shape
 
     def stretch(self, words: Iterable[int], within: Stretch, taken: Sequence[Stretch] = ()) -> Stretch | None:
         """The stretch of the target that fits source words best.
 
-        It is the one with the largest sum of values of its words: 1 for a word that is linked to these source words
+        It is the one with the largest sum of values of its words: 1 for a word that belongs to these source words
         alone, less for others. It does not cross the stretches that are taken: it lies outside of them, or contains
         them, or lies within one.
 
@@ -79,12 +77,11 @@ class Projection:
 
     def _values(self, words: Sequence[int]) -> NDArray[np.float64]:
         """[target words]: how well each fits these source words."""
-        ours, every = self._linked[:, words].sum(axis=1), self._linked.sum(axis=1)
-        paid = self._attention[:, words].sum(axis=1)
-        share = paid / np.maximum(self._attention.sum(axis=1), 1e-9)
-        linked = np.where(ours == 0, FOREIGN, np.where(ours == every, 1.0, SHARED))
-        values: NDArray[np.float64] = np.where(every > 0, linked, UNLINKED * (share - 0.5))
-        return values + 1e-3 * paid  # of equal words the one with more attention
+        share = self._shares[:, words].sum(axis=1)
+        ours = np.minimum(SHARED + 2 * (share - 0.5), 1.0)
+        values = np.where(share >= 0.5 - 1e-6, ours, 2 * -FOREIGN * (share - 0.5))
+        linked: NDArray[np.float64] = np.where(self._shares.any(axis=1), values, UNLINKED)
+        return linked + 1e-3 * self._attention[:, words].sum(axis=1)  # of equal words the one with more attention
 
     def place(self, before: int, within: Stretch, taken: Sequence[Stretch] = (), left: bool = False) -> int:
         """The place between target words that fits a place between source words: fewest links run across it.
@@ -107,13 +104,30 @@ class Projection:
             weight[before - 1] *= 2 if left else 1
         if before < self.source_words:
             weight[before] *= 1 if left else 2
-        cost_if_left = self._linked[:, before:] @ weight[before:]  # of target words before the place
-        cost_if_right = self._linked[:, :before] @ weight[:before]
+        cost_if_left = self._shares[:, before:] @ weight[before:]  # of target words before the place
+        cost_if_right = self._shares[:, :before] @ weight[:before]
         places = range(within.begin, within.end + 1)
         parted = [any(one.begin < place < one.end for one in taken) for place in places]
         costs = [cost_if_left[:place].sum() + cost_if_right[place:].sum() for place in places]
         ranked = [cost + 100 * part for cost, part in zip(costs, parted, strict=True)]
         return within.begin + int(np.argmin(np.round(ranked, 9)))
+
+
+def source_shares(alignment: WordAlignment) -> NDArray[np.float64]:
+    """[target words, source words]: the share of each target word that belongs to each source word.
+
+    A word belongs to the words that it is linked to, in equal parts. Links that follow from attention by the default
+    rule say less than the attention itself. Then a word belongs to the source words in proportion to the shares of their
+    attention that it claims (see `hard_links`), unless it has no link.
+    """
+    shares = np.zeros(alignment.weights.shape)
+    for s, t in alignment.links:
+        shares[t, s] = 1.0
+    if alignment.links and alignment.links == hard_links(alignment.weights, alignment.end_of_sentence):
+        claims = alignment.weights / (SHARE_FLOOR + alignment.weights.sum(axis=0, keepdims=True))
+        shares = claims * shares.any(axis=1, keepdims=True)
+    total = shares.sum(axis=1, keepdims=True)
+    return np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
 
 
 def _contains(outer: Stretch, inner: Stretch) -> bool:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmt.alignment.projection import Projection
+from nmt.alignment.projection import Projection, source_shares
 from nmt.alignment.word_alignment import WordAlignment
 
-_PARTS = re.compile(r"^([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
+_PARTS = re.compile(r"^((?:[^\w'’]|_)*)(.*?)((?:[^\w'’]|_)*)$", re.DOTALL)
+"""An apostrophe is a letter of its word, as in `m'` and `'s`."""
 
 
 class Unit(NamedTuple):
@@ -69,17 +70,23 @@ def project_units(
     for places, units in zip(by_word, (source, target), strict=True):
         for place, unit in enumerate(units):
             places.setdefault(unit.word, []).append(place)
-    links = set()
+    marks: dict[int, set[int]] = {}
     for s, t in alignment.links:
-        ours, theirs = by_word[0].get(s, []), by_word[1].get(t, [])
-        for i in _matching(ours, source, texts[0], theirs, target, texts[1]):
-            links.add(i)
-    attention = np.zeros((len(target), len(source)), np.float32)
+        for i, j in _matching(by_word[0].get(s, []), source, texts[0], by_word[1].get(t, []), target, texts[1]):
+            marks.setdefault(j, set()).add(i)
+    word_shares = source_shares(alignment)
+    shares = np.zeros((len(target), len(source)))
+    attention = np.zeros(shares.shape, np.float32)
     for row, to in enumerate(target):
+        linked = sorted(marks.get(row, ()))
+        if to.part or any(source[i].part for i in linked):
+            shares[row, linked] = 1 / max(len(linked), 1)
+            continue
         for column, unit in enumerate(source):
-            if to.part == unit.part == 0:
+            if unit.part == 0:
+                shares[row, column] = word_shares[to.word, unit.word]
                 attention[row, column] = alignment.weights[to.word, unit.word]
-    return Projection(frozenset(links), attention)
+    return Projection(shares, attention)
 
 
 def _matching(

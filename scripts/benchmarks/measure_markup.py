@@ -1,0 +1,165 @@
+"""How often tags, placeholders and codes come back at the right words of a translation.
+
+    python scripts/benchmarks/measure_markup.py --model saved_models/demo
+
+The sentences of data/demo/markup/markup.en are translated with --markup, and compared with markup.fr. A line of
+markup.fr may have several versions with tabs between them, where more than one place is right.
+
+A pair of tags is right if it encloses the words of a version. A code or placeholder is right if the word before it or
+the word behind it is that of a version. With `given` the model aligns the references instead of its own translations, so
+the table parts mistakes of the links from mistakes of the translation. --links reads the links of the references from
+a file, such as those of another aligner; their words are those of the lines without tags.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.running import run_script
+from nmt.cli.quiet import quiet_start
+from nmt.errors import NmtError
+from nmt.text.lines import read_lines
+from nmt.text.markup import parse_markup
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+class Mark(NamedTuple):
+    """A pair of tags, a code or a placeholder with its words."""
+
+    raw: str
+    words: tuple[str, ...]
+    """Of a pair the words that it encloses; of others the word before it and the word behind it."""
+    encloses: bool
+
+
+def marks(line: str) -> list[Mark]:
+    """The marks of a line, in order of their beginnings."""
+    marked = parse_markup(line, "auto")
+    text, spans = marked.render(lambda place: marked.items[place].raw.replace(" ", "\u00a0"))
+    found = []
+    for place, item in enumerate(marked.items):
+        if item.kind == "open":
+            inside = text[spans[place][1] : spans[item.partner][0]]
+            found.append(Mark(f"{item.raw}{marked.items[item.partner].raw}", tuple(inside.split()), True))
+        elif item.kind in ("code", "placeholder", "number"):
+            before, behind = text[: spans[place][0]].split(), text[spans[place][1] :].split()
+            beside = (before[-1] if before else "", behind[0] if behind else "")
+            found.append(Mark(item.raw, beside, False))
+    return found
+
+
+def is_right(mark: Mark, expected: Mark) -> bool:
+    """Whether a mark is at the words of an expected one."""
+    if mark.encloses:
+        return mark.words == expected.words
+    return any(one == other for one, other in zip(mark.words, expected.words, strict=True))
+
+
+def judge(line: str, source: str, versions: Sequence[str]) -> Iterator[tuple[Mark, bool]]:
+    """Each mark of a source, and whether the translated line has it at the right words."""
+    found = dict(_numbered(line))
+    right = [dict(_numbered(version)) for version in versions]
+    for number, mark in _numbered(source):
+        there = found.get(number)
+        yield mark, there is not None and any(is_right(there, one[number]) for one in right if number in one)
+
+
+def _numbered(line: str) -> Iterator[tuple[tuple[str, int], Mark]]:
+    """The marks of a line, each with its text and its number among the marks with equal texts."""
+    seen: Counter[str] = Counter()
+    for mark in marks(line):
+        seen[mark.raw] += 1
+        yield (mark.raw, seen[mark.raw]), mark
+
+
+def is_kept(line: str, source: str) -> bool:
+    """Whether a translated line has the marks of its source, each once, and no others, and its pairs are nested."""
+    return Counter(mark.raw for mark in marks(line)) == Counter(mark.raw for mark in marks(source))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
+    parser.add_argument("--source", default="data/demo/markup/markup.en", metavar="FILE", help="sentences with markup")
+    parser.add_argument("--target", default="data/demo/markup/markup.fr", metavar="FILE", help="translations")
+    parser.add_argument("--links", metavar="FILE", help="links of the references, in Pharaoh format")
+    run(parser.parse_args())
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Translates, prints a table, and on standard error the marks at wrong words."""
+    with quiet_start():
+        from nmt import Translator
+
+    sources, targets = (list(read_lines(path)) for path in (arguments.source, arguments.target))
+    if len(sources) != len(targets):
+        raise NmtError(f"{arguments.target}: expected {len(sources)} lines, as {arguments.source} has")
+    versions = [line.split("\t") for line in targets]
+    translator = Translator.load(arguments.model)
+    print("| translation | sentences | all kept | marks | at the right words | pairs | others |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    own = [one.text for one in translator.translate(sources, markup="auto")]
+    _report("own", sources, own, versions)
+    given = _given(translator, sources, [one[0] for one in versions], arguments.links)
+    _report("given", sources, given, versions)
+
+
+def _given(translator, sources: Sequence[str], references: Sequence[str], links_path: str | None) -> list[str]:
+    """The references without their markup, with the markup of the sources put back by links."""
+    from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
+    from nmt.translation.markup.transfer import MarkupTransfer
+    from nmt.translation.request import TranslationRequest
+
+    transfer = MarkupTransfer(translator.run, translator.profile)
+    requests = [TranslationRequest(line, translator.config.search, markup="auto") for line in sources]
+    plain, taken = zip(*map(transfer.take_out, requests), strict=True)
+    texts = [_with_stand_ins(line, markup) for line, markup in zip(references, taken, strict=True)]
+    pairs = list(translator.align([request.text for request in plain], texts))
+    if links_path:
+        links = [parse_pharaoh(line, links_path).possible for line in read_lines(links_path)]
+        pairs = [
+            replace(pair, alignment=replace(pair.alignment, links=of_pair))
+            for pair, of_pair in zip(pairs, links, strict=True)
+        ]
+    return [markup.put_back([pair])[0].text for pair, markup in zip(pairs, taken, strict=True)]
+
+
+def _with_stand_ins(line: str, markup) -> str:
+    """A reference without its markup, with the stand-ins of its source."""
+    words = {markup.marked.items[place].raw: word for place, word in markup.stand_ins.items()}
+    marked = parse_markup(line, "auto")
+    text = marked.render(lambda place: words.get(marked.items[place].raw, ""))[0]
+    return " ".join(text.split())
+
+
+def _report(name: str, sources: Sequence[str], lines: Sequence[str], versions: Sequence[Sequence[str]]) -> None:
+    """Prints a row of the table, and the mistakes on standard error."""
+    kept = sum(is_kept(line, source) for line, source in zip(lines, sources, strict=True))
+    judged = []
+    for source, line, right in zip(sources, lines, versions, strict=True):
+        found = list(judge(line, source, right))
+        judged += found
+        wrong = [mark.raw for mark, is_there in found if not is_there]
+        if wrong:
+            print(f"{name}: {' '.join(wrong)}\n    {source}\n    {line}\n    {right[0]}", file=sys.stderr)
+    pairs = [is_there for mark, is_there in judged if mark.encloses]
+    others = [is_there for mark, is_there in judged if not mark.encloses]
+    shares = " | ".join(f"{sum(some)} of {len(some)}" for some in (pairs, others))
+    right = sum(pairs) + sum(others)
+    print(
+        f"| {name} | {len(sources)} | {kept} | {len(judged)} | {right} ({right / max(len(judged), 1):.1%}) | {shares} |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run_script(main))
