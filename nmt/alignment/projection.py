@@ -117,8 +117,8 @@ def source_shares(alignment: WordAlignment) -> NDArray[np.float64]:
     """[target words, source words]: the share of each target word that belongs to each source word.
 
     A word belongs to the words that it is linked to, in equal parts. Links that follow from attention by the default
-    rule say less than the attention itself. Then a word belongs to the source words in proportion to the shares of their
-    attention that it claims (see `hard_links`), unless it has no link.
+    rule say less than the attention itself. Then a word belongs to the source words in proportion to the shares of
+    their attention that it claims (see `hard_links`), unless it has no link.
     """
     shares = np.zeros(alignment.weights.shape)
     for s, t in alignment.links:

@@ -54,9 +54,9 @@ def translate_document(arguments: Namespace) -> None:
     path = arguments.input
     _check_flags(arguments, document_kind(path))
     languages = languages_from_flags(arguments)
-    document = open_document(path, languages, arguments.all_units)
+    document = open_document(path, languages, arguments.all_units, codes=arguments.markup != "none")
     _say_if_other_language(document, languages.target)
-    requests = RequestFiles(arguments, path)
+    requests = RequestFiles(arguments, path, markup="auto")
     require_files_of_their_own(requests.paths, [arguments.output])
     with open_outputs([arguments.output]) as (file,):
         translator, search = load(arguments)
@@ -83,10 +83,10 @@ def _say_if_other_language(document: Document, target: Language) -> None:
 
 def _translations(document: Document, translator: Translator, requests: RequestFiles) -> list[str]:
     texts = document.texts()
-    sources = checked(texts, translator, requests.source, unit="text")
+    sources = checked(texts, translator, requests.source, unit="text", text_of=requests.text_of)
     lines = [unit.line for unit in document.units for _ in unit.texts]
     progress = lines_of(len(texts))
-    answers = translator.answer(requests.of_lines(sources, 0), report=progress.advance)
+    answers = translator.answer(requests.of_lines(sources, 0, document.kinds()), report=progress.advance)
     found = []
     for line, translations in zip(lines, progress.over(answers), strict=True):
         say_if_cut(translations[0], progress, line)

@@ -35,18 +35,19 @@ class RequestFiles:
         arguments: of the command line: `nbest`, `mbr`, `prefixes`, `phrases`, `lexicon`, `glossary`, `glossary_mode`,
             `markup`.
         source: the file of source sentences; - is standard input.
+        markup: the kind of markup unless the command line says it.
 
     Raises:
         NmtError: the lexicon or the glossary has a line of another form, or flags have no effect beside each other.
     """
 
-    def __init__(self, arguments: Namespace, source: str) -> None:
+    def __init__(self, arguments: Namespace, source: str, markup: MarkupKind | None = None) -> None:
         _refuse_idle_flags(arguments)
         self.source, self._arguments = source, arguments
         self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
         self._glossary = _load_glossary(arguments.glossary) if arguments.glossary else None
-        self._markup: MarkupKind | None = None if arguments.markup == "none" else arguments.markup
+        self._markup: MarkupKind | None = None if arguments.markup == "none" else arguments.markup or markup
         self._shared: dict[str, Any] = {
             "markup": self._markup,
             "nbest": arguments.nbest or None,
@@ -102,12 +103,15 @@ class RequestFiles:
                     request = TranslationRequest("", **self._shared | {name: parse(text)})
                     piece_constraint(request, vocabulary, f"{path}:{number}")
 
-    def of_lines(self, lines: Iterable[str], first: int) -> Iterator[TranslationRequest]:
+    def of_lines(
+        self, lines: Iterable[str], first: int, kinds: Sequence[MarkupKind] = ()
+    ) -> Iterator[TranslationRequest]:
         """The requests for these lines.
 
         Args:
             lines: source sentences.
             first: index of the first line in its file; the lines of the other files begin there too.
+            kinds: the kind of markup of each line, where auto leaves it open.
 
         Raises:
             NmtError: another file has more or fewer lines.
@@ -127,7 +131,7 @@ class RequestFiles:
                 phrases=_split_phrases(beside.get(self._phrases) or ""),
                 sentence_id=index,
                 terms=self._glossary.of(self.text_of(line)) if self._glossary else (),
-                **self._shared,
+                **self._shared | ({"markup": kinds[index - first]} if kinds and self._markup == "auto" else {}),
             )
         problems.say()
         _require_same_end(any(next(rest, None) is not None for rest in texts.values()), files)

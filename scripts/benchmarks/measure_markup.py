@@ -6,7 +6,7 @@ The sentences of data/demo/markup/markup.en are translated with --markup, and co
 markup.fr may have several versions with tabs between them, where more than one place is right.
 
 A pair of tags is right if it encloses the words of a version. A code or placeholder is right if the word before it or
-the word behind it is that of a version. With `given` the model aligns the references instead of its own translations, so
+the word behind it is that of a version. With `given` the model aligns the references instead of its own translations:
 the table parts mistakes of the links from mistakes of the translation. --links reads the links of the references from
 a file, such as those of another aligner; their words are those of the lines without tags.
 """

@@ -139,3 +139,11 @@ def test_pairs_are_held_out_of_a_document(capsys):
     assert main(f"hold-out {flags} {outputs}".split()) == 0
     assert len(Path("a").read_text().splitlines()) == 2
     assert all(line.startswith("house") for line in Path("b").read_text().splitlines())
+
+
+def test_units_with_codes_inside_are_translated_unless_markup_is_switched_off(model, capsys):
+    Path("in.xlf").write_bytes(xliff('<source>ein <x id="1"/> haus</source>'))
+    assert translate(model, "--input", "in.xlf", "--output", "out.xlf") == 0
+    assert "1 unit filled in" in capsys.readouterr().err
+    assert translate(model, "--input", "in.xlf", "--output", "out.xlf", "--markup", "none") == 0
+    assert "1 with markup inside the text" in capsys.readouterr().err

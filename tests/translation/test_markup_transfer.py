@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from documents import xliff
 from hand_written import Copier, make_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.config import SearchConfig
+from nmt.text.documents import open_document
+from nmt.text.languages import UNKNOWN
 from nmt.text.markup import parse_markup
 from nmt.translation.markup.transfer import TakenMarkup
 from nmt.translation.request import RequestError, TranslationRequest
@@ -177,3 +180,20 @@ def test_a_blank_text_keeps_its_tags() -> None:
     translator = Translator(make_run(), Copier())
     found = [one.text for one in translator.translate(["<br>", "", "<p> </p>", "😀"], markup="auto")]
     assert [re.sub(" ", "", text) for text in found] == ["<br>", "", "<p></p>", "😀"]
+
+
+def test_units_of_documents_keep_their_codes(tmp_path) -> None:
+    inside = 'ba <g id="1">ki <x id="2"/></g> %s ma'
+    path = tmp_path / "in.xlf"
+    path.write_bytes(xliff(f"<source>{inside}</source>", "<source>&lt;b>le&lt;/b> me</source>"))
+    document = open_document(str(path), UNKNOWN, everything=False, codes=True)
+    assert document.kinds() == ["xliff", "auto"]
+    translator = Translator(make_run(), Copier())
+    requests = [
+        TranslationRequest(text, SearchConfig(), markup=kind)
+        for text, kind in zip(document.texts(), document.kinds(), strict=True)
+    ]
+    filled = document.filled(answers[0].text for answers in translator.answer(requests)).decode()
+    assert f">{inside}</target>" in filled
+    assert ">&lt;b&gt;le&lt;/b&gt; me</target>" in filled
+    assert document.outcome.summary() == "2 units filled in"

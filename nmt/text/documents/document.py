@@ -12,6 +12,7 @@ from nmt.text.documents.encodings import Encoding
 from nmt.text.documents.templates import Template
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language
+from nmt.text.markup import MarkupKind
 
 MARKUP = "with markup inside the text"
 LOST = "whose placeholders the translation lost"
@@ -34,6 +35,8 @@ class Part(NamedTuple):
     template: Template
     edits: Callable[[str], Sequence[Edit]]
     """The changes for a translation; equal changes of several parts are made once."""
+    kind: MarkupKind = "auto"
+    """The kind of the markup in the texts."""
 
 
 class Unit(NamedTuple):
@@ -96,10 +99,16 @@ class Document:
     """Whether it is XML, which can write characters that its encoding lacks."""
     target: Language = Language()
     """The language of all its translations, as it declares it; unknown if it does not."""
+    codes: bool = False
+    """Whether its texts have the codes of units with codes inside their text, as XML."""
 
     def texts(self) -> list[str]:
         """The sentences of all units, in order."""
         return [text for unit in self.units for text in unit.texts]
+
+    def kinds(self) -> list[MarkupKind]:
+        """The kind of the markup in each of `texts`."""
+        return [part.kind for unit in self.units for part in unit.parts for _ in part.template.texts]
 
     def filled(self, translations: Iterable[str]) -> bytes:
         """The document with the translations of `texts`; everything else stays byte for byte.

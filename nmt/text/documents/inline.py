@@ -67,5 +67,12 @@ def enclosed_text(segment: Element, data: bytes) -> EnclosedText | None:
     return None
 
 
+def marked_text(segment: Element, data: bytes) -> str:
+    """The content of a segment as XML, without line breaks that only indent the document."""
+    start, end = segment.inner(data) or (0, 0)
+    text = data[start:end].decode()
+    return text if segment.inherited("xml:space") == "preserve" else _INDENTATION.sub(" ", text)
+
+
 def _between(content: list[str | Element], first: Element, last: Element) -> list[str | Element]:
     return content[content.index(first) + 1 : content.index(last)]

@@ -17,7 +17,7 @@ class _Kind(NamedTuple):
     """The readers of documents of a kind."""
 
     name: str
-    open: Callable[[str, bytes, Languages, bool], Document]
+    open: Callable[[str, bytes, Languages, bool, bool], Document]
     pairs: Callable[[str, Languages], Iterator[PlacedRow]] | None
     """None for documents of one language."""
     languages: Callable[[str, Languages], Languages] | None
@@ -85,13 +85,15 @@ def declared_languages(path: str, languages: Languages) -> Languages:
     return languages if kind is None or kind.languages is None else kind.languages(path, languages)
 
 
-def open_document(path: str, languages: Languages, everything: bool) -> Document:
+def open_document(path: str, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """A document to translate.
 
     Args:
         path: the file, whose `document_kind` is not empty; .gz files are read too.
         languages: source and target.
         everything: whether units that have a translation are translated again.
+        codes: whether the translations keep tags, codes and placeholders as markup (see `Document.kinds`); otherwise
+            units with codes inside their text stay untranslated.
 
     Raises:
         CorpusError: a file that cannot be read, or languages that are needed and unknown.
@@ -99,4 +101,4 @@ def open_document(path: str, languages: Languages, everything: bool) -> Document
     kind = _kind(path)
     if kind is None:
         raise CorpusError(f"{path}: is no document: expected a name that ends in {EXAMPLES}, or .srt")
-    return kind.open(path, b"".join(raw_chunks(path)), languages, everything)
+    return kind.open(path, b"".join(raw_chunks(path)), languages, everything, codes)

@@ -97,14 +97,14 @@ def _parse(text: str, path: str) -> Any:
         ) from None
 
 
-def open_document(path: str, raw: bytes, languages: Languages, everything: bool) -> Document:
+def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """A PO file whose messages without a translation are to be translated. Flags such as fuzzy stay.
 
     Raises:
         CorpusError: a syntax error.
     """
     text, encoding = decode(raw, path, PO_HEADER)
-    document = Document(path, text.encode("utf-8"), encoding, [], Outcome())
+    document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), codes=codes)
     lines, messages = _Lines(document.data), _parse(text, path)
     document.target = _language(messages)
     for entry in messages:

@@ -31,14 +31,14 @@ _BREAK = re.compile(r"\s+(?![^<>]*>)")
 """White space where a line may be broken: not within a tag."""
 
 
-def open_document(path: str, raw: bytes, languages: Languages, everything: bool) -> Document:
+def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """Subtitles whose cues are to be translated; numbers and times stay. Each cue is translated for itself.
 
     Raises:
         CorpusError: a part of the file is no cue.
     """
     text, encoding = decode(raw, path, None)
-    document = Document(path, text.encode("utf-8"), encoding, [], Outcome())
+    document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), codes=codes)
     places, newline = _Places(text), "\r\n" if "\r\n" in text else "\n"
     for cue in _cues(path, text):
         start, line = places.at(cue.start)

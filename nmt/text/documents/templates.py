@@ -11,13 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from nmt.text.markup.placeholders import FORMAT
+
 _PLACEHOLDER = re.compile(
-    r"""
-      %\([^()\s]+\)[-#0+]*\d*(?:\.\d+)?[a-zA-Z]                # Python: %(name)s
-    | %\{\w+\}                                                 # Ruby: %{name}
-    | %(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[zjtLq])?[a-zA-Z@%]  # C: %s, %1$d, %%
-    | %L?\d+                                                   # Qt: %1
-    | \$?\{[^{}]*\}                                            # {name}, {0}, ${name}
+    rf"""{FORMAT}
     | </?[A-Za-z][^<>]*>                                       # <b>, </b>, <br/>
     | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);               # &nbsp;
     | \\[A-Za-z"'\\]                                           # an escape that is part of the text
@@ -44,24 +41,31 @@ class Template:
     texts: tuple[str, ...]
     """The sentences to translate, without outer white space and without the tags and marks around them."""
     _rebuild: Callable[[Sequence[str]], str]
+    codes: bool = False
+    """Whether the texts are XML. Translations always have their tags and placeholders, and may have other entities."""
 
     def fill(self, translations: Sequence[str]) -> str | None:
         """The text with translations in place of `texts`; None if one is blank or has other placeholders."""
         for text, translation in zip(self.texts, translations, strict=True):
-            if not translation.strip() or not same_placeholders(text, translation):
+            kept = same_order(text, translation) if self.codes else same_placeholders(text, translation)
+            if not translation.strip() or not kept:
                 return None
         return self._rebuild(translations)
 
 
-def line_by_line(text: str) -> Template:
-    """A text whose lines are translated each for itself; line breaks and outer spaces stay."""
+def line_by_line(text: str, codes: bool = False) -> Template:
+    """A text whose lines are translated each for itself; line breaks and outer spaces stay.
+
+    Args:
+        codes: whether the text is XML.
+    """
     frames = [_Frame.of(line) for line in re.split(r"(\r\n|\n|\r)", text)]
 
     def rebuild(translations: Sequence[str]) -> str:
         left = iter(translations)
         return "".join(frame.before + (next(left) if frame.text else "") + frame.after for frame in frames)
 
-    return Template(tuple(frame.text for frame in frames if frame.text), rebuild)
+    return Template(tuple(frame.text for frame in frames if frame.text), rebuild, codes)
 
 
 def sentence(text: str, laid_out: Callable[[str], str]) -> Template:
@@ -84,8 +88,13 @@ def has_choice(text: str) -> bool:
 def same_placeholders(one: str, other: str) -> bool:
     """Whether two texts have equal placeholders; placeholders that are filled by their order keep it."""
     found = [_PLACEHOLDER.findall(text) for text in (one, other)]
-    ordered = [[token for token in tokens if _POSITIONAL.fullmatch(token)] for tokens in found]
-    return Counter(found[0]) == Counter(found[1]) and ordered[0] == ordered[1]
+    return Counter(found[0]) == Counter(found[1]) and same_order(one, other)
+
+
+def same_order(one: str, other: str) -> bool:
+    """Whether the placeholders that are filled by their order have one order in both texts."""
+    ordered = [[token for token in _PLACEHOLDER.findall(text) if _POSITIONAL.fullmatch(token)] for text in (one, other)]
+    return ordered[0] == ordered[1]
 
 
 @dataclass(frozen=True)

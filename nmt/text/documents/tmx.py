@@ -89,7 +89,7 @@ def _side(tag: str, tags: Sequence[str], variants: Sequence[Element]) -> bytes:
     return b"" if place is None else one_line(plain_text(variants[place].children("seg")[0]))
 
 
-def open_document(path: str, raw: bytes, languages: Languages, everything: bool) -> Document:
+def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """A translation memory whose units without a target are to be translated.
 
     Raises:
@@ -97,7 +97,7 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool)
     """
     text, encoding = decode(raw, path, XML_DECLARATION)
     data = text.encode("utf-8")
-    document = Document(path, data, encoding, [], Outcome(), references=True)
+    document = Document(path, data, encoding, [], Outcome(), references=True, codes=codes)
     source, target = known(languages.source.tag), known(languages.target.tag)
     if not target:
         raise CorpusError(f"{path}: the language to add is unknown: give --target-language, such as de")

@@ -67,14 +67,14 @@ def _is_reversed(unit: Element, languages: Languages) -> bool:
     return all(tags) and same_language(tags[0], tags[2]) and same_language(tags[1], tags[3])
 
 
-def open_document(path: str, raw: bytes, languages: Languages, everything: bool) -> Document:
+def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """An XLIFF file whose units without a translation are to be translated. Approved units stay.
 
     Raises:
         CorpusError: broken XML.
     """
     text, encoding = decode(raw, path, XML_DECLARATION)
-    document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True)
+    document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True, codes=codes)
     for number, element in enumerate(elements([document.data], _NAMES, path)):
         if number == 0:
             document.target = _declared(element).target

@@ -17,7 +17,12 @@ _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 def escaped(text: str) -> str:
     """Text as the content of an element."""
-    return escape(_NOT_XML.sub("", text), {"\r": "&#13;"})
+    return escape(without_invalid(text), {"\r": "&#13;"})
+
+
+def without_invalid(text: str) -> str:
+    """Text without the characters that XML cannot contain."""
+    return _NOT_XML.sub("", text)
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:

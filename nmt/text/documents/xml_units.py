@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nmt.text.documents.document import MARKUP, Document, Edit, Part, Unit
-from nmt.text.documents.inline import enclosed_text
+from nmt.text.documents.inline import enclosed_text, marked_text
 from nmt.text.documents.templates import has_choice, line_by_line
-from nmt.text.documents.xml_edits import filled_content
+from nmt.text.documents.xml_edits import filled_content, without_invalid
 from nmt.text.documents.xml_elements import Element
 
 
@@ -18,6 +18,10 @@ def add_unit(document: Document, source: Element, write: Callable[[str], list[Ed
         write: the edits that give the target this content, which is the translation with the markup of the source.
     """
     enclosed = enclosed_text(source, document.data)
+    if enclosed is None and document.codes and not has_choice(text := marked_text(source, document.data)):
+        part = Part(line_by_line(text, codes=True), lambda translation: write(without_invalid(translation)), "xliff")
+        document.units.append(Unit(source.line, (part,)))
+        return
     if enclosed is None or has_choice(enclosed.text):
         document.outcome.leave(MARKUP, source.line)
         return
