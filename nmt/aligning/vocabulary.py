@@ -12,12 +12,16 @@ from nmt.text.tokenizer import SegmentedSentence
 
 FIRST = max(PAD, UNK) + 1
 """The id of the most frequent word."""
+PUNCTUATION = ".,;:!?…\"“”„«»()[]{}¿¡"
+"""Marks that stand next to a word without being a part of it; an apostrophe is a part, as in l'."""
 MOST_COUNTED = 2**20
 """Different words that are counted at once; beyond it the rare ones are forgotten, so that memory stays bounded."""
 
 
 class WordVocabulary:
-    """Ids of words without regard to case, most frequent first; all other words share the id UNK.
+    """Ids of words, most frequent first; all other words share the id UNK.
+
+    Case does not count, nor does punctuation around a word, so that text needs no tokenizer.
 
     Args:
         words: in the order of their ids, from `FIRST` on.
@@ -37,7 +41,7 @@ class WordVocabulary:
         """The words of a sentence, each one unit, with their ids."""
         words = self.cut(sentence)
         return SegmentedSentence(
-            sentence, words, [self._ids.get(word.lower(), UNK) for word in words], list(range(len(words)))
+            sentence, words, [self._ids.get(_form(word), UNK) for word in words], list(range(len(words)))
         )
 
     def to_bytes(self) -> bytes:
@@ -60,6 +64,12 @@ class WordVocabulary:
         return cls(words, cut)
 
 
+def _form(word: str) -> str:
+    """The word as it is counted: in lower case, without punctuation around it."""
+    lower = word.lower()
+    return lower.strip(PUNCTUATION) or lower
+
+
 class WordCounter:
     """Counts words in bounded memory (lossy counting, Manku and Motwani 2002).
 
@@ -72,7 +82,7 @@ class WordCounter:
 
     def add(self, words: Iterable[str]) -> None:
         """Counts the words of a sentence."""
-        self._counts.update(word.lower() for word in words)
+        self._counts.update(map(_form, words))
         while len(self._counts) > MOST_COUNTED:
             self._forgotten += 1
             self._counts = Counter({word: n for word, n in self._counts.items() if n > self._forgotten})

@@ -21,6 +21,11 @@ def test_case_is_ignored_and_unknown_words_share_an_id():
     assert made.segment("THE cat").words == ["THE", "cat"]
 
 
+def test_punctuation_around_a_word_is_ignored():
+    made = WordVocabulary(["dog", "l'", "."])
+    assert made.segment("« Dog, l' .").ids == [UNK, FIRST, FIRST + 1, FIRST + 2]
+
+
 def test_a_vocabulary_survives_its_file():
     made = WordVocabulary(["the", "l'"])
     assert WordVocabulary.from_bytes(made.to_bytes(), SPACED, "source.words").words == made.words
