@@ -18,7 +18,7 @@ from nmt.aligning.model import AlignmentModel
 from nmt.aligning.preparation import prepare, readable_pairs
 from nmt.aligning.units import Units, word_posterior
 from nmt.batches.arrays import Sequences
-from nmt.config import PairsConfig
+from nmt.config import CorpusConfig, PairsConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.files.paths import output_directory
 from nmt.progress import report
@@ -63,6 +63,7 @@ class Aligner:
         units: tuple[Units, Units] | None = None,
         say: Callable[[str], None] = report,
         interrupted: threading.Event | None = None,
+        corpus: CorpusConfig | None = None,
     ) -> Aligner | None:
         """Trains an aligner on the pairs, or resumes its training; it needs no links.
 
@@ -72,7 +73,8 @@ class Aligner:
             config: settings; None: the defaults.
             units: vocabularies of a run, whose pieces are aligned in place of words.
             say: takes lines for the user.
-            interrupted: ends the training after the current step when it is set.
+            interrupted: ends the training after the current batch when it is set.
+            corpus: treatment of rows that are no pair; None: as by default.
 
         Returns:
             The aligner; None after an interruption. The same call resumes.
@@ -82,7 +84,7 @@ class Aligner:
         """
         config = config or AlignerConfig()
         with output_directory(Path(directory)) as path:
-            made = prepare(path, readable_pairs(pairs, config, path), config, say, units)
+            made = prepare(path, readable_pairs(pairs, config, path), config, say, units, corpus)
             return cls(made) if learn(made, interrupted) else None
 
     def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:

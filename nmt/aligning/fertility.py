@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 MOST = 8
 """Fertilities are counted from 0 to 7; 7 stands for more too."""
-PRIOR = 1.0
+PRIOR = 10.0
 """Words of average fertility that are added to the counts of each word."""
 
 Floats = NDArray[np.float64]

@@ -148,7 +148,7 @@ class Learning:
         """The M step: the model that fits the counts of the epoch."""
         concentration = self.config.concentration if self.state.epoch >= PLAIN_EPOCHS else 0.0
         for number, (model, counts) in enumerate(zip(self.model.directions, self.counts, strict=True)):
-            model.update(counts, self.by[number], self.partners[number], concentration)
+            model.update(counts, self.by[number], self.partners[number], self.config, concentration)
 
     def _no_counts(self) -> tuple[Counts, Counts]:
         """Counts of an epoch that begins."""

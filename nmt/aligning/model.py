@@ -16,6 +16,7 @@ from scipy.special import digamma  # type: ignore[import-untyped]
 from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, is_word
 from nmt.aligning.hidden_markov import JUMPS, TINY, Posterior, first_jumps, with_jumps, without_jumps
+from nmt.config.aligner import AlignerConfig
 from nmt.text.pieces import UNK
 
 JUMP_FLOOR = 0.02
@@ -98,13 +99,21 @@ class DirectedModel:
         emission = np.where(unseen, empty[..., None] * np.where(unknown, UNKNOWN, UNSEEN), self.lexicon[batch.cells])
         return emission * (generating[:, None, :] & generated[:, :, None]), empty
 
-    def update(self, counts: Counts, by: NDArray[np.int64], sizes: NDArray[np.int64], concentration: float) -> None:
+    def update(
+        self,
+        counts: Counts,
+        by: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        config: AlignerConfig,
+        concentration: float,
+    ) -> None:
         """The M step.
 
         Args:
             counts: of an epoch.
             by: the generating word of each pair of words.
             sizes: the number of words that occur with each generating word.
+            config: has the power of the jumps.
             concentration: of the lexicon's prior; 0: the most probable lexicon without a prior.
         """
         total = np.bincount(by, counts.cells, minlength=len(sizes))
@@ -114,7 +123,8 @@ class DirectedModel:
         else:
             self.lexicon[:-1] = counts.cells / (total + TINY)[by]
         if counts.jumps.any():
-            self.jumps = (1 - JUMP_FLOOR) * counts.jumps / counts.jumps.sum() + JUMP_FLOOR / JUMPS
+            jumps = ((1 - JUMP_FLOOR) * counts.jumps / counts.jumps.sum() + JUMP_FLOOR / JUMPS) ** config.jump_power
+            self.jumps = jumps / jumps.sum()
         if len(counts.fertilities):
             self.ratios = fertility.log_ratios(counts.fertilities)
 

@@ -25,7 +25,7 @@ from nmt.aligning.units import Units
 from nmt.aligning.vocabulary import WordCounter, WordVocabulary
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.windows import windows
-from nmt.config import PairsConfig
+from nmt.config import CorpusConfig, PairsConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
@@ -63,7 +63,12 @@ def readable_pairs(pairs: PairsConfig, config: AlignerConfig, directory: Path) -
 
 
 def prepare(
-    directory: Path, pairs: PairsConfig, config: AlignerConfig, say: Say, units: tuple[Units, Units] | None = None
+    directory: Path,
+    pairs: PairsConfig,
+    config: AlignerConfig,
+    say: Say,
+    units: tuple[Units, Units] | None = None,
+    corpus: CorpusConfig | None = None,
 ) -> AlignerDirectory:
     """Opens the aligner that was begun in a directory, or sets it up.
 
@@ -71,11 +76,12 @@ def prepare(
         pairs: in files, which are read several times.
         units: of a run, for pieces; None: words of the text.
         say: takes lines for the user.
+        corpus: treatment of rows that are no pair; None: as by default.
 
     Raises:
         NmtError: the pairs cannot be read, or the directory holds other files, or an aligner of other text or settings.
     """
-    reader = PairReader(pairs, corpus_of(config))
+    reader = PairReader(pairs, corpus or corpus_of(config))
     fingerprint = reader.fingerprint()
     if is_aligner(directory):
         return _reopened(directory, config, fingerprint)
@@ -87,12 +93,12 @@ def prepare(
     for side, words in zip(("source", "target"), cut, strict=True):
         if words.name:
             say(f"words of the {side} are cut {words.name}")
-    reader = PairReader(pairs, corpus_of(config))
+    reader = PairReader(pairs, corpus or corpus_of(config))
     chosen: tuple[Units, Units] = units or _count_words(reader, config)
-    corpus = _encode(directory, reader, config, chosen, say)
+    encoded = _encode(directory, reader, config, chosen, say)
     say(reader.report.summary())
-    _pair_words(directory, corpus, chosen)
-    made = AlignerDirectory(directory, config, chosen, len(corpus), fingerprint)
+    _pair_words(directory, encoded, chosen)
+    made = AlignerDirectory(directory, config, chosen, len(encoded), fingerprint)
     made.create()
     return made
 

@@ -12,7 +12,7 @@ from nmt.text.tokenizer import SegmentedSentence
 
 FIRST = max(PAD, UNK) + 1
 """The id of the most frequent word."""
-PUNCTUATION = ".,;:!?…\"“”„«»()[]{}¿¡"
+PUNCTUATION = '.,;:!?…"“”„«»()[]{}¿¡'
 """Marks that stand next to a word without being a part of it; an apostrophe is a part, as in l'."""
 MOST_COUNTED = 2**20
 """Different words that are counted at once; beyond it the rare ones are forgotten, so that memory stays bounded."""

@@ -18,11 +18,14 @@ class AlignerConfig:
         5, "First epochs, in which each place of a word is equally probable (IBM model 1); they learn the lexicon."
     )
     jump_epochs: int = setting(5, "Epochs after them, which also learn the order of words (a hidden Markov model).")
-    fertility_epochs: int = setting(5, "Last epochs, which also learn how many words a word generates.")
+    fertility_epochs: int = setting(10, "Last epochs, which also learn how many words a word generates.")
     concentration: float = setting(
         0.01, "Dirichlet prior of each translation of a word; the smaller, the fewer translations share a word."
     )
-    empty_share: float = setting(0.1, "Prior probability that a word comes from no word of the other side.")
+    jump_power: float = setting(
+        0.4, "Power of the probabilities of jumps; below 1 the lexicon weighs more against the order of words."
+    )
+    empty_share: float = setting(0.03, "Prior probability that a word comes from no word of the other side.")
     rounds: int = setting(3, "Rounds in which the words of a sentence settle how many of them a word generates.")
     symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"] = setting(
         "union", "Method that merges the links of both directions."
@@ -50,10 +53,13 @@ class AlignerConfig:
 
     def __post_init__(self) -> None:
         require_positive(self, "words", "max_words", "batch_tokens", "window", "concentration", "lexicon_epochs")
+        require_positive(self, "jump_power")
         for name in ("jump_epochs", "fertility_epochs", "rounds"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
         require_at_most(self, lexicon_epochs=10**6, jump_epochs=10**6, fertility_epochs=10**6, rounds=10**3)
-        require_at_most(self, words=10**7, max_words=10**4, batch_tokens=10**9, window=10**9, concentration=10**6)
+        require_at_most(
+            self, words=10**7, max_words=10**4, batch_tokens=10**9, window=10**9, concentration=10**6, jump_power=100
+        )
         require(0 < self.empty_share < 1, f"empty_share is {self.empty_share}: expected a number between 0 and 1")
         for name in ("source_language", "target_language"):
             tag = getattr(self, name)

@@ -36,3 +36,7 @@ class RunConfig:
             not self.training.guided.links or self.model.attends,
             "training.guided.links guides attention, but model.attention.score is none: choose a score",
         )
+        require(
+            not self.training.aligner or self.model.attends,
+            "training.aligner guides attention, but model.attention.score is none: choose a score",
+        )

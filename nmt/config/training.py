@@ -102,6 +102,11 @@ class TrainingConfig:
         0.1, "Probability mass taken from the correct piece and spread evenly over the vocabulary."
     )
     guided: GuidedConfig = group(GuidedConfig, "Guided alignment.")
+    aligner: bool = setting(
+        False,
+        "Learn word links from the training pairs first, as nmt aligner does, and guide attention with them; the "
+        "weight and its decay are those of training.guided.",
+    )
     ema: float = setting(
         0.999,
         "Decay of the exponential moving average of the weights, which validates and translates. It is smaller in the "
@@ -139,6 +144,10 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")
         require_rate(self, "label_smoothing", "ema")
+        require(
+            not (self.aligner and self.guided.links),
+            "aligner learns links, and guided.links names other links: choose one of them",
+        )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
         for name in ("shapes", "clip_norm", "validate_every", "patience"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")

@@ -98,6 +98,23 @@ def require_more_pairs(malformed: int, read: int, example: str) -> None:
         raise CorpusError(f"{example} ({malformed} of {read} rows are malformed)")
 
 
+def line_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[str, str]]:
+    """The pairs of a corpus, one for each row: a row that is no pair or invalid UTF-8 gives two empty sentences.
+
+    Raises:
+        CorpusError: see `raw_pairs`.
+    """
+    malformed: list[str] = []
+    for cells in side_by_side(open_pairs(pairs, "", languages), malformed.append):
+        yield from (("", "") for _ in malformed)
+        malformed.clear()
+        try:
+            yield cells[0].decode("utf-8"), cells[1].decode("utf-8")
+        except UnicodeDecodeError:
+            yield "", ""
+    yield from (("", "") for _ in malformed)
+
+
 def text_pairs(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tuple[str, str]]:
     """The pairs of a corpus as they are: with outer whitespace, and with pairs that have an empty side.
 

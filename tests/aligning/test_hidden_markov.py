@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nmt.aligning.hidden_markov import FARTHEST, START_FLOOR, START_SCALE, first_jumps, with_jumps, without_jumps
+from nmt.aligning.hidden_markov import FARTHEST, first_jumps, with_jumps, without_jumps
 
 SHARE = 0.2
 
@@ -20,7 +20,7 @@ def random_batch(sentences: int, words: int, generating: int, seed: int = 0) -> 
 def all_paths(emission: np.ndarray, empty: np.ndarray, jumps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The posteriors of one sentence from the probability of each path."""
     words, generating = emission.shape
-    start = np.exp(-np.arange(generating) / START_SCALE) + START_FLOOR
+    start = jumps[np.arange(generating) + 1 + FARTHEST]
     start /= start.sum()
     real, nothing, total = np.zeros(emission.shape), np.zeros(words), 0.0
     for path in itertools.product(range(generating), [False, True], repeat=words):
@@ -35,6 +35,7 @@ def all_paths(emission: np.ndarray, empty: np.ndarray, jumps: np.ndarray) -> tup
                 reach = sum(jumps[j - places[i - 1] + FARTHEST] for j in range(generating))
                 probability *= jumps[places[i] - places[i - 1] + FARTHEST] / reach
             probability *= SHARE * empty[i] if empties[i] else (1 - SHARE) * emission[i, places[i]]
+        probability *= jumps[generating - places[-1] + FARTHEST]
         total += probability
         for i in range(words):
             if empties[i]:

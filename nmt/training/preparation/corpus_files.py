@@ -30,6 +30,9 @@ from nmt.version import __version__
 CACHE_FORMAT = 4
 """Version of the files: a new number makes the cache prepare every corpus again."""
 
+ALIGNER_FORMAT = 1
+"""Version of the links that `training.aligner` learns."""
+
 REPORT = "corpus/report.txt"
 """File with the lines that preparation printed about the pairs."""
 
@@ -37,7 +40,7 @@ REPORT = "corpus/report.txt"
 def cache_key(config: RunConfig) -> dict[str, Any]:
     """Everything that the files depend on."""
     corpus = config.corpus
-    return {
+    key = {
         "format": CACHE_FORMAT,
         "nmt": __version__,
         "sentencepiece": sentencepiece.__version__,
@@ -46,6 +49,7 @@ def cache_key(config: RunConfig) -> dict[str, Any]:
         "vocabulary": config_to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides which pairs are held out
     }
+    return key | ({"aligner": ALIGNER_FORMAT} if config.training.aligner else {})
 
 
 def _fingerprints(config: RunConfig) -> dict[str, str]:
@@ -56,12 +60,15 @@ def _fingerprints(config: RunConfig) -> dict[str, str]:
     return {"run": f"{run.source.fingerprint} {run.target.fingerprint}"}
 
 
-def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], say: Callable[[str], None]) -> None:
+def write_corpus_files(
+    directory: Path, config: RunConfig, key: dict[str, Any], say: Callable[[str], None], learned: str = ""
+) -> None:
     """Reads the pairs and writes all files.
 
     Args:
         key: `cache_key` before the pairs are read.
         say: takes lines for the user.
+        learned: file of the links that an aligner has learned; empty: those of `training.guided.links`, if any.
 
     Raises:
         CorpusError: the pairs cannot be read, or have changed meanwhile.
@@ -73,7 +80,7 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
         reported.append(line)
         say(line)
 
-    guide = config.training.guided.links
+    guide = learned or config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
     if not config.vocabulary.run:
@@ -84,7 +91,7 @@ def write_corpus_files(directory: Path, config: RunConfig, key: dict[str, Any], 
     write_atomically(directory / TEXT_FINGERPRINTS, json.dumps(key["text"], ensure_ascii=False).encode())
     save_vocabularies(directory, source, target, config.vocabulary.shared)
     if guide:
-        report(f"attention is guided by the links of {guide}")
+        report(f"attention is guided by the links of {'the aligner' if learned else guide}")
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
     vocabularies = Vocabularies(encoder.source, encoder.target)
     profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))

@@ -21,6 +21,7 @@ from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
+from nmt.training.preparation.learned_links import ALIGNER, learn_links, remove_scratch
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -61,7 +62,7 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
 
 def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Makes a new run; its config.json is written last, so that a directory with one is complete."""
-    if directory.exists() and any(directory.iterdir()) and not (directory / "corpus").exists():
+    if directory.exists() and any(directory.iterdir()) and not any(map(Path.exists, _begun(directory))):
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
     initial = open_initial_run(config) if config.training.initial else None
@@ -70,7 +71,14 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     config = with_languages(config, say)
     discard_manifest(directory)
     cache, key = Cache(Path(config.directory) / ".cache"), cache_key(config)
-    if cache.fetch(key, lambda part: write_corpus_files(part, config, key, say), directory):
+
+    def write(part: Path) -> None:
+        links = learn_links(config, directory, part, say) if config.training.aligner else ""
+        write_corpus_files(part, config, key, say, links)
+
+    prepared_before = cache.fetch(key, write, directory)
+    remove_scratch(directory)
+    if prepared_before:
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
         for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
             say(line)
@@ -82,12 +90,18 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     return prepared
 
 
+def _begun(directory: Path) -> list[Path]:
+    """The directories that an interrupted preparation leaves."""
+    return [directory / "corpus", directory / ALIGNER]
+
+
 def _require_teachable(config: RunConfig) -> None:
     """Refuses links for attention that cannot learn from them; older runs of this kind still open and translate."""
     hard = config.model.architecture != "transformer" and config.model.attention.window == "hard"
-    if config.training.guided.links and hard:
+    if (config.training.guided.links or config.training.aligner) and hard:
+        name = "guided.links" if config.training.guided.links else "aligner"
         raise RunError(
-            "training.guided.links trains attention weights, but model.attention.window hard makes them 0 or 1, "
+            f"training.{name} trains attention weights, but model.attention.window hard makes them 0 or 1, "
             "without a gradient: choose another window"
         )
 

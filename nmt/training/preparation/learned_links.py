@@ -1,0 +1,67 @@
+"""Links of the training pairs, learned by an aligner before the training begins (`training.aligner`)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from nmt.aligning.aligner import Aligner
+from nmt.aligning.directory import CHECKPOINT, CORPUS
+from nmt.config import RunConfig
+from nmt.config.aligner import AlignerConfig
+from nmt.files.outputs import open_output
+from nmt.progress import LineProgress
+from nmt.text.formats import line_pairs
+from nmt.text.languages import languages_of
+from nmt.training.interruption import interruption
+
+ALIGNER = "aligner"
+"""The directory of the aligner in a run."""
+LINKS = "train.links"
+"""The file of its links of the training pairs, in Pharaoh format."""
+
+
+def learn_links(config: RunConfig, directory: Path, part: Path, say: Callable[[str], None]) -> str:
+    """Trains an aligner on the training pairs and writes their links.
+
+    The aligner grows in the run directory, so that an interrupted training resumes; the finished one is copied.
+
+    Args:
+        config: of the run; the languages are decided.
+        directory: of the run.
+        part: directory of the prepared files, which gets a copy of the aligner.
+        say: takes lines for the user.
+
+    Returns:
+        The file of the links, a line for each row of the text.
+
+    Raises:
+        NmtError: the pairs cannot be read.
+        KeyboardInterrupt: the training was interrupted.
+    """
+    corpus = config.corpus
+    names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
+    settings = replace(AlignerConfig(), **{name: getattr(corpus, name) for name in names})
+    with interruption() as interrupted:
+        aligner = Aligner.train(
+            replace(corpus.train, alignment=""), directory / ALIGNER, settings, None, say, interrupted, corpus
+        )
+    if aligner is None:
+        raise KeyboardInterrupt
+    links = directory / ALIGNER / LINKS
+    pairs = line_pairs(corpus.train, languages_of(corpus))
+    progress = LineProgress(task="aligning", unit="pairs")
+    with open_output(str(links)) as output:
+        for alignment in progress.over(aligner.align(pairs)):
+            output.write(alignment.pharaoh() + "\n")
+    unneeded = shutil.ignore_patterns(CORPUS, CHECKPOINT, LINKS)
+    shutil.copytree(directory / ALIGNER, part / ALIGNER, ignore=unneeded, dirs_exist_ok=True)
+    return str(links)
+
+
+def remove_scratch(directory: Path) -> None:
+    """Deletes the files of a run's aligner that only its training needed."""
+    shutil.rmtree(directory / ALIGNER / CORPUS, ignore_errors=True)
+    (directory / ALIGNER / LINKS).unlink(missing_ok=True)
