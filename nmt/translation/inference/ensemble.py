@@ -55,8 +55,7 @@ class Ensemble:
         Padding and a second beginning of sentence are impossible. Their mass, which label smoothing leaves, is not
         redistributed, so that scoring a hypothesis gives the log-probability of the search.
         """
-        readouts, states, attention = self._readouts(tokens, states, encoded)
-        logits = [self._logits(model, readout) for model, readout in zip(self.models, readouts, strict=True)]
+        logits, readouts, states, attention = self._steps(tokens, states, encoded, [None] * len(self.models))
         return self._distribution(logits, readouts), states, attention
 
     def step_among(self, pieces: Any) -> search.Step:
@@ -73,11 +72,8 @@ class Ensemble:
 
         def step(tokens: Any, states: Any, *read: Any) -> tuple[search.Distribution, Any, Any]:
             *encoded, allowed = read
-            readouts, states, attention = self._readouts(tokens, states, encoded)
-            logits = [
-                ops.where(allowed, model.logits(readout, output=output), search.IMPOSSIBLE)
-                for model, readout, output in zip(self.models, readouts, outputs, strict=True)
-            ]
+            logits, readouts, states, attention = self._steps(tokens, states, encoded, outputs)
+            logits = [ops.where(allowed, values, search.IMPOSSIBLE) for values in logits]
             return self._distribution(logits, readouts, outputs)._replace(subset=subset), states, attention
 
         return step
@@ -107,17 +103,32 @@ class Ensemble:
         values = ops.take_along_axis(together, target_out[:, :, None], axis=-1)[:, :, 0]
         return ops.where(target_out == PAD, 0.0, values)
 
-    def _readouts(self, tokens: Any, states: Any, encoded: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], Any]:
-        """The models' read-outs and states after these pieces, and their mean attention."""
-        stepped = [
-            model.step(tokens, state, read) for model, state, read in zip(self.models, states, encoded, strict=True)
-        ]
-        states = tuple(state for _, state in stepped)
-        return [readout for readout, _ in stepped], states, mean([state.weights for state in states])
+    def _steps(
+        self, tokens: Any, states: Any, encoded: Sequence[Any], outputs: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], tuple[Any, ...], Any]:
+        """The models' logits, read-outs and states after these pieces, and their mean attention.
 
-    def _logits(self, model: Any, readout: Any) -> Any:
+        Args:
+            outputs: the output layers over some pieces; None for one over all pieces.
+        """
+        stepped = [
+            self._step(model, tokens, state, read, output)
+            for model, state, read, output in zip(self.models, states, encoded, outputs, strict=True)
+        ]
+        logits, readouts, new = ([*values] for values in zip(*stepped, strict=True))
+        return logits, readouts, tuple(new), mean([state.weights for state in new])
+
+    def _step(self, model: Any, tokens: Any, state: Any, read: Any, output: Any) -> tuple[Any, Any, Any]:
+        if ops.is_numpy(tokens):  # the graph of an exported model has the output layer inside
+            logits, state = model.step(tokens, state, read, output)
+            return logits, None, state
+        readout, state = model.step(tokens, state, read)
+        logits = self._logits(model, readout) if output is None else model.logits(readout, output=output)
+        return logits, readout, state
+
+    def _logits(self, model: Seq2Seq, readout: Any) -> Any:
         """Logits of the next piece; with few rows, the processors share the reading of the kernel."""
-        parts = 1 if ops.is_numpy(readout) else batches_at_once()
+        parts = batches_at_once()
         if parts == 1:
             return model.logits(readout)
         few = ops.shape(readout)[0] <= FEW_ROWS

@@ -49,9 +49,6 @@ class ExportedModel:
         self.directory, self.target_size = directory, target_size
         self.export = read_export(directory)
         self._encoder, self._step = (_session(directory, name) for name in (ENCODER, STEP))
-        found = self._step.get_outputs()[0].shape[-1]
-        if found != target_size:
-            raise RunError(f"{directory / STEP}: has {found} pieces, and the vocabulary {target_size}: export it again")
 
     trainable_variables: tuple[Any, ...] = ()
     """None: the weights are part of the graphs."""
@@ -73,24 +70,25 @@ class ExportedModel:
         encoded = {spec.name: values[spec.name] for spec in self.export.encoded}
         return ExportedState(state, np.zeros(source.shape, np.float32)), encoded
 
-    def step(self, pieces: np.ndarray, state: ExportedState, encoded: Arrays) -> tuple[np.ndarray, ExportedState]:
-        """One step of search: the logits of the next piece, float32 [rows, vocabulary], and the new state.
+    def step(
+        self, pieces: np.ndarray, state: ExportedState, encoded: Arrays, among: np.ndarray | None = None
+    ) -> tuple[np.ndarray, ExportedState]:
+        """One step of search: the logits of the next piece, float32 [rows, pieces], and the new state.
 
         Args:
             pieces: last piece of each hypothesis, int32 [rows].
+            among: the pieces whose logits are computed, int32; None: all.
         """
         names = [spec.name for spec in self.export.state]
         outputs = ["logits", "weights", *(NEXT + name for name in names)]
-        logits, weights, *tensors = self._step.run(outputs, {"pieces": pieces, **state.tensors, **encoded})
+        columns = np.zeros(0, np.int32) if among is None else among
+        inputs = {"pieces": pieces, "among": columns, **state.tensors, **encoded}
+        logits, weights, *tensors = self._step.run(outputs, inputs)
         return logits, ExportedState(dict(zip(names, tensors, strict=True)), weights)
 
     def output_layer(self, pieces: np.ndarray) -> np.ndarray:
-        """The columns of the logits that belong to these pieces."""
+        """The output layer over some pieces, for `step`: the graph reads their numbers."""
         return pieces
-
-    def logits(self, logits: np.ndarray, output: np.ndarray | None = None) -> np.ndarray:
-        """The logits of a step, or their columns of `output_layer`."""
-        return logits if output is None else np.take(logits, output, 1)
 
 
 def _session(directory: Path, name: str) -> Any:

@@ -1,0 +1,204 @@
+"""Search and scoring over an exported network equal those over the Keras model that it was exported from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import contents
+from onnx_sessions import graphs_of
+from test_onnx_graphs import NETWORKS
+
+from nmt import Translator
+from nmt.cli import main
+from nmt.config import SearchConfig
+from nmt.errors import NmtError
+from nmt.exporting.export import export_onnx
+from nmt.exporting.onnx.model import Graphs
+from nmt.run.directory import Run
+from nmt.run.exported import ENCODER, EXPORT, STEP, Export
+from nmt.translation.inference.exported_inference import ExportedInference
+from nmt.translation.inference.exported_model import ExportedModel
+from nmt.translation.inference.model_inference import ModelInference
+from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm, PieceTerm
+from nmt.translation.short_list import KEPT, ShortList
+
+PIECES = 12
+SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
+TARGETS = [[7, 4], [], [5, 6, 10, 11, 8], [4], [9, 9, 9], [6]]
+GREEDY = SearchConfig(beam_size=1)
+BEAM = SearchConfig(beam_size=5, length_penalty=0.8)
+
+
+def write_network(directory: Path, graphs: Graphs) -> Path:
+    """Writes the graphs of an export without vocabularies."""
+    directory.mkdir()
+    export = Export("float32", tuple(graphs.state), tuple(graphs.encoded))
+    for name, content in ((EXPORT, export.content()), (ENCODER, graphs.encoder), (STEP, graphs.step)):
+        (directory / name).write_bytes(content if isinstance(content, bytes) else content.SerializeToString())
+    return directory
+
+
+@pytest.fixture
+def engines(make_model: Callable[..., Any], tmp_path: Path) -> Callable[..., tuple[ModelInference, ExportedInference]]:
+    """The inference of Keras models with these seeds, and of their exports."""
+
+    def make(*seeds: int, **network: Any) -> tuple[ModelInference, ExportedInference]:
+        models = [make_model(seed, **network) for seed in seeds or (3,)]
+        folders = [write_network(tmp_path / str(seed), graphs_of(model)) for seed, model in enumerate(models)]
+        return ModelInference(*models), ExportedInference(*(ExportedModel(folder, PIECES) for folder in folders))
+
+    return make
+
+
+def assert_same(found: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert (one.ids, one.finished) == (other.ids, other.finished)
+        np.testing.assert_allclose(one[1:3], other[1:3], rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-4)
+        np.testing.assert_allclose(one.piece_log_probabilities, other.piece_log_probabilities, rtol=1e-5, atol=1e-4)
+
+
+def scored(engine: ModelInference) -> list[Hypothesis]:
+    """The pairs by the Keras model, without compiling."""
+    engine.score_batch, engine.score_batch_seen = engine.ensemble.score, engine.ensemble.score_seen
+    return engine.score(SOURCES, TARGETS)
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_scores_and_alignments_of_every_network(engines: Callable, network: dict[str, Any]) -> None:
+    keras, exported = engines(**network)
+    assert_same(exported.score(SOURCES, TARGETS), scored(keras))
+
+
+@pytest.mark.parametrize("network", NETWORKS[:1], ids=str)
+def test_erasing_words_and_attention(engines: Callable, network: dict[str, Any]) -> None:
+    keras, exported = engines(**network)
+    scored(keras)
+    erased = [[(), *([at] for at in range(len(source)))] for source in SOURCES]
+    for method in ("word", "attention"):
+        falls = (engine.erase(SOURCES, TARGETS, erased, method) for engine in (exported, keras))
+        for one, other in zip(*falls, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
+
+
+def assert_same_search(engines: tuple[Any, Any], search: SearchConfig, *arguments: Any, **options: Any) -> None:
+    ours, theirs = (engine.find(SOURCES, search, *arguments, **options) for engine in reversed(engines))
+    for one, other in zip(ours, theirs, strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
+def test_search_finds_the_same_hypotheses(engines: Callable, search: SearchConfig) -> None:
+    assert_same_search(engines(), search, search.beam_size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_search_over_every_network(engines: Callable, network: dict[str, Any]) -> None:
+    both = engines(**network)
+    assert_same_search(both, GREEDY)
+    assert_same_search(both, BEAM, 5)
+
+
+TABLE = ShortList(
+    np.pad(np.arange(PIECES, dtype=np.int32)[:, None], ((0, 0), (0, KEPT - 1))), np.arange(PIECES, dtype=np.int32), True
+)
+CONSTRAINED = [PieceConstraint((5,), [[6, 7]]), *[PieceConstraint((), [[4], [8, 9]])] * 5]
+TERM = PieceTerm([PieceForm([7, 8]), PieceForm([9])], [0])
+SEARCHES: dict[str, tuple[Any, ...]] = {
+    "sample": (SearchConfig(method="sample", temperature=1.3, top_k=9, top_p=0.95, seed=3), 4),
+    "ngrams": (replace(BEAM, no_repeat_ngram=2, min_length_ratio=1.0, coverage_penalty=0.3, diversity=0.5), 3),
+    "constraints": (BEAM, 3, CONSTRAINED),
+    "terms": (BEAM, 1, [PieceConstraint(terms=[TERM])] * 5 + [PieceConstraint()]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_kind_of_search_finds_the_same(engines: Callable, name: str) -> None:
+    assert_same_search(engines(), *SEARCHES[name], suppressed=(10,))
+
+
+@pytest.mark.slow
+def test_short_lists_and_ensembles_find_the_same(engines: Callable) -> None:
+    assert_same_search(engines(3, 4), replace(BEAM, short_list=1), 3, short_list=TABLE)
+
+
+@pytest.fixture(scope="module")
+def exported(make_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    export_onnx(Run.open(make_run(folder / "run")), folder / "run.onnx", licence="CC0")
+    return folder / "run.onnx"
+
+
+WITHOUT_KERAS = """
+import sys
+sys.modules.update(dict.fromkeys(["keras", "tensorflow", "jax", "onnx"]))  # an import of these raises ImportError
+from nmt.cli import main
+
+for arguments in {commands!r}:
+    assert main(arguments) == 0, arguments
+"""
+
+
+def test_commands_over_an_export_import_neither_keras_nor_tensorflow(exported: Path, write: Callable) -> None:
+    source, target = write("s", "ba be bi", "", "ki ke"), write("t", "bo", "", "bu ka")
+    model = ["--model", str(exported)]
+    commands = [
+        ["translate", *model, "--source", source, "--output", source + ".translated", "--nbest", "2"],
+        ["translate", *model, "--source", source, "--method", "sample", "--mbr", "chrf", "--nbest", "3"],
+        ["align", *model, "--source", source, "--target", target, "--output", source + ".aligned"],
+        ["score", *model, "--source", source, "--target", target],
+        ["evaluate", *model, "--source", source, "--target", target],
+    ]
+    subprocess.run([sys.executable, "-c", WITHOUT_KERAS.format(commands=commands)], check=True, timeout=300)
+    assert Path(source + ".translated").read_text().count("\n") == 5  # a blank line has one translation
+
+
+def test_the_translator_of_an_export_is_that_of_its_run(exported: Path) -> None:
+    run, export = Translator.load(exported.with_name("run")), Translator.load(exported)
+    assert isinstance(export.inference, ExportedInference)
+    pairs = ["ba be", "ki"], ["bo bu", "ka"]
+    for one, other in zip(export.align(*pairs), run.align(*pairs), strict=True):
+        assert one.pieces == other.pieces
+        np.testing.assert_allclose(one.log_probability, other.log_probability, atol=1e-4)
+    assert export.fingerprint == Translator.load(exported).fingerprint
+    with pytest.raises(NmtError, match="load the run that it was exported from"):
+        export.embeddings("source")
+
+
+def test_flags_that_an_export_has_decided_are_refused(exported: Path) -> None:
+    run = exported.with_name("run")
+    for others, options, message in (
+        ([run], {}, f"{run}: is no export: an ensemble has runs alone or exports alone"),
+        ([], {"checkpoints": 2}, "has no checkpoints: leave --checkpoints out"),
+        ([], {"precision": "mixed_bfloat16"}, "leave --precision out"),
+    ):
+        with pytest.raises(NmtError, match=message):
+            Translator.load(exported, *others, **options)
+
+
+def test_a_damaged_graph_is_refused_in_one_line(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    for name, content in contents(exported).items():
+        (tmp_path / name).write_bytes(content[:-9] if name == STEP else content)
+    for manifest in ("there", "gone"):
+        assert main(["translate", "--model", str(tmp_path)]) == 2
+        message = capsys.readouterr().err
+        assert STEP in message
+        assert message.count("\n") == 1
+        (tmp_path / "manifest.json").unlink(missing_ok=manifest == "gone")
+
+
+def test_a_missing_onnx_runtime_is_named(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(NmtError, match=f"needs onnxruntime: {sys.executable} -m pip install onnxruntime"):
+        Translator.load(exported)
