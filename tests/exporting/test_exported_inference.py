@@ -19,7 +19,7 @@ from nmt import Translator
 from nmt.cli import main
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
-from nmt.exporting.export import export_onnx
+from nmt.exporting.export import export_run
 from nmt.exporting.onnx.model import Graphs
 from nmt.run.directory import Run
 from nmt.run.exported import ENCODER, EXPORT, STEP, Export
@@ -134,7 +134,7 @@ def test_short_lists_and_ensembles_find_the_same(engines: Callable) -> None:
 @pytest.fixture(scope="module")
 def exported(make_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported")
-    export_onnx(Run.open(make_run(folder / "run")), folder / "run.onnx", licence="CC0")
+    export_run(Run.open(make_run(folder / "run")), folder / "run.onnx", licence="CC0")
     return folder / "run.onnx"
 
 
