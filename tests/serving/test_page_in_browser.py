@@ -431,6 +431,37 @@ def test_elements_have_names_and_readable_colours(show: Callable[..., Opened], s
 
 
 @pytest.mark.slow
+def test_a_token_is_asked_for_and_sent(show: Callable[..., Opened]) -> None:
+    opened = show()
+    sent: list[str] = []
+
+    def guard(route: Any) -> None:
+        sent.append(route.request.headers.get("authorization", ""))
+        if sent[-1] == "Bearer secret":
+            route.continue_()
+        else:
+            route.fulfill(status=401, content_type="application/json", body='{"error": "a valid token is needed"}')
+
+    opened.page.route("**/v1/*", guard)
+    opened.type("one")
+    opened.page.get_by_role("alert").filter(has_text="a valid token is needed").wait_for()
+    opened.page.get_by_label("token of this server").fill("secret")
+    opened.press("Use token")
+    opened.shows("ONE")
+    assert not opened.page.get_by_label("token of this server").is_visible()
+    opened.problems.clear()  # the browser notes the refused request
+
+
+@pytest.mark.slow
+def test_a_server_without_models_says_so(show: Callable[..., Opened]) -> None:
+    opened = show()
+    failed = {"models": [{"name": "one", "state": "failed"}], "limits": {}}
+    opened.page.route("**/v1/models", lambda route: route.fulfill(json=failed))
+    opened.page.reload()
+    opened.page.get_by_role("alert").filter(has_text="no model could be loaded").wait_for()
+
+
+@pytest.mark.slow
 def test_the_page_shows_what_a_trained_model_computes(show_at: Callable[..., Opened], copier_run: Path) -> None:
     translator = nmt.Translator.load(copier_run)
     source = copy_task.sentences(1, seed=7)[0]

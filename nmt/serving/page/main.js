@@ -5,7 +5,7 @@ import { Compose } from "./compose.js";
 import { FileJob, onDrop } from "./file_job.js";
 import { Latest } from "./latest.js";
 import { Result } from "./result.js";
-import { ask, askPatiently, pause } from "./server.js";
+import { ServerError, ask, askPatiently, pause, useToken } from "./server.js";
 import { Settings, languagesOf, tagOf } from "./settings.js";
 import { element } from "./view/elements.js";
 import { Visit } from "./visit.js";
@@ -20,6 +20,7 @@ const visit = new Visit(open);
 
 function fail(error) {
   byId("problem").textContent = error ? error.message : "";
+  byId("access").hidden = error?.status !== 401;
 }
 
 function open(text) {
@@ -117,6 +118,11 @@ function listen() {
     for (const file of event.target.files) translateFile(file);
     event.target.value = ""; // the same file may be chosen again
   });
+  byId("access").addEventListener("submit", (event) => {
+    event.preventDefault();
+    useToken(byId("token").value.trim());
+    begin();
+  });
   onDrop(translateFile);
   window.addEventListener("hashchange", begin);
 }
@@ -140,6 +146,7 @@ async function loadedModels() {
   for (;;) {
     const { models, limits } = await askPatiently("v1/models");
     const ready = models.filter(({ state }) => state === "ready");
+    if (models.every(({ state }) => state === "failed")) throw new ServerError("no model could be loaded: the log of the server says why");
     if (models.every(({ state }) => state !== "loading")) return { models: ready, limits };
     fail({ message: "The server is loading its models \u2026" });
     await pause(500);

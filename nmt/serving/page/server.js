@@ -1,5 +1,7 @@
 // Requests to the server. An error is one line that says what happened.
 
+const TOKEN = "nmt.token";
+
 export class ServerError extends Error {
   constructor(message, status = 0, retryAfter = 0) {
     super(message);
@@ -58,5 +60,22 @@ async function reach(path, options) {
 }
 
 function headers(body) {
-  return body === null ? {} : { "Content-Type": "application/json" };
+  const token = storedToken();
+  return {
+    ...(body === null ? {} : { "Content-Type": "application/json" }),
+    ...(token ? { Authorization: `Bearer ${token}` } : {}),
+  };
+}
+
+// The token of a server that asks for one; the browser forgets it with the tab.
+export function useToken(token) {
+  sessionStorage.setItem(TOKEN, token);
+}
+
+function storedToken() {
+  try {
+    return sessionStorage.getItem(TOKEN);
+  } catch {
+    return null; // storage is off
+  }
 }
