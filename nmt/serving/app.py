@@ -11,7 +11,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
 
 from nmt.errors import NmtError
-from nmt.serving import v1
+from nmt.serving import libretranslate, v1
 from nmt.serving.access import Access
 from nmt.serving.gate import Gate, refusal
 from nmt.serving.limits import Limits, RefusedError, error_body
@@ -51,6 +51,7 @@ def create_app(
     )
     metrics = Metrics(models)
     app.include_router(v1.make_routes(models, limits))
+    app.include_router(libretranslate.make_routes(models, limits, access))
     _add_health(app, models, metrics)
     _add_errors(app)
     add_page(app)

@@ -59,7 +59,8 @@ def translation_requests(
         RefusedError: a limit is exceeded.
         NmtError: fields that contradict each other.
     """
-    search = search_of(body, translator.config.search, limits)
+    own = translator.config.search
+    search = search_of(own, limits, body.beam_size, body.n_best, body.copy_unknown)
     extras = len(body.phrases) + len(body.terms) + len(body.lexicon)
     if extras > limits.phrases:
         raise over_limit(422, f"the request has {extras:,} phrases, terms and words", "phrases", limits.phrases)
@@ -83,19 +84,23 @@ def translation_requests(
     ]
 
 
-def search_of(body: TranslateRequest, own: SearchConfig, limits: Limits) -> SearchConfig:
-    """The search of a request: the model's, with the fields that a request may change.
+def search_of(
+    own: SearchConfig, limits: Limits, beam_size: int | None = None, n_best: int = 1, copy_unknown: bool = False
+) -> SearchConfig:
+    """The search of a request: the model's, with the settings that a request may change.
+
+    Args:
+        beam_size: None: the model's, or `n_best` if that is larger.
 
     Raises:
         RefusedError: a beam beyond the limit, or more translations than the beam holds.
     """
-    size = body.beam_size or max(own.beam_size, body.n_best)
-    if size > max(limits.beam_size, own.beam_size):
-        name = "beam_size" if body.beam_size else "n_best"
-        raise over_limit(422, f"{name} is {size:,}", "beam_size", max(limits.beam_size, own.beam_size))
-    if body.n_best > size:
-        raise RefusedError(422, f"n_best is {body.n_best}, and beam_size is {size}: raise beam_size")
-    return replace(own, beam_size=size, copy_unknown=body.copy_unknown or own.copy_unknown)
+    size, most = beam_size or max(own.beam_size, n_best), max(limits.beam_size, own.beam_size)
+    if size > most:
+        raise over_limit(422, f"{'beam_size' if beam_size else 'n_best'} is {size:,}", "beam_size", most)
+    if n_best > size:
+        raise RefusedError(422, f"n_best is {n_best}, and beam_size is {size}: raise beam_size")
+    return replace(own, beam_size=size, copy_unknown=copy_unknown or own.copy_unknown)
 
 
 def without_words(text: str, words: Sequence[str], erased: Sequence[int]) -> str:

@@ -231,6 +231,6 @@ def answer(values: dict[str, Any], status: int = 200, headers: dict[str, str] | 
     return Response(as_json(values), status, headers, "application/json")
 
 
-def as_json(values: dict[str, Any]) -> str:
-    """One line of JSON."""
+def as_json(values: Any) -> str:
+    """Values as one line of JSON."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
