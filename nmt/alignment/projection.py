@@ -20,7 +20,7 @@ UNLINKED = -0.3
 """The value of a target word that belongs to no source word."""
 ENCLOSED = -1.5
 """The value of a foreign word that another stretch has already."""
-LEAST_ATTENTION = 0.15
+LEAST_ATTENTION = 0.05
 """Attention that a target word needs if nothing is linked to a stretch."""
 
 

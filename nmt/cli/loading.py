@@ -135,6 +135,14 @@ def _require_models(arguments: Namespace) -> None:
     require_runs(arguments.model)
 
 
+def use_aligner(arguments: Namespace, translator: Translator) -> None:
+    """Gives a translator the aligner that the command line names."""
+    if arguments.aligner:
+        from nmt.aligning.aligner import Aligner
+
+        translator.aligner = Aligner.load(arguments.aligner)
+
+
 def require_runs(paths: Iterable[str]) -> None:
     """Raises `NmtError` for the first path that is neither a directory nor a pack."""
     for path in paths:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import checked, lines_of, load, say, say_if_cut
+from nmt.cli.loading import checked, lines_of, load, say, say_if_cut, use_aligner
 from nmt.cli.output_identity import output_identity
-from nmt.cli.parser import Parser, positive
+from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
@@ -86,13 +86,18 @@ def add_flags(parser: Parser) -> None:
         default="prefer",
         help="prefer: a bonus for translations with the terms; require: the terms must appear (default: prefer)",
     )
-    _add_markup_flag(parser)
+    _add_markup_flags(parser)
     add_document_flags(parser)
     add_search_flags(parser)
     parser.aliases["--input"] = "--source"
 
 
-def _add_markup_flag(parser: Parser) -> None:
+def _add_markup_flags(parser: Parser) -> None:
+    parser.add_argument(
+        "--aligner",
+        metavar="DIR",
+        help="aligner of nmt aligner, which makes the links for --markup and --alignments (default: attention does)",
+    )
     parser.add_argument(
         "--markup",
         choices=["auto", "html", "xliff", "none"],
@@ -133,12 +138,13 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
         translator, search = load(arguments)
+        use_aligner(arguments, translator)
         requests.check(search, translator)
         done = 0
         if resumable is not None:
             inputs = [path, arguments.prefixes, arguments.phrases, arguments.lexicon, arguments.glossary]
             identity = output_identity(
-                arguments, translator, search, inputs, ("nbest", "mbr", "glossary_mode", "markup")
+                arguments, translator, search, inputs, ("nbest", "mbr", "glossary_mode", "markup", "aligner")
             )
             opened, done = files.enter_context(resumable.open(identity)), resumable.done
         writer = TranslationWriter(opened, _writes_lists(arguments))
@@ -157,6 +163,8 @@ def _check_flags(arguments: Namespace, path: str) -> None:
         raise NmtError(f"{arguments.alignments}: --alignments needs a file of its own")
     if arguments.resume and _writes_lists(arguments):
         raise NmtError("--resume counts lines, and an n-best list has several lines per sentence: leave one out")
+    if not (arguments.alignments or arguments.markup in ("auto", "html", "xliff")):
+        refuse_idle(arguments, ["aligner"], "makes the links for --markup and --alignments: give one of them")
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
 

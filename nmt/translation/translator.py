@@ -22,6 +22,7 @@ from nmt.text.markup import MarkupKind, plain_text
 from nmt.text.pieces import UNK
 from nmt.text.profile import TextProfile
 from nmt.text.tokenizer import SegmentedSentence, cut_words
+from nmt.translation.aligner_links import PairAligner, with_aligner_links
 from nmt.translation.glossary import Glossary
 from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
@@ -49,6 +50,9 @@ class Translator:
 
     chunk_size = 500
     """Sentences that are read, sorted by length and translated together."""
+
+    aligner: PairAligner | None = None
+    """The word aligner that makes the links of translations and pairs; None: they follow from attention."""
 
     def __init__(self, run: Run, inference: Inference, profile: TextProfile | None = None) -> None:
         self.run, self.config, self.inference, self.profile = run, run.config, inference, profile
@@ -125,7 +129,11 @@ class Translator:
             NmtError: a constraint or a piece to suppress that the target vocabulary cannot spell, or a tokenizer that
                 `minimum_bayes_risk` with BLEU needs and that is not installed.
         """
-        return self._markup.around(requests, lambda plain: self._answer_text(plain, linking, report))
+
+        def links(plain: Iterator[TranslationRequest]) -> Iterator[list[Translation]]:
+            return with_aligner_links(self.aligner, self._answer_text(plain, linking, report), self.chunk_size)
+
+        return self._markup.around(requests, links)
 
     def _answer_text(
         self, requests: Iterable[TranslationRequest], linking: Linking, report: Report | None
@@ -224,20 +232,27 @@ class Translator:
         Raises:
             CorpusError: while iterating: one side has more sentences than the other.
         """
-        return Lazy(self._align(_several(sources), _several(targets), linking), "aligned pairs")
+        found = ([pair] for pair in _align(self, _several(sources), _several(targets), linking))
+        linked = with_aligner_links(self.aligner, found, self.chunk_size)
+        return Lazy((pair for (pair,) in linked), "aligned pairs")
 
-    def _align(self, sources: Iterable[str], targets: Iterable[str], linking: Linking) -> Iterator[Translation]:
-        limit, longest = self.config.search.max_source, self.longest_target
-        for chunk in windows(zip_longest(sources, targets), self.chunk_size):
-            if any(None in pair for pair in chunk):
-                raise CorpusError("one side has more sentences than the other: give as many targets as sources")
-            read = [cut_words(self.source_text.segment(source), limit) for source, _ in chunk]
-            written = [cut_words(self.run.target.segment(target), longest) for _, target in chunk]
-            full = [(s.ids, t.ids) for s, t in zip(read, written, strict=True) if s.ids and t.ids]
-            scored = iter(self.inference.score([source for source, _ in full], [target for _, target in full]))
-            for source, target in zip(read, written, strict=True):
-                hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
-                yield make_translation(source, target, hypothesis, self.run.target, linking)
+
+def _align(
+    translator: Translator, sources: Iterable[str], targets: Iterable[str], linking: Linking
+) -> Iterator[Translation]:
+    """The pairs of `Translator.align`."""
+    run, longest = translator.run, translator.longest_target
+    limit = translator.config.search.max_source
+    for chunk in windows(zip_longest(sources, targets), translator.chunk_size):
+        if any(None in pair for pair in chunk):
+            raise CorpusError("one side has more sentences than the other: give as many targets as sources")
+        read = [cut_words(translator.source_text.segment(source), limit) for source, _ in chunk]
+        written = [cut_words(run.target.segment(target), longest) for _, target in chunk]
+        full = [(s.ids, t.ids) for s, t in zip(read, written, strict=True) if s.ids and t.ids]
+        scored = iter(translator.inference.score([source for source, _ in full], [target for _, target in full]))
+        for source, target in zip(read, written, strict=True):
+            hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
+            yield make_translation(source, target, hypothesis, run.target, linking)
 
 
 def _translation(

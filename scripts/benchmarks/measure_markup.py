@@ -6,9 +6,12 @@ The sentences of data/demo/markup/markup.en are translated with --markup, and co
 markup.fr may have several versions with tabs between them, where more than one place is right.
 
 A pair of tags is right if it encloses the words of a version. A code or placeholder is right if the word before it or
-the word behind it is that of a version. With `given` the model aligns the references instead of its own translations:
-the table parts mistakes of the links from mistakes of the translation. --links reads the links of the references from
-a file, such as those of another aligner; their words are those of the lines without tags.
+the word behind it is that of a version. The table has these rows:
+
+* own: the model's translations. Words that are translated in another way than in every version count as wrong.
+* own, as the reference: the translations that equal the first version.
+* given: the first versions, whose links follow from the model's attention.
+* with --aligner, these rows also with the links of an aligner, made by `nmt aligner`.
 """
 
 from __future__ import annotations
@@ -18,9 +21,8 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -29,6 +31,10 @@ from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.text.lines import read_lines
 from nmt.text.markup import parse_markup
+
+if TYPE_CHECKING:
+    from nmt import Translation
+    from nmt.translation.markup.transfer import TakenMarkup
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -60,8 +66,8 @@ def marks(line: str) -> list[Mark]:
 
 def is_right(mark: Mark, expected: Mark) -> bool:
     """Whether a mark is at the words of an expected one."""
-    if mark.encloses:
-        return mark.words == expected.words
+    if mark.encloses or expected.encloses:
+        return mark[1:] == expected[1:]
     return any(one == other for one, other in zip(mark.words, expected.words, strict=True))
 
 
@@ -92,7 +98,7 @@ def main() -> None:
     parser.add_argument("--model", required=True, metavar="DIR", help="run directory written by nmt train")
     parser.add_argument("--source", default="data/demo/markup/markup.en", metavar="FILE", help="sentences with markup")
     parser.add_argument("--target", default="data/demo/markup/markup.fr", metavar="FILE", help="translations")
-    parser.add_argument("--links", metavar="FILE", help="links of the references, in Pharaoh format")
+    parser.add_argument("--aligner", metavar="DIR", help="also with the links of this aligner, made by nmt aligner")
     run(parser.parse_args())
 
 
@@ -100,6 +106,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Translates, prints a table, and on standard error the marks at wrong words."""
     with quiet_start():
         from nmt import Translator
+    from nmt.translation.markup.transfer import MarkupTransfer
+    from nmt.translation.request import TranslationRequest
 
     sources, targets = (list(read_lines(path)) for path in (arguments.source, arguments.target))
     if len(sources) != len(targets):
@@ -108,33 +116,34 @@ def run(arguments: argparse.Namespace) -> None:
     translator = Translator.load(arguments.model)
     print("| translation | sentences | all kept | marks | at the right words | pairs | others |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    own = [one.text for one in translator.translate(sources, markup="auto")]
-    _report("own", sources, own, versions)
-    given = _given(translator, sources, [one[0] for one in versions], arguments.links)
-    _report("given", sources, given, versions)
-
-
-def _given(translator, sources: Sequence[str], references: Sequence[str], links_path: str | None) -> list[str]:
-    """The references without their markup, with the markup of the sources put back by links."""
-    from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
-    from nmt.translation.markup.transfer import MarkupTransfer
-    from nmt.translation.request import TranslationRequest
-
     transfer = MarkupTransfer(translator.run, translator.profile)
     requests = [TranslationRequest(line, translator.config.search, markup="auto") for line in sources]
     plain, taken = zip(*map(transfer.take_out, requests), strict=True)
-    texts = [_with_stand_ins(line, markup) for line, markup in zip(references, taken, strict=True)]
-    pairs = list(translator.align([request.text for request in plain], texts))
-    if links_path:
-        links = [parse_pharaoh(line, links_path).possible for line in read_lines(links_path)]
-        pairs = [
-            replace(pair, alignment=replace(pair.alignment, links=of_pair))
-            for pair, of_pair in zip(pairs, links, strict=True)
-        ]
-    return [markup.put_back([pair])[0].text for pair, markup in zip(pairs, taken, strict=True)]
+    found = [answers[0] for answers in translator.answer(plain)]
+    references = [_with_stand_ins(one[0], markup) for one, markup in zip(versions, taken, strict=True)]
+    given = list(translator.align([request.text for request in plain], references))
+    same = [one.text == reference for one, reference in zip(found, references, strict=True)]
+    rows = {"own": found, "given": given}
+    if arguments.aligner:
+        rows |= {f"{name}, aligner": _with_links(arguments.aligner, pairs) for name, pairs in rows.items()}
+    for name, pairs in rows.items():
+        lines = [markup.put_back([pair])[0].text for pair, markup in zip(pairs, taken, strict=True)]
+        _report(name, sources, lines, versions)
+        if name.startswith("own"):
+            chosen = [number for number, is_same in enumerate(same) if is_same]
+            parts = ([texts[number] for number in chosen] for texts in (sources, lines, versions))
+            _report(f"{name}, as the reference", *parts, quiet=True)
 
 
-def _with_stand_ins(line: str, markup) -> str:
+def _with_links(directory: str, pairs: Sequence[Translation]) -> list[Translation]:
+    """The translations with the links of an aligner."""
+    from nmt import Aligner
+    from nmt.translation.aligner_links import with_aligner_links
+
+    return [pair for (pair,) in with_aligner_links(Aligner.load(directory), ([pair] for pair in pairs), len(pairs))]
+
+
+def _with_stand_ins(line: str, markup: TakenMarkup) -> str:
     """A reference without its markup, with the stand-ins of its source."""
     words = {markup.marked.items[place].raw: word for place, word in markup.stand_ins.items()}
     marked = parse_markup(line, "auto")
@@ -142,15 +151,17 @@ def _with_stand_ins(line: str, markup) -> str:
     return " ".join(text.split())
 
 
-def _report(name: str, sources: Sequence[str], lines: Sequence[str], versions: Sequence[Sequence[str]]) -> None:
-    """Prints a row of the table, and the mistakes on standard error."""
+def _report(
+    name: str, sources: Sequence[str], lines: Sequence[str], versions: Sequence[Sequence[str]], quiet: bool = False
+) -> None:
+    """Prints a row of the table, and the mistakes on standard error unless `quiet`."""
     kept = sum(is_kept(line, source) for line, source in zip(lines, sources, strict=True))
     judged = []
     for source, line, right in zip(sources, lines, versions, strict=True):
         found = list(judge(line, source, right))
         judged += found
         wrong = [mark.raw for mark, is_there in found if not is_there]
-        if wrong:
+        if wrong and not quiet:
             print(f"{name}: {' '.join(wrong)}\n    {source}\n    {line}\n    {right[0]}", file=sys.stderr)
     pairs = [is_there for mark, is_there in judged if mark.encloses]
     others = [is_there for mark, is_there in judged if not mark.encloses]

@@ -564,3 +564,11 @@ def test_markup_is_warned_of_once(model, write, tmp_path, capsys):
     ]
     assert main(["translate", "--model", model, "--source", source, "--output", output, "--markup", "none"]) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+def test_an_aligner_without_a_purpose_or_a_directory_is_refused(model, write, tmp_path, capsys):
+    command = ["translate", "--model", model, "--source", write("in", "a"), "--aligner", str(tmp_path / "none")]
+    assert main(command) == 2
+    assert "--aligner makes the links for --markup and --alignments" in capsys.readouterr().err
+    assert main([*command, "--markup"]) == 2
+    assert str(tmp_path / "none") in capsys.readouterr().err

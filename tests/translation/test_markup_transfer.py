@@ -197,3 +197,24 @@ def test_units_of_documents_keep_their_codes(tmp_path) -> None:
     assert f">{inside}</target>" in filled
     assert ">&lt;b&gt;le&lt;/b&gt; me</target>" in filled
     assert document.outcome.summary() == "2 units filled in"
+
+
+class Backwards:
+    """An aligner that links the first word to the last, and so on."""
+
+    def align(self, pairs):
+        for source, target in pairs:
+            words, found = tuple(source.split()), tuple(target.split())
+            links = frozenset((s, len(found) - 1 - s) for s in range(min(len(words), len(found))))
+            weights = np.zeros((len(found), len(words)), np.float32)
+            yield WordAlignment(words, found, weights, np.zeros(len(found), np.float32), links)
+
+
+def test_an_aligner_makes_the_links_of_translations_and_pairs() -> None:
+    translator = Translator(make_run(), Copier())
+    assert translator.translate_one("<b>ba</b> ki ma", markup="auto").text == "<b>ba</b> ki ma"
+    translator.aligner = Backwards()
+    found = list(translator.translate(["<b>ba</b> ki ma", "le me <i>ko</i>"], markup="auto"))
+    assert [one.text for one in found] == ["ba ki <b>ma</b>", "<i>le</i> me ko"]
+    assert found[0].alignment.pharaoh() == "0-2 1-1 2-0"
+    assert [pair.alignment.pharaoh() for pair in translator.align(["ba ki"], ["le me"])] == ["0-1 1-0"]
