@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from nmt.translation.request import TranslationRequest
 from nmt.translation.required_text import has_terms, piece_constraint, suppressed_pieces
 from nmt.translation.result import EMPTY_HYPOTHESIS
 from nmt.translation.short_list import ShortList
+
+LEAST_BEAM = 5
+"""Hypotheses of a search with required terms."""
 
 
 class SharedSearch(NamedTuple):
@@ -55,7 +59,8 @@ class RequestSearch:
         """The hypotheses of each request.
 
         Required terms are preferred first. A beam with required terms is parted into banks, which costs quality, so
-        only sentences that still lack a term are searched with such a beam.
+        only sentences that still lack a term are searched with such a beam, and it has `LEAST_BEAM` hypotheses or more:
+        greedy search would write a term as soon as it may.
         """
         found = [[EMPTY_HYPOTHESIS] for _ in requests]
         constraints = {
@@ -70,7 +75,8 @@ class RequestSearch:
             for row, constraint in constraints.items()
             if constraint.require_terms and not self._all_have(found[row], constraint.terms)
         }
-        self._search(requests, sources, lacking, found, None)
+        wide = [_with_wide_beam(request) if row in lacking else request for row, request in enumerate(requests)]
+        self._search(wide, sources, lacking, found, None)
         return found
 
     def _search(
@@ -115,3 +121,10 @@ class RequestSearch:
             if self._short_list is None:
                 self._short_list = ShortList.of_run(self._run)
             return self._short_list
+
+
+def _with_wide_beam(request: TranslationRequest) -> TranslationRequest:
+    """The request with a beam that has room for required terms."""
+    if request.search.method != "beam" or request.search.beam_size >= LEAST_BEAM:
+        return request
+    return replace(request, search=replace(request.search, beam_size=LEAST_BEAM))

@@ -18,9 +18,11 @@ from hand_written import LINES, Copier, make_run
 from nmt.errors import NmtError
 from nmt.explaining.erasure import ErasureError, erase
 from nmt.run.directory import Run
+from nmt.translation.glossary import Glossary, Term
 from nmt.translation.inference.protocol import ErasingInference
 from nmt.translation.minimum_bayes_risk import expected_utilities
 from nmt.translation.request import Constraint, RequestError, TranslationRequest
+from nmt.translation.request_search import LEAST_BEAM
 from nmt.translation.short_list import ShortList
 from nmt.translation.translator import Translator
 
@@ -197,3 +199,14 @@ def test_the_core_loads_neither_keras_nor_tensorflow() -> None:
         check=True,
     )
     assert (result.stdout, result.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(("beam_size", "again"), [(1, LEAST_BEAM), (LEAST_BEAM + 2, LEAST_BEAM + 2)])
+def test_sentences_that_lack_a_required_term_are_searched_again_with_a_wide_beam(beam_size, again):
+    """The copier never writes the term of its first sentence."""
+    inference = Copier()
+    translator = Translator(make_run(beam_size=beam_size), inference)
+    glossary = Glossary([Term("ba", ("le",)), Term("ma", ("ma",))], "require")
+    list(translator.translate(["ba ki", "ma", "ko"], glossary=glossary))
+    assert [call[1].beam_size for call in inference.calls] == [*[beam_size] * (len(inference.calls) - 1), again]
+    assert inference.calls[-1][0] == 1
