@@ -1,11 +1,10 @@
 """The functions of `keras.ops` that search uses, over the tensors of Keras and over NumPy arrays.
 
 The arguments decide. Where one of them is a tensor of the Keras backend, Keras computes. Where all of them are NumPy
-arrays and numbers, NumPy computes, and Keras is not imported. So the same search runs over a Keras model and over an
-exported one.
+arrays and numbers, NumPy computes, and Keras is not imported. So one search runs over Keras models and exported models.
 
-The names, arguments and results are those of `keras.ops`: integers are int32, and other numbers are float32. A function
-that makes a tensor from a shape takes one more argument, `like`: the result is of the same library.
+Names, arguments and results are as in `keras.ops`: integers are int32, and other numbers are float32. A function that
+makes a tensor from a shape takes one more argument, `like`, a tensor of the library that makes the result.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def _of_both(function: Any) -> Callable[..., Any]:
 
 
 def _all_of_both(*functions: Any) -> Iterator[Callable[..., Any]]:
-    """The same for NumPy's functions that have the names and the arguments of Keras's."""
+    """Such functions from functions of NumPy that have the names and the arguments of `keras.ops`."""
     return map(_of_both, functions)
 
 
