@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from nmt.errors import NmtError
@@ -77,7 +78,7 @@ def _add_health(app: FastAPI, models: Models, metrics: Metrics) -> None:
         states = {model.name: model.state for model in models.values()}
         return v1.answer({"ready": models.ready, "models": states}, 200 if models.ready else 503)
 
-    @app.get("/metrics")
+    @app.get("/metrics", response_class=PlainTextResponse)
     async def measure() -> Response:
         """Measurements in the format of Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")

@@ -79,7 +79,7 @@ class Engine:
 
 
 def _key(request: TranslationRequest) -> Hashable:
-    """What requests share that are computed together: the program of their search."""
+    """The key of a request: requests with equal keys have one search, and are computed together."""
     constrained = bool(request.prefix or request.phrases), bool(request.terms), request.glossary_mode
     return request.search, request.candidates, constrained
 

@@ -5,11 +5,7 @@ Bodies are forms or JSON. A language is one of a loaded model, and is called by 
 
 from __future__ import annotations
 
-import asyncio
-import html
 import json
-from collections.abc import Callable, Coroutine
-from html.parser import HTMLParser
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -22,6 +18,7 @@ from nmt.serving.models import Models, ServedModel
 from nmt.serving.requests import as_texts, checked_texts, search_of
 from nmt.serving.v1 import answer, answered, as_json
 from nmt.text.languages import Language, guess_language, main_script, script_counts
+from nmt.text.markup import MarkupKind
 from nmt.translation.request import TranslationRequest
 
 
@@ -88,10 +85,7 @@ def make_routes(models: Models, limits: Limits, access: Access) -> APIRouter:
         texts = checked_texts(_given(asked), limits)
         model, detected = _model(asked, texts, models)
 
-        async def work() -> list[list[str]]:
-            return await asyncio.gather(*(_translated(text, asked, model, limits) for text in texts))
-
-        found = await answered(request, work(), limits)
+        found = await answered(request, _translated(texts, asked, model, limits), limits)
         return answer(_answer(asked, found, detected))
 
     return routes
@@ -181,92 +175,13 @@ def _detected(text: str, tags: set[str]) -> list[dict[str, Any]]:
     return [{"language": tag, "confidence": round(100 / len(fitting), 1)} for tag in fitting]
 
 
-async def _translated(text: str, asked: Asked, model: ServedModel, limits: Limits) -> list[str]:
-    """The translation of a text and the alternatives."""
-
-    async def translations(texts: list[str]) -> list[list[str]]:
-        own = model.engine.translator.config.search
-        search = search_of(own, limits, n_best=asked.alternatives + 1)
-        requests = [TranslationRequest(one, search, nbest=asked.alternatives + 1) for one in texts]
-        return [[one.text for one in found] for found in await model.engine.translate(requests)]
-
-    if asked.format == "html":
-        return await _translate_html(text, translations)
-    return (await translations([text]))[0]
-
-
-async def _translate_html(
-    text: str, translations: Callable[[list[str]], Coroutine[Any, Any, list[list[str]]]]
-) -> list[str]:
-    """The translations of HTML: each run of text is translated by itself, and the tags stay."""
-    parts = HtmlParts(text)
-    found = await translations([html.unescape(parts.parts[place]) for place in parts.texts])
-    answers = []
-    for rank in range(max(map(len, found), default=1)):
-        written = list(parts.parts)
-        for place, candidates in zip(parts.texts, found, strict=True):
-            source = parts.parts[place]
-            before, after = source[: len(source) - len(source.lstrip())], source[len(source.rstrip()) :]
-            chosen = candidates[min(rank, len(candidates) - 1)]
-            written[place] = before + html.escape(chosen, quote=False) + after
-        answers.append("".join(written))
-    return answers
-
-
-class HtmlParts(HTMLParser):
-    """HTML in parts: tags and comments, and runs of text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.parts: list[str] = []
-        self.texts: list[int] = []
-        """The parts that are text to translate."""
-        self._silent = 0
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.parts.append(self.get_starttag_text() or "")
-        self._silent += tag in ("script", "style")
-
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
-        self.parts.append(self.get_starttag_text() or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.parts.append(f"</{tag}>")
-        self._silent = max(0, self._silent - (tag in ("script", "style")))
-
-    def handle_data(self, data: str) -> None:
-        if self._silent or (not data.strip() and not self._continues):
-            self.parts.append(data)
-        elif self._continues:
-            self.parts[-1] += data
-        else:
-            self.texts.append(len(self.parts))
-            self.parts.append(data)
-
-    @property
-    def _continues(self) -> bool:
-        """Whether the last part is text that goes on."""
-        return bool(self.texts) and self.texts[-1] == len(self.parts) - 1
-
-    def handle_entityref(self, name: str) -> None:
-        self.handle_data(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        self.handle_data(f"&#{name};")
-
-    def handle_comment(self, data: str) -> None:
-        self.parts.append(f"<!--{data}-->")
-
-    def handle_pi(self, data: str) -> None:
-        self.parts.append(f"<?{data}>")
-
-    def unknown_decl(self, data: str) -> None:
-        self.parts.append(f"<![{data}]>")
-
-    def handle_decl(self, decl: str) -> None:
-        self.parts.append(f"<!{decl}>")
+async def _translated(texts: list[str], asked: Asked, model: ServedModel, limits: Limits) -> list[list[str]]:
+    """The translation of each text, and the alternatives."""
+    engine, count = model.engine, asked.alternatives + 1
+    search = search_of(engine.translator.config.search, limits, n_best=count)
+    markup: MarkupKind | None = "html" if asked.format == "html" else None
+    requests = [TranslationRequest(text, search, nbest=count, markup=markup) for text in texts]
+    return [[one.text for one in found] for found in await engine.translate(requests)]
 
 
 def _answer(asked: Asked, found: list[list[str]], detected: dict[str, Any] | None) -> dict[str, Any]:

@@ -61,6 +61,10 @@ class TranslateRequest(Message):
         list[Annotated[int, Field(ge=0)]],
         Field(description="Indices of source words to leave out; the words are those of `source_words`."),
     ] = []
+    markup: Annotated[
+        Literal["auto", "html", "xliff"] | None,
+        Field(description="Tags and placeholders in the text, which the translation gets at their words; null: none."),
+    ] = None
     alignment: Annotated[bool, Field(description="Whether the answer has the alignments.")] = False
     stream: Annotated[
         bool, Field(description="Answer line by line (NDJSON): one `TranslatedText` for each text, in order.")

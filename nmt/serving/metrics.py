@@ -1,4 +1,4 @@
-"""Measurements of the server for Prometheus, and a line of the log for each request. Neither has text of a request."""
+"""Measurements of the server for Prometheus, and a line of the log for each request; both are without its text."""
 
 from __future__ import annotations
 

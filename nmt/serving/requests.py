@@ -79,6 +79,7 @@ def translation_requests(
             body.n_best,
             terms=terms,
             glossary_mode="require" if body.terms_required else "prefer",
+            markup=body.markup,
         )
         for text, prefix in zip(texts, prefixes, strict=True)
     ]

@@ -1,8 +1,8 @@
 """Sentences of several clients, computed together.
 
 A model has two lanes, each with a thread. The quick lane computes short sentences whose program has run before. The
-patient lane computes long sentences, and the first sentence of a program, which compiles for seconds. So neither holds
-up a short sentence.
+patient lane computes long sentences, and the first sentence of a program, which compiles for seconds. So short
+sentences wait only for short sentences.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Lane:
 
 
 def jobs_together(waiting: Sequence[Job]) -> list[Job]:
-    """The oldest job that waits, and those that share its program and are closest to its length, the shortest first."""
+    """The oldest job, and the jobs that share its program and are closest to its length, the shortest first."""
     left = [job for job in waiting if not job.future.cancelled()]
     if not left:
         return list(waiting)  # all of them are cancelled

@@ -20,6 +20,7 @@ from nmt.serving.engine import Engine
 from nmt.serving.limits import Limits, RefusedError, error_body, over_limit
 from nmt.serving.models import Models
 from nmt.serving.requests import checked_targets, checked_texts, translation_requests, without_words
+from nmt.text.markup import plain_text
 from nmt.translation.result import Translation
 
 T = TypeVar("T")
@@ -32,8 +33,14 @@ CLIENT_GONE = 499
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": messages.ErrorAnswer, "description": description}
     for status, description in (
+        (400, "The body is no JSON."),
+        (401, "A token is missing or wrong."),
+        (403, "A page of another origin asks."),
         (404, "No model has this name."),
+        (408, "The body did not arrive in time."),
         (413, "A limit of the size is exceeded."),
+        (415, "The body has another type than JSON."),
+        (421, "The header Host names another host."),
         (422, "The request cannot be read or answered."),
         (429, "The queue is full."),
         (503, "The model is being loaded."),
@@ -52,7 +59,9 @@ def make_routes(models: Models, limits: Limits) -> APIRouter:
         described = [model.describe().model_dump() for model in models.values()]
         return answer({"models": described, "limits": asdict(limits)})
 
-    @routes.post("/translate", response_model=messages.TranslateAnswer)
+    stream = {"application/x-ndjson": {"schema": {"type": "string"}}}
+
+    @routes.post("/translate", response_model=messages.TranslateAnswer, responses={200: {"content": stream}})
     async def translate(body: messages.TranslateRequest, request: Request) -> Response:
         """Translations of each text; with `target`, given translations are scored and aligned instead."""
         model = models.named(body.model)
@@ -108,9 +117,11 @@ class TranslationTask:
         self, body: messages.TranslateRequest, texts: list[str], engine: Engine, limits: Limits, whole: bool = False
     ) -> None:
         self._engine = engine
-        self._cut = engine.translator.run.source.words
+        self._words, self._markup = engine.translator.run.source.words, body.markup
+        if body.markup and (body.erase or body.target is not None):
+            raise RefusedError(422, "markup is for translating: leave out erase and target")
         self._alignment, self._given = body.alignment, texts
-        self._texts = [without_words(text, self._cut(text), body.erase) for text in texts] if body.erase else texts
+        self._texts = [without_words(text, self._words(text), body.erase) for text in texts] if body.erase else texts
         self._targets = None
         if body.target is not None:
             if body.prefix or body.phrases or body.terms or body.n_best > 1 or body.beam_size:
@@ -125,6 +136,10 @@ class TranslationTask:
     def __len__(self) -> int:
         return len(self._texts)
 
+    def _words_of(self, text: str) -> list[str]:
+        """The words of a text, without its markup."""
+        return self._words(plain_text(text, self._markup) if self._markup else text)
+
     async def find(self, places: Sequence[int]) -> list[list[Translation]]:
         """The translations of some of the texts."""
         if self._targets is None:
@@ -136,7 +151,7 @@ class TranslationTask:
         """The answers for some of the texts."""
         found = await self.find(places)
         return [
-            translated_text(self._texts[place], self._cut(self._given[place]), translations, self._alignment)
+            translated_text(self._texts[place], self._words_of(self._given[place]), translations, self._alignment)
             for place, translations in zip(places, found, strict=True)
         ]
 

@@ -15,17 +15,23 @@ from nmt.serving.app import create_app
 from nmt.serving.models import Models, ServedModel
 
 
-@pytest.fixture
-def models(monkeypatch) -> Models:
-    """Two models, which are not loaded."""
-    monkeypatch.setattr(erasure, "erase", fake_translator.erase)
+def make_models() -> Models:
     return Models([ServedModel("one", Path("one"), lambda _: Fake()), ServedModel("two", Path("2"), lambda _: Fake())])
 
 
 @pytest.fixture
-def client(models) -> Iterator[TestClient]:
-    """A client of a server with the limits of `LIMITS`, whose models are loaded."""
+def models() -> Models:
+    """Two models, which are not loaded."""
+    return make_models()
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    """A client of a server with the limits of `LIMITS`, whose two models are loaded."""
+    models = make_models()
     for model in models.values():
         model.load()
-    with TestClient(create_app(models, LIMITS), base_url="http://localhost") as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(erasure, "erase", fake_translator.erase)
+        with TestClient(create_app(models, LIMITS), base_url="http://localhost") as client:
+            yield client

@@ -68,18 +68,17 @@ def test_forms_and_json_are_taken(client, send):
     assert several.json() == {"translatedText": ["A", "B"], "detectedLanguage": [found, found]}
 
 
-@pytest.mark.parametrize(
-    ("text", "translated"),
-    [
-        ("<p>a <b class='x'>b</b> c</p>", "<p>A <b class='x'>B</b> C</p>"),
-        ("a &amp; &lt;b&gt;<br/>c", "A &amp; &lt;B&gt;<br/>C"),
-        ("<script>a</script><!-- b --> <i> c </i>", "<script>a</script><!-- b --> <i> C </i>"),
-        ("", None),
-    ],
-)
-def test_tags_stay_in_html(client, text, translated):
-    answer = client.post("/translate", data={"q": text, "source": "en", "target": "fr", "format": "html"}).json()
-    assert answer.get("translatedText") == translated
+@pytest.mark.parametrize(("form", "markup"), [("html", "html"), ("text", None)])
+def test_html_is_markup_and_text_is_not(client, monkeypatch, form, markup):
+    asked, answer = [], Fake.answer
+
+    def watched(self, requests, *others):
+        asked.extend(requests)
+        return answer(self, requests, *others)
+
+    monkeypatch.setattr(Fake, "answer", watched)
+    client.post("/translate", data={"q": "<b>a</b>", "source": "en", "target": "fr", "format": form})
+    assert {request.markup for request in asked} == {markup}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,10 @@ def test_erased_words_are_left_out_of_the_text(client):
     assert text.source == "bb" and text.source_words == ["a", "bb", "a"] and text.candidates[0].text == "BB"
 
 
+def test_markup_is_no_word(client):
+    assert translate(client, text="<b>a</b> c", markup="html").translations[0].source_words == ["a", "c"]
+
+
 def test_scores_have_a_log_probability_for_each_piece_and_word(client):
     answer = messages.ScoreAnswer.model_validate(
         client.post("/v1/score", json={"text": ["a"], "target": ["x y"]}).json()
@@ -49,6 +53,14 @@ def test_scores_have_a_log_probability_for_each_piece_and_word(client):
     (score,) = answer.scores
     assert score.words == ["x", "y"] and len(score.pieces) == len(score.piece_log_probabilities) == 3
     assert score.word_log_probabilities == [-0.5, -0.5]
+
+
+def test_an_explanation_has_the_loss_of_each_word_without_each_source_word(client):
+    body = {"text": "a b", "target": "x y"}
+    found = messages.ExplainAnswer.model_validate(client.post("/v1/explain", json=body).json())
+    assert (found.source, found.target, found.translation.text) == (["a", "b"], ["x", "y"], "x y")
+    assert found.falls == [[2.0, 0.0], [0.01, 2.0]] and found.log_probabilities == [-0.25, -0.25]
+    assert client.post("/v1/explain", json={"text": "a b c d e"}).json()["limit"] == "erasures"
 
 
 def test_a_stream_has_one_line_for_each_text_in_order(client):
@@ -72,6 +84,7 @@ def test_a_stream_has_one_line_for_each_text_in_order(client):
         ({"text": ["a", "b"], "target": ["a"]}, 422, None),
         ({"text": "a", "target": "b", "prefix": "c"}, 422, None),
         ({"text": "a", "erase": [1]}, 422, None),
+        ({"text": "<b>a</b>", "erase": [0], "markup": "html"}, 422, None),
         ({"text": "a", "lexicon": {"a": "b"}}, 422, None),
         ({"text": "a", "model": "../one"}, 404, None),
         ({"text": 3}, 422, None),
