@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.alignment.links import Links
 from nmt.alignment.symmetrizing import Symmetrization, symmetrize
 from nmt.alignment.word_alignment import WordAlignment
 
 Floats = NDArray[np.float32]
+Supported = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""For each direction whether it linked two words often enough in training, each [target words, source words]."""
+Merging = Literal[Symmetrization, "supported"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class AlignedPair(WordAlignment):
 
 
 def align_words(
-    source: list[str], target: list[str], forward: Floats, backward: Floats, method: Symmetrization
+    source: list[str], target: list[str], forward: Floats, backward: Floats, supported: Supported, method: Merging
 ) -> AlignedPair:
     """The alignment that follows from the posteriors of both directions.
 
@@ -39,11 +43,25 @@ def align_words(
         source, target: words.
         forward: [target words, 1 + source words]; the empty word first.
         backward: [source words, 1 + target words], likewise.
-        method: merges the links of both directions.
+        supported: for each direction whether the training linked the words of a pair, see `Supported`.
+        method: merges the links of both directions: one of `symmetrize`, or `supported`, which adds to grow-diag the
+            links of one direction between words that it linked in training too.
     """
     probabilities = ((forward[:, 1:] + backward[:, 1:].T) / 2).astype(np.float32)
-    links = symmetrize(frozenset((s, t) for t, s in _choices(forward)), frozenset(_choices(backward)), method)
-    return AlignedPair(tuple(source), tuple(target), forward[:, 1:], forward[:, 0], links, probabilities)
+    links = (frozenset((s, t) for t, s in _choices(forward)), frozenset(_choices(backward)))
+    return AlignedPair(
+        tuple(source), tuple(target), forward[:, 1:], forward[:, 0], _merged(links, supported, method), probabilities
+    )
+
+
+def _merged(links: tuple[Links, Links], supported: Supported, method: Merging) -> Links:
+    """The links of both directions as one alignment."""
+    if method != "supported":
+        return symmetrize(*links, method)
+    kept = (
+        frozenset(link for link in of_one if by[link[1], link[0]]) for of_one, by in zip(links, supported, strict=True)
+    )
+    return symmetrize(*links, "grow-diag").union(*kept)
 
 
 def _choices(posterior: Floats) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from nmt.aligning.hidden_markov import Posterior
 from nmt.aligning.learning import learn
 from nmt.aligning.model import AlignmentModel
 from nmt.aligning.preparation import prepare, readable_pairs
-from nmt.aligning.units import Units, word_posterior
+from nmt.aligning.units import Units, word_posterior, word_support
 from nmt.batches.arrays import Sequences
 from nmt.config import CorpusConfig, PairsConfig
 from nmt.config.aligner import AlignerConfig
@@ -110,24 +110,30 @@ class Aligner:
         for rows in similar_batches(source.lengths, target.lengths, readable, self.config.batch_tokens):
             batch = make_pair_batch(source, target, rows, self._cooccurrence)
             forward, backward = map(_with_empty, self._model.posteriors(batch, self._ordered, self.config.rounds))
+            supported = self._model.supported(batch)
             for number, row in enumerate(rows):
                 pair = window[row]
-                lengths = [len(side.ids) for side in pair]
+                source_length, target_length = (len(side.ids) for side in pair)
                 found[row] = self._aligned(
                     pair,
-                    forward[number, : lengths[1], : lengths[0] + 1],
-                    backward[number, : lengths[0], : lengths[1] + 1],
+                    forward[number, :target_length, : source_length + 1],
+                    backward[number, :source_length, : target_length + 1],
+                    [by[number, :target_length, :source_length] for by in supported],
                 )
         for pair, alignment in zip(window, found, strict=True):
             yield alignment or _unaligned(pair)
 
-    def _aligned(self, pair: Segmented, forward: np.ndarray, backward: np.ndarray) -> AlignedPair:
+    def _aligned(
+        self, pair: Segmented, forward: np.ndarray, backward: np.ndarray, supported: Sequence[np.ndarray]
+    ) -> AlignedPair:
         source, target = pair
+        first, second = (word_support(each, source, target) for each in supported)
         return align_words(
             source.words,
             target.words,
             word_posterior(forward, source, target),
             word_posterior(backward, target, source),
+            (first, second),
             self.config.symmetrize,
         )
 
@@ -161,4 +167,5 @@ def _unaligned(pair: Segmented) -> AlignedPair:
     forward = np.zeros((len(target), 1 + len(source)), np.float32)
     backward = np.zeros((len(source), 1 + len(target)), np.float32)
     forward[:, 0] = backward[:, 0] = 1
-    return align_words(source, target, forward, backward, "union")
+    nothing = np.zeros((len(target), len(source)), bool)
+    return align_words(source, target, forward, backward, (nothing, nothing), "union")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, make_pair_batch, planned_batches
 from nmt.aligning.directory import CHECKPOINT, CORPUS, WEIGHTS, AlignerDirectory
-from nmt.aligning.model import NAMES, AlignmentModel, Counts
+from nmt.aligning.model import NAMES, AlignmentModel, Counts, Statistics
 from nmt.batches.background import in_background
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
@@ -75,13 +75,15 @@ class Learning:
         sizes = [units.size for units in made.units]
         self.corpus.require_ids(*sizes)
         self.batches = sum(1 for _ in self._rows())
-        self.by = [self.cooccurrence.words(side) for side in (0, 1)]
-        self.partners = [np.bincount(by, minlength=size) for by, size in zip(self.by, sizes, strict=True)]
-        occurrences = [_occurrences(ids, size) for ids, size in zip(self._ids, sizes, strict=True)]
+        frequencies = [_frequencies(ids, size) for ids, size in zip(self._ids, sizes, strict=True)]
+        self.statistics = [
+            Statistics(by, np.bincount(by, minlength=size), generated)
+            for by, size, generated in zip(
+                map(self.cooccurrence.words, (0, 1)), sizes, reversed(frequencies), strict=True
+            )
+        ]
         self.state, self.status = State(), StatusLine()
-        self.model = AlignmentModel.untrained(
-            len(self.cooccurrence), (occurrences[0], occurrences[1]), self.config.empty_share
-        )
+        self.model = AlignmentModel.untrained(self.statistics, self.config.empty_share)
         self.counts = self._no_counts()
         self._restore()
         self._pairs_done, self._started = 0, time.perf_counter()
@@ -148,7 +150,7 @@ class Learning:
         """The M step: the model that fits the counts of the epoch."""
         concentration = self.config.concentration if self.state.epoch >= PLAIN_EPOCHS else 0.0
         for number, (model, counts) in enumerate(zip(self.model.directions, self.counts, strict=True)):
-            model.update(counts, self.by[number], self.partners[number], self.config, concentration)
+            model.update(counts, self.statistics[number], self.config, concentration)
 
     def _no_counts(self) -> tuple[Counts, Counts]:
         """Counts of an epoch that begins."""
@@ -212,9 +214,9 @@ class Learning:
             raise NmtError(f"{self.checkpoint}: damaged: delete it, and the training begins again") from None
 
 
-def _occurrences(ids: np.ndarray, size: int) -> NDArray[np.float64]:
-    """How often each id occurs, [size]; read in parts, because the ids may be on disk."""
-    total = np.zeros(size)
+def _frequencies(ids: np.ndarray, size: int) -> NDArray[np.float64]:
+    """The share of each id in the text, smoothed, [size]; read in parts, because the ids may be on disk."""
+    total = np.ones(size)
     for begin in range(0, len(ids), 2**20):
         total += np.bincount(ids[begin : begin + 2**20], minlength=size)
-    return total
+    return total / total.sum()

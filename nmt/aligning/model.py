@@ -6,8 +6,9 @@ translations of a word share its probability. Links are the union of both direct
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,16 @@ from nmt.aligning.hidden_markov import JUMPS, TINY, Posterior, first_jumps, with
 from nmt.config.aligner import AlignerConfig
 from nmt.text.pieces import UNK
 
+EMPTY_PRIOR = 0.5
+"""Words of the text's frequencies that are added to the counts of the empty word."""
 JUMP_FLOOR = 0.02
 """Share of the jumps that is spread evenly over all distances."""
+ENOUGH_SUPPORT = 1.5
+"""Expected links of two words in training from which a link of one direction is enough."""
 UNSEEN, UNKNOWN = 1e-3, 0.1
 """Factors on the probability of a word if the pair was never seen: both words known, one of them unknown."""
 
-NAMES, VALUES = ("forward", "backward"), ("lexicon", "empty", "jumps", "ratios")
+NAMES, VALUES = ("forward", "backward"), ("lexicon", "support", "empty", "jumps", "ratios")
 """The names of saved arrays: direction and value."""
 
 Floats = NDArray[np.float64]
@@ -53,12 +58,25 @@ class Counts:
             np.add.at(self.fertilities, batch.source[mask], fertility.distribution(found.words)[mask])
 
 
+class Statistics(NamedTuple):
+    """The words of a text, for one direction."""
+
+    by: NDArray[np.int64]
+    """[pairs of words]: the generating word of each."""
+    partners: NDArray[np.int64]
+    """[ids of generating words]: the number of different words that occur with each."""
+    frequencies: Floats
+    """[ids of generated words]: the share of each in the text, smoothed."""
+
+
 @dataclass
 class DirectedModel:
     """p(words of one side | words of the other side)."""
 
     lexicon: Floats
     """[pairs of words + 1]: t of each pair of words; the last entry belongs to unseen pairs."""
+    support: Floats
+    """[pairs of words + 1]: how often the direction linked the words of each pair in the last epoch (expected)."""
     empty: Floats
     """[ids]: t of each word given the empty word."""
     jumps: Floats
@@ -99,29 +117,24 @@ class DirectedModel:
         emission = np.where(unseen, empty[..., None] * np.where(unknown, UNKNOWN, UNSEEN), self.lexicon[batch.cells])
         return emission * (generating[:, None, :] & generated[:, :, None]), empty
 
-    def update(
-        self,
-        counts: Counts,
-        by: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        config: AlignerConfig,
-        concentration: float,
-    ) -> None:
+    def update(self, counts: Counts, text: Statistics, config: AlignerConfig, concentration: float) -> None:
         """The M step.
 
         Args:
             counts: of an epoch.
-            by: the generating word of each pair of words.
-            sizes: the number of words that occur with each generating word.
+            text: the words of the text.
             config: has the power of the jumps.
             concentration: of the lexicon's prior; 0: the most probable lexicon without a prior.
         """
-        total = np.bincount(by, counts.cells, minlength=len(sizes))
+        total = np.bincount(text.by, counts.cells, minlength=len(text.partners))
         if concentration:
-            spread = digamma(total + concentration * sizes + TINY)
-            self.lexicon[:-1] = np.exp(digamma(counts.cells + concentration) - spread[by])
+            spread = digamma(total + concentration * text.partners + TINY)
+            self.lexicon[:-1] = np.exp(digamma(counts.cells + concentration) - spread[text.by])
         else:
-            self.lexicon[:-1] = counts.cells / (total + TINY)[by]
+            self.lexicon[:-1] = counts.cells / (total + TINY)[text.by]
+        self.support[:-1] = counts.cells
+        empty = counts.empty + EMPTY_PRIOR * text.frequencies
+        self.empty = empty / empty.sum()
         if counts.jumps.any():
             jumps = ((1 - JUMP_FLOOR) * counts.jumps / counts.jumps.sum() + JUMP_FLOOR / JUMPS) ** config.jump_power
             self.jumps = jumps / jumps.sum()
@@ -136,23 +149,23 @@ class AlignmentModel:
     directions: tuple[DirectedModel, DirectedModel]
 
     @classmethod
-    def untrained(cls, cells: int, counts: tuple[Floats, Floats], empty_share: float) -> AlignmentModel:
+    def untrained(cls, statistics: Sequence[Statistics], empty_share: float) -> AlignmentModel:
         """A model that knows the frequencies of words alone.
 
         Args:
-            cells: number of pairs of words.
-            counts: how often each id of source and target occurs, each [ids].
+            statistics: of both directions.
             empty_share: prior probability of the empty word.
         """
         made = [
             DirectedModel(
-                np.ones(cells + 1),
-                (generated + 1) / (generated + 1).sum(),
-                first_jumps(),
-                np.zeros((0, fertility.MOST)),
-                empty_share,
+                lexicon=np.ones(len(text.by) + 1),
+                support=np.zeros(len(text.by) + 1),
+                empty=text.frequencies,
+                jumps=first_jumps(),
+                ratios=np.zeros((0, fertility.MOST)),
+                empty_share=empty_share,
             )
-            for generated in reversed(counts)
+            for text in statistics
         ]
         return cls((made[0], made[1]))
 
@@ -160,6 +173,11 @@ class AlignmentModel:
         """The posteriors of both directions."""
         first, second = self.directions
         return first.posterior(batch, ordered, rounds), second.posterior(batch.reversed(), ordered, rounds)
+
+    def supported(self, batch: PairBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """For each direction whether it linked two words often in training: [sentences, target words, source words]."""
+        first, second = (direction.support[batch.cells] >= ENOUGH_SUPPORT for direction in self.directions)
+        return first, second
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The learned values by name."""

@@ -48,6 +48,23 @@ def word_posterior(posterior: Floats, source: SegmentedSentence, target: Segment
     return np.concatenate([empty[:, None], between], axis=1).astype(np.float32)
 
 
+def word_support(
+    supported: NDArray[np.bool_], source: SegmentedSentence, target: SegmentedSentence
+) -> NDArray[np.bool_]:
+    """Whether two words have units that the training linked: [target words, source words].
+
+    Args:
+        supported: for two units, [target units, source units].
+        source, target: words and the word of each unit.
+    """
+    if len(source.ids) == len(source.words) and len(target.ids) == len(target.words):
+        return supported
+    of_source, of_target = piece_parts(source), piece_parts(target)
+    rows = sum_by_word(supported.astype(float), of_target, len(target.words))
+    both: NDArray[np.bool_] = sum_by_word(rows.T, of_source, len(source.words)).T > 0
+    return both
+
+
 def units_of_run(directory: str, config: AlignerConfig) -> tuple[tuple[Units, Units], AlignerConfig]:
     """The vocabularies of a run, and the settings with the run's languages and kinds of words.
 

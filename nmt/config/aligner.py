@@ -17,7 +17,7 @@ class AlignerConfig:
     lexicon_epochs: int = setting(
         5, "First epochs, in which each place of a word is equally probable (IBM model 1); they learn the lexicon."
     )
-    jump_epochs: int = setting(5, "Epochs after them, which also learn the order of words (a hidden Markov model).")
+    jump_epochs: int = setting(2, "Epochs after them, which also learn the order of words (a hidden Markov model).")
     fertility_epochs: int = setting(10, "Last epochs, which also learn how many words a word generates.")
     concentration: float = setting(
         0.01, "Dirichlet prior of each translation of a word; the smaller, the fewer translations share a word."
@@ -25,10 +25,14 @@ class AlignerConfig:
     jump_power: float = setting(
         0.4, "Power of the probabilities of jumps; below 1 the lexicon weighs more against the order of words."
     )
-    empty_share: float = setting(0.03, "Prior probability that a word comes from no word of the other side.")
+    empty_share: float = setting(0.05, "Prior probability that a word comes from no word of the other side.")
     rounds: int = setting(3, "Rounds in which the words of a sentence settle how many of them a word generates.")
-    symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"] = setting(
-        "union", "Method that merges the links of both directions."
+    symmetrize: Literal["supported", "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"] = (
+        setting(
+            "supported",
+            "Method that merges the links of both directions. supported: grow-diag, and links of one direction between "
+            "words that this direction linked in other pairs too.",
+        )
     )
     words: int = setting(200_000, "Most different words of each side; rarer words share one entry. Case is ignored.")
     max_words: int = setting(200, "Words of a sentence that are read; training leaves longer pairs out.")

@@ -105,7 +105,7 @@ def test_an_interrupted_training_ends_with_the_same_model(trained, tmp_path, mon
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (f"{TRAINING} --jump-epochs 2", "begun with jump_epochs 5, now it is 2"),
+        (f"{TRAINING} --jump-epochs 3", "begun with jump_epochs 2, now it is 3"),
         ("aligner --source my.en --target other.fr --output made", "begun with other text"),
         ("aligner --source my.en --target my.fr --model made --jump-epochs 2", "is for a training"),
         ("aligner --source my.en --target my.fr --model .", "holds no aligner"),
