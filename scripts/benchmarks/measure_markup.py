@@ -31,6 +31,7 @@ from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.text.lines import read_lines
 from nmt.text.markup import parse_markup
+from nmt.text.markup.scanning import scan
 
 if TYPE_CHECKING:
     from nmt import Translation
@@ -89,8 +90,12 @@ def _numbered(line: str) -> Iterator[tuple[tuple[str, int], Mark]]:
 
 
 def is_kept(line: str, source: str) -> bool:
-    """Whether a translated line has the marks of its source, each once, and no others, and its pairs are nested."""
-    return Counter(mark.raw for mark in marks(line)) == Counter(mark.raw for mark in marks(source))
+    """Whether a translated line has the tags and codes of its source, each once, and no others, and nests its pairs."""
+    raws = [
+        Counter(token.raw for token in scan(text, "auto") if token.kind not in ("text", "entity"))
+        for text in (line, source)
+    ]
+    return raws[0] == raws[1] and parse_markup(line, "auto").problems == parse_markup(source, "auto").problems
 
 
 def main() -> None:

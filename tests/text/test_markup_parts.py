@@ -32,6 +32,7 @@ def test_the_parts_joined_are_the_line(line: str) -> None:
         ("%(n)s %1$d 50% of {0} {}s", ["placeholder %(n)s", "placeholder %1$d", "number 50", "text % of ",
                                        "placeholder {0}", "placeholder {}s"]),
         ("👩‍👧 🇫🇷 ❤️ ©", ["code 👩‍👧", "code 🇫🇷", "code ❤️", "text  ©"]),
+        ("a😀😀<br> {0}{1}", ["text a", "code 😀😀<br>", "placeholder {0}{1}"]),
         ("<i>😀</i> a", ["code <i>😀</i>", "text  a"]),
         ("<span translate='no'>a <b>b</b></span>", ["placeholder <span translate='no'>a <b>b</b></span>"]),
         ("<p>a <b>b</p>", ["open <p>", "text a ", "code <b>", "text b", "close </p>"]),
@@ -59,3 +60,4 @@ def test_tags_without_a_partner_are_named() -> None:
 
 def test_the_text_alone() -> None:
     assert plain_text("a<br/>b <b>c</b>d &lt;{0}", "auto") == "a b cd <{0}"
+    assert plain_text("<td>a</td><td>b</td> <b>c</b>d", "auto").split() == ["a", "b", "cd"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from nmt.text.markup.entities import decode_entity, encode, entity_spellings
-from nmt.text.markup.scanning import MarkupKind, Token, is_like_xliff, scan
+from nmt.text.markup.scanning import MarkupKind, Token, is_block, is_like_xliff, scan
 
 ItemKind = Literal["text", "open", "close", "code", "placeholder", "number"]
 
@@ -39,7 +39,7 @@ class MarkedText:
     def render(self, substitute: Callable[[int], str]) -> tuple[str, list[tuple[int, int]]]:
         """The text without tags and codes, and where each item begins and ends in it.
 
-        A code between two letters parts words, as `<br/>` does, so a space takes its place.
+        A code or a block's tag between two letters parts words, as `<br/>` and `</td>` do: a space takes its place.
 
         Args:
             substitute: the text for the placeholder or number at this place; empty to leave it out.
@@ -50,25 +50,36 @@ class MarkedText:
             text = item.text if item.kind == "text" else ""
             if item.kind in ("placeholder", "number"):
                 text = substitute(place)
-            if not text and item.kind in ("code", "placeholder", "number") and self.is_glued(place):
+            if not text and self.parts_words(place):
                 text = " "
             parts.append(text)
             spans.append((length, length + len(text)))
             length += len(text)
         return "".join(parts), spans
 
-    def beside(self, place: int, step: Literal[-1, 1]) -> Literal["space", "text", "tag"]:
-        """What is before (-1) or behind (1) an item; the end of the line counts as a space."""
-        if not 0 <= place + step < len(self.items):
-            return "space"
-        other = self.items[place + step]
-        if other.kind == "text":
-            return "space" if other.text[min(step, 0)].isspace() else "text"
-        return "text" if other.kind in ("placeholder", "number") else "tag"
+    def has_space(self, place: int, step: Literal[-1, 1]) -> bool:
+        """Whether white space or the end of the line is right before (-1) or behind (1) an item."""
+        place += step
+        if not 0 <= place < len(self.items):
+            return True
+        return self.items[place].kind == "text" and self.items[place].text[min(step, 0)].isspace()
+
+    def touches_space(self, place: int, step: Literal[-1, 1]) -> bool:
+        """Whether white space or the end of the line is before (-1) or behind (1) an item; other tags do not count."""
+        place += step
+        while 0 <= place < len(self.items) and self.items[place].kind in ("open", "close", "code"):
+            place += step
+        return self.has_space(place - step, step)
+
+    def parts_words(self, place: int) -> bool:
+        """Whether an item stands between two words without a space: a code, or a tag of a block of text."""
+        item = self.items[place]
+        between = item.kind in ("code", "placeholder", "number") or (item.partner >= 0 and is_block(item.raw))
+        return between and self.is_glued(place)
 
     def is_glued(self, place: int) -> bool:
         """Whether text touches an item on both sides."""
-        return self.beside(place, -1) == self.beside(place, 1) == "text"
+        return not (self.touches_space(place, -1) or self.touches_space(place, 1))
 
     def encode(self, text: str) -> str:
         """Text of a translation with entities where the line has them."""
@@ -129,23 +140,22 @@ def _pairs(tokens: Sequence[Token]) -> tuple[dict[int, int], list[str]]:
 
 def _folded(items: list[Item], protected: set[int]) -> list[Item]:
     """The items with pairs without words made one code, pairs around protected text one placeholder, and neighbouring
-    texts one text."""
+    texts, codes or placeholders one."""
     found: list[Item] = []
     new_places: dict[int, int] = {}
     place = 0
     while place < len(items):
-        item = items[place]
-        inside = items[place : item.partner + 1] if item.kind == "open" else []
-        has_words = any(one.kind in ("placeholder", "number") or one.text.strip() for one in inside)
-        if inside and (place in protected or not has_words):
-            raw = "".join(one.raw for one in inside)
-            found.append(Item("placeholder" if has_words else "code", raw))
-            place = item.partner + 1
-            continue
-        if item.kind == "text" and found and found[-1].kind == "text":
-            found[-1] = Item("text", found[-1].raw + item.raw, found[-1].text + item.text)
+        item, end = items[place], place + 1
+        if item.kind == "open":
+            inside = items[place : item.partner + 1]
+            has_words = any(one.kind in ("placeholder", "number") or one.text.strip() for one in inside)
+            if place in protected or not has_words:
+                item = Item("placeholder" if has_words else "code", "".join(one.raw for one in inside))
+                end = items[place].partner + 1
+        if item.kind in ("text", "code", "placeholder") and found and found[-1].kind == item.kind:
+            found[-1] = Item(item.kind, found[-1].raw + item.raw, found[-1].text + item.text)
         else:
             found.append(item)
         new_places[place] = len(found) - 1
-        place += 1
+        place = end
     return [one._replace(partner=new_places[one.partner]) if one.partner >= 0 else one for one in found]

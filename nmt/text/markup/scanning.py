@@ -37,6 +37,12 @@ _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
 )
 """Elements of HTML without content."""
+_BLOCK = re.compile(
+    r"</?(?:address|article|aside|blockquote|caption|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|legend|li|main"
+    r"|nav|ol|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul)(?=[\s/>])",
+    re.IGNORECASE,
+)
+"""Tags of HTML's blocks, which are no part of a sentence."""
 _CONTENT_IS_CODE = frozenset({"ph", "bpt", "ept", "it", "ut", "script", "style"})
 """Elements whose content is no text of the sentence."""
 _PROTECTED = frozenset({"code", "kbd", "samp", "var"})
@@ -61,6 +67,11 @@ def _pattern() -> Any:
         | (?P<emoji>{EMOJI}) | (?P<number>{NUMBER})""",
         regex.VERBOSE | regex.DOTALL | regex.V1,
     )
+
+
+def is_block(tag: str) -> bool:
+    """Whether a tag begins or ends a block of HTML, such as a cell of a table."""
+    return _BLOCK.match(tag) is not None
 
 
 def is_like_xliff(line: str) -> bool:

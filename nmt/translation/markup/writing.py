@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from nmt.text.markup import MarkedText
 
-Side = Literal["left", "right", "apart", "glued"]
+Side = Literal["left", "right", "apart"]
+Space = Literal["none", "inner", "outer", "own"]
+"""inner: between a tag and the text that it encloses; outer: on the other side of the tag, where it stands for the
+space between two words; own: beside a code."""
 
 
 class Mark(NamedTuple):
@@ -15,25 +19,27 @@ class Mark(NamedTuple):
 
     raw: str
     side: Side
-    """left: belongs to the word before it, as a closing tag; right: to the word behind it; apart: has a space on both
-    sides; glued: has no space on either side."""
-    inner_space: bool = False
-    """Whether the source has a space between a tag and the text that it encloses."""
+    """left: belongs to the word before it, as a closing tag; right: to the word behind it; apart: to none."""
+    before: Space
+    """The space that the source has before it."""
+    behind: Space
+    tight: bool = False
+    """Whether the mark takes the place of the space between two words, as `<br/>` may."""
 
 
 def mark_of(marked: MarkedText, place: int) -> Mark:
     """The mark for a tag or code of the source."""
     item = marked.items[place]
-    before, behind = marked.beside(place, -1), marked.beside(place, 1)
-    if item.partner >= 0:
-        if item.kind == "open":
-            return Mark(item.raw, "right", behind == "space")
-        return Mark(item.raw, "left", before == "space")
-    if before == behind == "text":
-        return Mark(item.raw, "glued")
-    if before == behind == "space":
-        return Mark(item.raw, "apart")
-    return Mark(item.raw, "right" if behind == "text" or before == "space" else "left")
+    before, behind = marked.has_space(place, -1), marked.has_space(place, 1)
+    if item.kind == "open" and item.partner >= 0:
+        tight = marked.parts_words(place)
+        return Mark(item.raw, "right", "outer" if before else "none", "inner" if behind else "none", tight)
+    if item.kind == "close" and item.partner >= 0:
+        tight = marked.parts_words(place)
+        return Mark(item.raw, "left", "inner" if before else "none", "outer" if behind else "none", tight)
+    touches = marked.touches_space(place, -1), marked.touches_space(place, 1)
+    side: Side = "apart" if all(touches) else "right" if touches[0] else "left"
+    return Mark(item.raw, side, "own" if before else "none", "own" if behind else "none", marked.is_glued(place))
 
 
 def write(
@@ -57,12 +63,14 @@ def write(
     for number in range(len(ends) + 1):
         begin = ends[number][0] if number < len(ends) else len(text)
         space = text[place:begin]
+        unit = _unit(text, ends[number], replaced, marked) if number < len(ends) else ""
+        space = space if unit or number == len(ends) else ""  # a removed word takes its space along
         between = _gap(space, gaps[number]) if gaps.get(number) else marked.encode(space)
         parts.append(between.lstrip() if number == 0 else between.rstrip() if number == len(ends) else between)
         if number < len(ends):
-            parts.append(_unit(text, ends[number], replaced, marked))
+            parts.append(unit)
             place = ends[number][1]
-    return "".join(parts)
+    return "".join(parts).strip()
 
 
 def _unit(text: str, unit: tuple[int, int], replaced: Mapping[tuple[int, int], str], marked: MarkedText) -> str:
@@ -76,17 +84,13 @@ def _unit(text: str, unit: tuple[int, int], replaced: Mapping[tuple[int, int], s
 
 def _gap(space: str, marks: Sequence[Mark]) -> str:
     """Marks between two units, which have this space between them."""
-    first = next((number for number, mark in enumerate(marks) if mark.side != "left"), len(marks))
-    parts: list[str] = []
-    for number, mark in enumerate(marks):
-        if number == first and space and mark.side != "glued":
-            parts.append(space)
-        if mark.side == "apart" or (mark.side == "left" and mark.inner_space):
-            parts.append(" ")
-        parts.append(mark.raw)
-        if mark.side == "apart" or (mark.side == "right" and mark.inner_space):
-            parts.append(" ")
-    if first == len(marks) and space:
-        parts.append(space)
-    single = [part for number, part in enumerate(parts) if number == 0 or not (part == parts[number - 1] == " ")]
-    return "".join(single)
+    between = [
+        {one.behind, two.before} - ({"outer"} if one.side == two.side else set()) for one, two in pairwise(marks)
+    ]
+    spaces: list[set[Space]] = [{marks[0].before}, *between, {marks[-1].behind}]
+    used = [bool(wanted & {"inner", "own"}) or bool(space and "outer" in wanted) for wanted in spaces]
+    separated = any(is_used and wanted & {"outer", "own"} for is_used, wanted in zip(used, spaces, strict=True))
+    if space and not separated and not any(mark.tight for mark in marks):
+        used[next((number for number, mark in enumerate(marks) if mark.side != "left"), len(marks))] = True
+    parts = [" " * is_used + mark.raw for is_used, mark in zip(used, marks, strict=False)]
+    return "".join([*parts, " " * used[-1]])
