@@ -25,6 +25,7 @@ import nmt
 from nmt.errors import NmtError
 from nmt.explaining import erasure
 from nmt.serving.app import create_app
+from nmt.serving.limits import Limits
 from nmt.serving.models import Models, ServedModel
 from nmt.serving.server import bind
 from nmt.translation.result import Translation
@@ -57,10 +58,10 @@ class Paged(Fake):
 
 
 @contextmanager
-def serving(models: Models) -> Iterator[str]:
+def serving(models: Models, limits: Limits | None = None) -> Iterator[str]:
     """The address of a server that runs in a thread."""
     listener = bind("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(models), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(create_app(models, limits), log_level="warning"))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
@@ -74,7 +75,8 @@ def address() -> Iterator[str]:
     patch = pytest.MonkeyPatch()
     patch.setattr(erasure, "erase", fake_translator.erase)
     loads = {"one": lambda _: Paged(), "two": lambda _: Paged(), "three": lambda _: Paged("END")}
-    with serving(Models([ServedModel(name, Path(name), load) for name, load in loads.items()])) as address:
+    models = Models([ServedModel(name, Path(name), load) for name, load in loads.items()])
+    with serving(models, Limits(texts=20, beam_size=4)) as address:
         yield address
     patch.undo()
 
@@ -269,6 +271,7 @@ def test_words_in_which_models_differ_are_marked(show: Callable[..., Opened]) ->
 def test_alternatives_stand_side_by_side_with_their_differences(show: Callable[..., Opened]) -> None:
     opened = show("#text=one+two&alternatives=2")
     opened.shows("ONE TWO TWO", row=2)
+    assert opened.page.locator("#alternatives").get_attribute("max") == "4"  # the server's beam
     assert opened.page.locator(".word.different .text").all_inner_texts() == ["TWO"]
     assert opened.page.locator("#legend-different").is_visible()
 
@@ -349,6 +352,10 @@ def test_the_heat_map_shows_attention_and_erasure(show: Callable[..., Opened]) -
     assert texts.all_text_contents() == ["one", "two", "ONE", "2.00", "TWO", "2.00"]
     opened.press("Heat map")
     assert opened.page.locator(".heatmap").count() == 0
+    opened.type(" ".join(["one"] * 101))
+    opened.shows(" ".join(["ONE"] * 101))
+    opened.press("Heat map")
+    opened.page.get_by_role("alert").filter(has_text="room for 100 words").wait_for()
 
 
 @pytest.mark.slow

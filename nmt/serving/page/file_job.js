@@ -5,13 +5,14 @@ import { askPatiently, isAborted } from "./server.js";
 import { tagOf } from "./settings.js";
 import { element } from "./view/elements.js";
 
-const TOGETHER = 32; // lines of a request
+const TOGETHER = 32; // lines of a request, if the server takes as many
 const MOST_BYTES = 20_000_000;
 
 export class FileJob {
-  // `model` translates, `fail` is called with an error.
-  constructor(file, model, fail) {
+  // `model` translates, `limits` are the server's, `fail` is called with an error.
+  constructor(file, model, limits, fail) {
     Object.assign(this, { file, model, fail, controller: new AbortController() });
+    this.together = Math.min(TOGETHER, limits.texts);
     this.progress = element("progress", { value: 0, max: 1, "aria-label": `lines of ${file.name} translated` });
     this.line = element("p", { role: "status" }, file.name);
     this.tools = element("div", { class: "tools" }, button("Cancel", () => this.cancel()));
@@ -32,8 +33,8 @@ export class FileJob {
   async translate(lines) {
     const found = [];
     this.progress.max = Math.max(1, lines.length);
-    for (let first = 0; first < lines.length; first += TOGETHER) {
-      const text = lines.slice(first, first + TOGETHER);
+    for (let first = 0; first < lines.length; first += this.together) {
+      const text = lines.slice(first, first + this.together);
       found.push(...(await this.ask(text, first)));
       this.progress.value = found.length;
       this.line.textContent = `${this.file.name}: ${found.length} of ${lines.length} lines`;

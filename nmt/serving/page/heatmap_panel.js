@@ -2,6 +2,7 @@
 import { attentionCells, erasureCells, heatMap } from "./heatmap.js";
 import { element } from "./view/elements.js";
 
+const MOST_WORDS = 100; // on a side
 let groups = 0;
 
 export class HeatMapPanel {
@@ -37,9 +38,12 @@ export class HeatMapPanel {
   }
 }
 
-// The drawing of some cells of a translation.
+// The drawing of some cells of a translation. Pairs of very many words have none: an error says so.
 export function drawingOf(sentence, { alignment, text }, cells, kind) {
   const { source, target } = alignment;
+  if (Math.max(source.length, target.length) > MOST_WORDS) {
+    throw new Error(`a heat map has room for ${MOST_WORDS} words on a side: this pair has ${source.length} and ${target.length}`);
+  }
   const links = kind === "attention" ? alignment.links : [];
   return heatMap({ source, target, links, cells, direction: sentence.direction, title: `${kind} of: ${text}` });
 }

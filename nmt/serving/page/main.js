@@ -103,7 +103,7 @@ function describe(models) {
 function translateFile(file) {
   const [model] = settings.chosen;
   if (!model) return;
-  const job = new FileJob(file, model, fail);
+  const job = new FileJob(file, model, settings.limits, fail);
   byId("job").hidden = false;
   byId("job").append(job.element);
   fail(null);

@@ -1,6 +1,7 @@
 // The settings: the models beside each other, alternatives, beam size, probabilities.
 import { element } from "./view/elements.js";
 
+const MOST_ALTERNATIVES = 5;
 const byId = (id) => document.getElementById(id);
 
 export class Settings {
@@ -14,7 +15,9 @@ export class Settings {
   // Offers the models of the server; `chosen` names those that are on, by default the first one.
   offer(models, limits, chosen) {
     this.models = models;
-    byId("beam").max = limits.beam_size ?? 16;
+    this.limits = limits;
+    byId("beam").max = limits.beam_size;
+    byId("alternatives").max = Math.min(MOST_ALTERNATIVES, limits.beam_size);
     const on = chosen.filter((name) => models.some((model) => model.name === name));
     if (on.length === 0 && models.length > 0) on.push(models[0].name);
     const boxes = models.map((model) => {
