@@ -12,7 +12,7 @@ from nmt.config import RunConfig, recipes
 from nmt.config.reading import merge_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.config.yaml_files import load_fields
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import PairReader
@@ -171,7 +171,7 @@ def _summary(fields: Mapping[str, Any], validated: bool) -> str:
     chosen = [
         *held_out,
         *([] if vocabulary.get("run") else [pieces]),
-        f"{training['passes']} epochs of batches of {training['batch_tokens']} tokens",
+        f"{counted(training['passes'], 'epoch')} of batches of {training['batch_tokens']} tokens",
         f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
     ]
     return f"{', '.join(chosen)}; flags override each choice"

@@ -9,7 +9,7 @@ from typing import Any
 from nmt.config import RunConfig, TrainingConfig, config_to_dict, recipes
 from nmt.config.reading import merge_fields
 from nmt.config.yaml_files import load_fields
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.run.directory import Run
 from nmt.text.text_size import TextSize, measure_text
 from nmt.training.auto_recipe import Choice, fit_held_out, training_pairs
@@ -145,5 +145,5 @@ def _summary(config: RunConfig) -> str:
     """The line on what training does."""
     training = config.training
     pairs = [] if config.corpus.validation else [f"{config.corpus.held_out} pairs held out for validation"]
-    epochs = f"{training.passes} epochs of batches of {training.batch_tokens} tokens"
+    epochs = f"{counted(training.passes, 'epoch')} of batches of {training.batch_tokens} tokens"
     return f"{', '.join([*pairs, epochs])}; flags override each choice"

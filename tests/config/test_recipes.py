@@ -56,6 +56,11 @@ def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, monk
     assert [other for other in recipes.OTHERS if other in reason] == others  # others of this size
 
 
+def test_one_epoch_is_one(tmp_path):
+    given = fields(tmp_path, 20) | {"training": {"passes": 1}}
+    assert "1 epoch of batches of" in chosen(given).lines[1]
+
+
 def test_from_ten_thousand_pairs_on_auto_takes_the_recipe_as_it_is(tmp_path):
     """Where it chose a recipe alone before, it chooses the same, but for the normalisation."""
     expected = load_fields(recipes.path("10k"))
