@@ -10,16 +10,17 @@ from pathlib import Path
 from nmt.cli.flags import add_single_model_flags
 from nmt.cli.loading import require_runs, say
 from nmt.cli.parser import Parser
+from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.run.exported import PRECISIONS
 
-FORMATS = {"onnx": ("onnx", "onnxruntime"), "ctranslate2": ("ctranslate2",)}
-"""Formats, each with the packages that write it."""
+FORMATS = {"onnx": ("onnx", "onnxruntime"), "ctranslate2": ("ctranslate2",), "savedmodel": ()}
+"""Formats, each with the packages that it needs beside those of every installation."""
 
 DESCRIPTION = (
     "Writes a directory with the network in the format of another program, the vocabularies, the settings and a model "
     "card. ONNX takes every kind of network, and ONNX Runtime computes it without TensorFlow. CTranslate2 takes "
-    "Transformers without source words in the read-out."
+    "Transformers without source words in the read-out. A SavedModel of TensorFlow searches inside its graph."
 )
 EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.onnx"
 
@@ -37,11 +38,15 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Writes the export, and says what is in it."""
     from nmt.run.directory import Run
+    from nmt.translation.loading import import_keras
 
     require_runs([arguments.model])
     if "\n" in arguments.licence:
         raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
     _require_packages(arguments.format)
+    if arguments.format == "savedmodel":
+        with quiet_start():
+            import_keras()
     from nmt.exporting.export import export_run
 
     output = Path(arguments.output)

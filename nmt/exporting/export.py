@@ -66,7 +66,14 @@ def _write_ctranslate2(run: Run, weights: Arrays, precision: str, directory: Pat
     (directory / EXPORT).write_bytes(foreign_content("ctranslate2", precision, _made_with("ctranslate2")))
 
 
-FORMATS = {"onnx": _write_onnx, "ctranslate2": _write_ctranslate2}
+def _write_saved_model(run: Run, weights: Arrays, precision: str, directory: Path) -> None:
+    from nmt.exporting.saved_model import write_model
+
+    write_model(run, weights, precision, directory / "savedmodel" / "1")  # a server of models expects a version
+    (directory / EXPORT).write_bytes(foreign_content("savedmodel", precision, _made_with("tensorflow")))
+
+
+FORMATS = {"onnx": _write_onnx, "ctranslate2": _write_ctranslate2, "savedmodel": _write_saved_model}
 """Writers of the files of a format into a directory."""
 
 

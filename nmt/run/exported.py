@@ -79,7 +79,7 @@ class Export:
 
 _TENSORS = ("state", "encoded")
 
-FOREIGN = ("ctranslate2",)
+FOREIGN = ("ctranslate2", "savedmodel")
 """Formats that other programs compute with. Their files are in a folder of this name, beside the files above."""
 
 

@@ -1,0 +1,142 @@
+"""Size, start, memory, speed and quality of a run's exports, by precision, beside the run itself.
+
+    python scripts/benchmarks/measure_exports.py --model saved_models/demo --output /tmp/exports
+
+By default it translates data/demo/test.en. A start is a whole `nmt translate` of one line, the fastest of --repeats.
+Inside a process it times single sentences, greedily and with a beam of 5, and all sentences at once. BLEU is that of
+the beam; the alignment error rate is that of the references' links.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.benchmarking.translating import System, run_command, run_worker
+from common.running import run_script
+from nmt.alignment.pharaoh_and_naacl import read_gold
+from nmt.evaluation.alignment_error_rate import alignment_score
+from nmt.evaluation.bleu_and_chrf import bleu
+from nmt.run.directory import Run
+from nmt.run.exported import PRECISIONS
+from nmt.text.lines import read_lines
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+COLUMNS = {
+    "size_mib": ("size, MiB", ".2f"),
+    "start_s": ("start, s", ".2f"),
+    "start_mib": ("memory, MiB", ".0f"),
+    "greedy_ms": ("greedy, ms", ".2f"),
+    "beam_ms": ("beam 5, ms", ".2f"),
+    "greedy_rate": ("greedy, sentences/s", ".0f"),
+    "beam_rate": ("beam 5, sentences/s", ".0f"),
+    "bleu": ("BLEU", ".2f"),
+    "aer": ("AER", ".4f"),
+    "equal": ("equal lines", ".0f"),
+}
+"""Headings and number formats of the table, by field of a measurement."""
+
+
+def main() -> None:
+    """Exports the run in each precision, measures, and prints the table."""
+    arguments = parse()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    texts = [list(read_lines(str(path)))[: arguments.limit] for path in (arguments.source, arguments.reference)]
+    gold = list(read_lines(str(arguments.gold)))[: arguments.limit] if arguments.gold else []
+    found: list[dict[str, Any]] = []
+    for system in systems(arguments.model, arguments.output):
+        print(f"measuring {system.name}", file=sys.stderr)
+        found.append(measure(system, *texts, gold, arguments))
+    for row in found:
+        row["equal"] = sum(map(str.__eq__, row["lines"], found[0]["lines"]))
+    (arguments.output / "exports.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    print(table(found))
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    demo = Path("data/demo")
+    parser.add_argument("--model", type=Path, required=True, help="run directory")
+    parser.add_argument("--source", type=Path, default=demo / "test.en", help="sentences to translate")
+    parser.add_argument("--reference", type=Path, default=demo / "test.fr", help="their translations")
+    parser.add_argument("--gold", type=Path, help="their gold links; without them no error rate is measured")
+    parser.add_argument("--limit", type=int, default=300, help="number of sentences (default: %(default)s)")
+    parser.add_argument("--alone", type=int, default=100, help="sentences timed one by one (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="starts (default: %(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="directory for the exports and the numbers")
+    return parser.parse_args()
+
+
+def systems(model: Path, output: Path) -> Iterator[System]:
+    """The run, then its exports, which are written where they are missing."""
+    from nmt.exporting.export import export_run
+
+    yield System("run", "nmt", sys.executable, model, output)
+    for precision in PRECISIONS:
+        directory = output / f"{model.name}-{precision}.onnx"
+        if not directory.exists():
+            export_run(Run.open(model), directory, precision=precision)
+        yield System(precision, "nmt", sys.executable, directory, output)
+
+
+def measure(
+    system: System, sources: list[str], references: list[str], gold: Sequence[str], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """The numbers of one system, by the fields of `COLUMNS`."""
+    line = arguments.output / "line.txt"
+    line.write_text(f"{sources[0]}\n", encoding="utf-8")
+    starts = [run_command(system, 5, line) for _ in range(arguments.repeats)]
+    inside = {beam: run_worker(system, beam, sources, min(arguments.alone, len(sources))) for beam in (1, 5)}
+    first = min(starts, key=lambda start: start["seconds"])
+    row = {
+        "name": system.name,
+        "size_mib": size_of(system.model) / 2**20,
+        "start_s": first["seconds"],
+        "start_mib": first["peak_mib"],
+        "bleu": bleu(inside[5]["found"], references).value,
+        "aer": error_rate(system.model, sources, references, gold) if gold else None,
+        "lines": inside[5]["found"],
+    }
+    for beam, name in ((1, "greedy"), (5, "beam")):
+        row[f"{name}_ms"] = 1000 * inside[beam]["p50_s"]
+        row[f"{name}_rate"] = len(sources) / inside[beam]["batch_s"]
+    return row
+
+
+def size_of(model: Path) -> int:
+    """Bytes of the files that translate: of a run, those of its pack."""
+    names = ["best.npz", "config.json", *(path.name for path in model.glob("*.model"))]
+    run = [model / name for name in names]
+    files = run if (model / "best.npz").exists() else [path for path in model.rglob("*") if path.is_file()]
+    return sum(path.stat().st_size for path in files)
+
+
+def error_rate(model: Path, sources: list[str], references: list[str], gold: Sequence[str]) -> float:
+    """The alignment error rate of the links between sources and references."""
+    import nmt
+
+    found = nmt.Translator.load(model).align(sources, references)
+    return alignment_score([pair.alignment.links for pair in found], read_gold(list(gold), "gold")).aer
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The measurements as Markdown."""
+    lines = [["", *(heading for heading, _ in COLUMNS.values())], ["---"] * (len(COLUMNS) + 1)]
+    for row in rows:
+        numbers = [row[name] for name in COLUMNS]
+        formats = [form for _, form in COLUMNS.values()]
+        cells = ["-" if number is None else format(number, form) for number, form in zip(numbers, formats, strict=True)]
+        lines.append([row["name"], *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(run_script(main))
