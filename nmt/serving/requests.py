@@ -114,12 +114,12 @@ def without_words(text: str, words: Sequence[str], erased: Sequence[int]) -> str
     Raises:
         RefusedError: an index beyond the words.
     """
+    gone = set(erased)
+    if gone and max(gone) >= len(words):
+        raise RefusedError(422, f"erase has {max(gone)}, and the text has {len(words)} words, counted from 0")
     kept, at = [], 0
-    for index in erased:
-        if index >= len(words):
-            raise RefusedError(422, f"erase has {index}, and the text has {len(words)} words, counted from 0")
     for index, word in enumerate(words):
         begin = text.index(word, at)
-        kept += [text[at:begin], "" if index in erased else word]
+        kept += [text[at:begin], "" if index in gone else word]
         at = begin + len(word)
     return " ".join("".join(kept).split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 STREAMED_TOGETHER, STREAMED_AHEAD = 32, 2
 """Lines of a stream that are computed together, and how often so many are in the queue."""
+SMALL = 500
+"""Characters of a request whose answer is written at once."""
 CLIENT_GONE = 499
 """Status of a request whose client went away; only the metrics show it."""
 
@@ -69,31 +71,37 @@ def make_routes(models: Models, limits: Limits) -> APIRouter:
         task = TranslationTask(body, texts, model.engine, limits)
         if body.stream:
             return StreamingResponse(_lines(task, limits), media_type="application/x-ndjson")
-        found = await answered(request, task.translate(range(len(texts))), limits)
-        return answer({"model": model.name, "translations": found})
+        found = await answered(request, task.find(range(len(texts))), limits)
+        return await reply(
+            lambda: {"model": model.name, "translations": task.describe(range(len(texts)), found)}, texts
+        )
 
     @routes.post("/align", response_model=messages.TranslateAnswer)
     async def align(body: messages.PairRequest, request: Request) -> Response:
         """Given translations with the attention and the links between their words."""
         engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
         pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
-        words = engine.translator.run.source.words
-        found = [translated_text(text, words(text), [pair], True) for text, pair in zip(texts, pairs, strict=True)]
-        return answer({"model": models.named(body.model).name, "translations": found})
+        name, words = models.named(body.model).name, engine.translator.run.source.words
+
+        def found() -> list[dict[str, Any]]:
+            return [translated_text(text, words(text), [pair], True) for text, pair in zip(texts, pairs, strict=True)]
+
+        return await reply(lambda: {"model": name, "translations": found()}, texts)
 
     @routes.post("/score", response_model=messages.ScoreAnswer)
     async def score_pairs(body: messages.PairRequest, request: Request) -> Response:
         """Log-probabilities of given translations."""
         engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
         pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
-        return answer({"model": models.named(body.model).name, "scores": [score(pair) for pair in pairs]})
+        name = models.named(body.model).name
+        return await reply(lambda: {"model": name, "scores": [score(pair) for pair in pairs]}, texts)
 
     @routes.post("/explain", response_model=messages.ExplainAnswer)
     async def explain(body: messages.ExplainRequest, request: Request) -> Response:
         """The nats that each target word loses when a source word is erased."""
         model = models.named(body.model)
         pair, erasure = await answered(request, _erased(body, model.engine, limits), limits)
-        return answer(explanation(model.name, pair, erasure))
+        return await reply(lambda: explanation(model.name, pair, erasure), [body.text])
 
     return routes
 
@@ -147,13 +155,17 @@ class TranslationTask:
         pairs = await self._engine.align([(self._texts[place], self._targets[place]) for place in places])
         return [[pair] for pair in pairs]
 
-    async def translate(self, places: Sequence[int]) -> list[dict[str, Any]]:
-        """The answers for some of the texts."""
-        found = await self.find(places)
+    def describe(self, places: Sequence[int], found: Sequence[list[Translation]]) -> list[dict[str, Any]]:
+        """The answers for some of the texts, from their translations."""
         return [
             translated_text(self._texts[place], self._words_of(self._given[place]), translations, self._alignment)
             for place, translations in zip(places, found, strict=True)
         ]
+
+    async def lines(self, places: Sequence[int]) -> list[str]:
+        """The answers for some of the texts as lines of a stream."""
+        found = await self.find(places)
+        return await asyncio.to_thread(lambda: [as_json(values) + "\n" for values in self.describe(places, found)])
 
 
 async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
@@ -164,15 +176,15 @@ async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
     parts = [
         range(first, min(first + STREAMED_TOGETHER, len(task))) for first in range(0, len(task), STREAMED_TOGETHER)
     ]
-    running: deque[asyncio.Task[list[dict[str, Any]]]] = deque()
+    running: deque[asyncio.Task[list[str]]] = deque()
     try:
         while parts or running:
             while parts and len(running) < STREAMED_AHEAD:
                 running.append(asyncio.create_task(_with_patience(task, parts.pop(0), limits)))
             found = await running[0]
             running.popleft()
-            for values in found:
-                yield as_json(values) + "\n"
+            for line in found:
+                yield line
     except NmtError as error:
         body = error.to_json() if isinstance(error, RefusedError) else error_body(str(error))
         yield as_json(body) + "\n"
@@ -181,13 +193,13 @@ async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
             part.cancel()
 
 
-async def _with_patience(task: TranslationTask, places: Sequence[int], limits: Limits) -> list[dict[str, Any]]:
-    """The answers for some texts of a stream, as soon as the queue has places for them."""
+async def _with_patience(task: TranslationTask, places: Sequence[int], limits: Limits) -> list[str]:
+    """The lines for some texts of a stream, as soon as the queue has places for them."""
     try:
         async with asyncio.timeout(limits.seconds):
             while True:
                 try:
-                    return await task.translate(places)
+                    return await task.lines(places)
                 except RefusedError as error:
                     if error.status != 429:
                         raise
@@ -244,6 +256,14 @@ def too_slow(limits: Limits) -> RefusedError:
 def answer(values: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """An answer in JSON. The values fit the description, so nothing checks them again."""
     return Response(as_json(values), status, headers, "application/json")
+
+
+async def reply(values: Callable[[], dict[str, Any]], texts: Sequence[str]) -> Response:
+    """An answer whose values a thread makes if the texts are long, so that other clients do not wait for it."""
+    if sum(map(len, texts)) <= SMALL:
+        return answer(values())
+    line = await asyncio.to_thread(lambda: as_json(values()))
+    return Response(line, media_type="application/json")
 
 
 def as_json(values: Any) -> str:
