@@ -1,4 +1,4 @@
-"""The files of the page: its own, and below `view/` those that draw sentences, which pages without a server share."""
+"""The files of the page: its own, and below `view/` the files that draw sentences, with or without a server."""
 
 from __future__ import annotations
 
