@@ -14,7 +14,7 @@ from nmt.alignment.word_alignment import WordAlignment
 FOREIGN = -0.4
 """The value of a target word that belongs to other source words. Two parts of a discontinuous translation, each worth
 1, are joined over two such words, as in `ne lui parle pas`, and not over three."""
-SHARED = 0.1
+SHARED = 0.5
 """The value of a target word half of which belongs to the stretch."""
 UNLINKED = -0.3
 """The value of a target word that belongs to no source word."""

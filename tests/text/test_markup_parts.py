@@ -59,5 +59,6 @@ def test_tags_without_a_partner_are_named() -> None:
 
 
 def test_the_text_alone() -> None:
-    assert plain_text("a<br/>b <b>c</b>d &lt;{0}", "auto") == "a b cd <{0}"
+    assert plain_text("a<br/>b <b>c</b>d &lt;{0}", "auto") == "a b cd <"
+    assert plain_text("{0} has 12 dogs", "auto") == " has 12 dogs"
     assert plain_text("<td>a</td><td>b</td> <b>c</b>d", "auto").split() == ["a", "b", "cd"]

@@ -61,6 +61,8 @@ def put_back(source: str, text: str, links: str, *stand_ins: str, kind="auto") -
         ("<p>the <b>old</b> dog .</p>", "le chien vieux .", "0-0 1-2 2-1 3-3", "<p>le chien <b>vieux</b> .</p>"),
         # a discontinuous translation is enclosed with the word between its parts
         ("he does <b>not</b> see", "il ne voit pas", "0-0 1-2 2-1 2-3 3-2", "il <b>ne voit pas</b>"),
+        # also if a part belongs to another word too
+        ("he does <b>not</b> see", "il ne voit pas", "0-0 1-1 2-1 2-3 3-2", "il <b>ne voit pas</b>"),
         # unless that word has a tag of its own
         ("he does <b>not</b> <i>see</i>", "il ne voit pas", "0-0 2-1 2-3 3-2", "il <b>ne</b> <i>voit</i> pas"),
         # two tags for one word

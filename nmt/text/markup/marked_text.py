@@ -87,9 +87,9 @@ class MarkedText:
 
 
 def plain_text(line: str, kind: MarkupKind) -> str:
-    """The text of a line without its tags and codes; placeholders stay."""
-    marked = parse_markup(line, kind)
-    return marked.render(lambda place: marked.items[place].raw)[0]
+    """The text of a line without its tags, codes and placeholders; numbers stay."""
+    items = (marked := parse_markup(line, kind)).items
+    return marked.render(lambda place: items[place].raw if items[place].kind == "number" else "")[0]
 
 
 def parse_markup(line: str, kind: MarkupKind) -> MarkedText:
