@@ -18,14 +18,20 @@ import numpy as np
 
 from nmt.backend import Tensor
 
-_OF_NUMPY = (np.ndarray, np.generic, np.dtype, int, float, str, type(None))
+_USUAL = frozenset({np.ndarray, int, float, bool, str, type(None)})
+"""Types that are recognised fast: a search asks for the types of thousands of values."""
+
+_OF_NUMPY = (np.ndarray, np.generic, np.dtype, int, float)
 
 _NARROW = {np.dtype("int64"): np.int32, np.dtype("float64"): np.float32}
 
 
 def is_numpy(*values: Any) -> bool:
     """Whether these values are NumPy arrays, numbers, or tuples, lists and dictionaries of them."""
-    return all(isinstance(value, _OF_NUMPY) or _holds_numpy(value) for value in values)
+    for value in values:  # several times as fast as all() with a generator
+        if type(value) not in _USUAL and not isinstance(value, _OF_NUMPY) and not _holds_numpy(value):
+            return False
+    return True
 
 
 def _holds_numpy(value: Any) -> bool:
@@ -158,8 +164,10 @@ def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
 @_of_both
 def top_k(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The first of equal values comes first."""
-    order = np.argmax(values, -1)[..., None] if k == 1 else np.argsort(-values, -1, kind="stable")[..., :k]
-    return np.take_along_axis(values, order, -1), order
+    rows = values.reshape(-1, values.shape[-1])
+    order = np.argmax(rows, -1)[:, None] if k == 1 else np.argsort(-rows, -1, kind="stable")[:, :k]
+    found, shape = rows[np.arange(len(rows))[:, None], order], (*values.shape[:-1], k)
+    return found.reshape(shape), order.reshape(shape)
 
 
 @_of_both

@@ -25,8 +25,8 @@ def compute_side_by_side(
     Raises:
         Exception: the first error of a batch; batches that have not begun by then are dropped.
     """
-    at_once = at_once or batches_at_once()
-    if at_once == 1:
+    at_once, batches = at_once or batches_at_once(), list(batches)
+    if at_once == 1 or len(batches) == 1:
         for rows in batches:
             compute(rows)
         return
