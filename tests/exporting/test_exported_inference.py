@@ -73,7 +73,13 @@ def scored(engine: ModelInference) -> list[Hypothesis]:
     return engine.score(SOURCES, TARGETS)
 
 
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
+SOME = NETWORKS[0], *NETWORKS[-7::3]
+"""A GRU with Bahdanau's decoder, Luong's decoder, and Transformers."""
+
+
+@pytest.mark.parametrize(
+    "network", [pytest.param(one, marks=[] if one in SOME else pytest.mark.slow) for one in NETWORKS], ids=str
+)
 def test_scores_and_alignments_of_every_network(engines: Callable, network: dict[str, Any]) -> None:
     keras, exported = engines(**network)
     assert_same(exported.score(SOURCES, TARGETS), scored(keras))
@@ -96,7 +102,7 @@ def assert_same_search(engines: tuple[Any, Any], search: SearchConfig, *argument
         assert_same(one, other)
 
 
-@pytest.mark.parametrize("search", [GREEDY, BEAM], ids=["greedy", "beam"])
+@pytest.mark.parametrize("search", [pytest.param(GREEDY, marks=pytest.mark.slow), BEAM], ids=["greedy", "beam"])
 def test_search_finds_the_same_hypotheses(engines: Callable, search: SearchConfig) -> None:
     assert_same_search(engines(), search, search.beam_size)
 
