@@ -17,6 +17,9 @@ SHARE_FLOOR = 0.1
 LEAST_ATTENTION = 0.05
 """The least attention of a linked word: for a target word a share of its attention, for a source word received mass."""
 
+BY_ALIGNER = "aligner"
+"""In place of a method of merging: the links are those of an aligner."""
+
 LinkRule = Literal["share", "shares", "argmax", "threshold"]
 Side = Literal["target", "source"]
 Step = Literal["emit", "read"]

@@ -19,7 +19,7 @@ from nmt.cli.flags import (
     refuse_search_flags,
 )
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
-from nmt.cli.loading import language_tags, lines_of, load, load_run, say, say_if_cut, words_of_run
+from nmt.cli.loading import language_tags, lines_of, load, load_run, say, say_if_cut, use_aligner, words_of_run
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, as_flags, count, finite, positive, refuse_idle
 from nmt.errors import NmtError
@@ -101,6 +101,12 @@ def _add_linking_flags(parser: Parser) -> None:
         "--threshold", type=finite, metavar="X", help="smallest share for --links shares or threshold (default: 0.4)"
     )
     parser.add_argument(
+        "--aligner",
+        metavar="DIR",
+        help="aligner of nmt aligner, which makes the links (default: attention does); training.aligner keeps one in "
+        "the directory aligner of its run",
+    )
+    parser.add_argument(
         "--links-of",
         choices=["target", "source"],
         default="target",
@@ -124,6 +130,7 @@ def run(arguments: Namespace) -> None:
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
     translator, search = load(arguments)
+    use_aligner(arguments, translator)
     words = words_of_run(translator.config)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
@@ -146,6 +153,9 @@ def _refuse_contradictions(arguments: Namespace) -> None:
     if are_pairs_given(arguments):
         refuse_search_flags(arguments)
     refuse_file(arguments.output)
+    if arguments.aligner:
+        why = "is for links of attention: leave it or --aligner out"
+        refuse_idle(arguments, ["links", "threshold", "links_of", "attention", "reverse"], why)
     if not arguments.reverse:
         why = "makes one alignment of two: give --reverse, the run of the opposite direction"
         refuse_idle(arguments, ["symmetrize"], why)
@@ -260,6 +270,10 @@ def _gold_links(
 
 def _link_rule(arguments: Namespace) -> dict[str, Any]:
     """The fields of a picture that say how its links were made."""
+    if arguments.aligner:
+        from nmt.alignment.hard_links import BY_ALIGNER
+
+        return {"merged": BY_ALIGNER}
     if not arguments.reverse:
         return {"linking": _linking(arguments)}
     return {"merged": arguments.symmetrize or DEFAULT_SYMMETRIZING}

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links, link_shares
+from nmt.alignment.hard_links import BY_ALIGNER, DEFAULT_LINKING, Linking, hard_links, link_shares
 from nmt.alignment.links import Gold, Links, require_in_range
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.direction import right_to_left
@@ -108,6 +108,8 @@ def drawable(alignment: WordAlignment) -> bool:
 
 def link_rule(alignment: WordAlignment, linking: Linking = DEFAULT_LINKING, merged: str = "") -> LinkRule:
     """The rule that made the links of an alignment, if they are those that `linking` gives."""
+    if merged == BY_ALIGNER:
+        return LinkRule("by an aligner, not by attention", None)
     if merged:
         return LinkRule(f"both models, merged by {merged}", None)
     if alignment.links != hard_links(alignment.weights, alignment.end_of_sentence, linking):

@@ -9,8 +9,10 @@ import fake_translator
 import pytest
 
 from nmt.alignment.hard_links import Linking
-from nmt.cli import main
+from nmt.cli import align, main
 from nmt.config import CorpusConfig, TrainingConfig
+
+REAL_PAIRS = align._pairs
 
 # Align
 
@@ -65,6 +67,24 @@ def test_reverse_must_be_another_run_than_model(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--reverse", f"{model}/../run"]) == 2
     assert "--reverse and --model name the same run" in capsys.readouterr().err
+
+
+def test_an_aligner_s_links_are_drawn_as_its_own(model, write, tmp_path, monkeypatch):
+    """The translator gets the aligner, and the page says that the links are none of attention."""
+    made = object()
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: made)
+    used = []
+    monkeypatch.setattr("nmt.cli.align._pairs", lambda *given: used.append(given[2].aligner) or REAL_PAIRS(*given))
+    command = ["align", "--model", model, "--source", write("in", "ein haus"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--format", "html", "--aligner", "made"]) == 0
+    assert used == [made]
+    assert "by an aligner, not by attention" in (tmp_path / "o" / "alignments.html").read_text()
+
+
+def test_an_aligner_makes_rules_for_attention_idle(model, write, tmp_path, capsys):
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--aligner", "made", "--links", "argmax"]) == 2
+    assert "--links is for links of attention" in capsys.readouterr().err
 
 
 def test_both_directions_are_loaded_with_the_same_weights_and_precision(model, write, tmp_path, monkeypatch):
