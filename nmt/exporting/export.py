@@ -11,7 +11,7 @@ import numpy as np
 from nmt.exporting.errors import ExportError
 from nmt.files.atomic_writing import complete_directory
 from nmt.run.directory import Run
-from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content
+from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content, is_export
 from nmt.run.packing import members_of
 from nmt.version import __version__
 
@@ -37,6 +37,8 @@ def export_run(
         NmtError: the run has no weights or is damaged, the format cannot express its network, or the directory exists
             or cannot be written.
     """
+    if is_export(run.directory):
+        raise ExportError(f"{run.directory}: is an export itself; export the run that it was made from")
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     with complete_directory(output, ExportError) as directory:
         FORMATS[format](run, weights, precision, directory)

@@ -60,6 +60,11 @@ def test_int8_exports_are_equal_too_and_say_nothing(drawn_run, tmp_path, capfd):
     assert read_export(tmp_path / "one").precision == "int8"
 
 
+def test_an_export_is_not_exported_again(exported, tmp_path, capsys):
+    assert main(["export", "--model", str(exported), "--output", str(tmp_path / "new")]) == 2
+    assert "drawn.onnx: is an export itself; export the run that it was made from\n" in capsys.readouterr().err
+
+
 def test_an_export_replaces_nothing(drawn_run, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").write_text("mine")
