@@ -59,4 +59,4 @@ def error_body(message: str, limit: str = "", value: float = 0) -> dict[str, obj
 
 def over_limit(status: int, found: str, limit: str, value: float) -> RefusedError:
     """The error of a request beyond a limit; `found` says what the request has."""
-    return RefusedError(status, f"{found}: the limit is {value:,g}", limit, value)
+    return RefusedError(status, f"{found}: the limit is {value:,}", limit, value)

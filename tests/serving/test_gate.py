@@ -123,6 +123,11 @@ def test_bad_bodies_have_an_answer_in_one_line(client, body, status):
         json.loads(answer.text)
 
 
+def test_a_large_body_is_refused_with_its_limit_in_digits(client):
+    answer = client.post("/v1/score", content=b" " * 200_001, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413 and "the limit is 200,000" in answer.json()["error"]
+
+
 def test_the_log_and_the_metrics_count_requests_and_hold_no_text(guarded):
     bearer = {"Authorization": "Bearer secret"}
     guarded.log.clear()

@@ -99,7 +99,7 @@ def test_a_refused_request_has_one_line_that_names_the_limit(client, body, statu
     assert (answer.status_code, error.limit) == (status, limit)
     assert error.error and "\n" not in error.error
     if limit:
-        assert error.value == getattr(LIMITS, limit) and f"{error.value:,g}" in error.error
+        assert error.value == getattr(LIMITS, limit) and f"the limit is {getattr(LIMITS, limit):,}" in error.error
 
 
 def test_models_are_described_without_their_directories(client):
