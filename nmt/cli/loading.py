@@ -14,7 +14,6 @@ from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
-from nmt.run.exported import is_export
 from nmt.text.languages import UNKNOWN, Languages, languages_of
 
 if TYPE_CHECKING:
@@ -119,6 +118,7 @@ def words_of_run(config: RunConfig) -> tuple[Words, Words]:
 
 def load_run(*directories: str, **options: Any) -> Translator:
     """The translator of these runs; see `load_translator`."""
+    from nmt.run.exported import is_export
     from nmt.translation import loading
 
     require_runs(directories)
