@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 
@@ -25,6 +26,10 @@ def pytest_collection_finish() -> None:
     if tensorflow := sys.modules.get("tensorflow"):
         tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
+
+# A busy machine fails no test: neither an example nor the drawing of examples has a limit of time.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 STARTED = time.monotonic()
 
