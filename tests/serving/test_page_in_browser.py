@@ -217,6 +217,23 @@ def test_typing_on_aborts_a_request_and_drops_its_answer(show: Callable[..., Ope
 
 
 @pytest.mark.slow
+def test_what_is_typed_while_models_are_loaded_is_translated_then(browser: Any, address: str) -> None:
+    opened = Opened(browser.new_context().new_page())
+    loading = [{"models": [{"name": "two", "state": "loading"}], "limits": {}}]
+    opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+    opened.page.route("**/v1/models", lambda route: route.fulfill(json=loading[0]) if loading else route.continue_())
+    opened.page.goto(f"{address}#model=two&text=old")
+    opened.until("document.getElementById('problem').textContent.includes('loading')")
+    opened.type("some text")
+    opened.page.wait_for_timeout(700)  # typing has stopped
+    assert "loading" in opened.page.locator("#problem").inner_text() and opened.problems == []
+    loading.clear()
+    opened.shows("SOME TEXT")
+    assert opened.page.locator("#direction").inner_text().startswith("two")
+    opened.page.context.close()
+
+
+@pytest.mark.slow
 def test_an_error_of_the_server_is_one_line_that_goes_away(show: Callable[..., Opened]) -> None:
     opened = show()
     opened.type("wrong")

@@ -32,6 +32,7 @@ function open(text) {
 function translate() {
   const { lines } = compose;
   const { chosen: models, alternatives, beam } = settings;
+  if (models.length === 0) return undefined; // they are being loaded; then `begin` translates what was typed
   describe(models);
   writeAddress({ models: models.map(({ name }) => name), text: compose.text, alternatives, beam });
   byId("results").setAttribute("aria-busy", "true");
@@ -131,10 +132,11 @@ function listen() {
 async function begin() {
   try {
     const address = readAddress();
+    const before = compose.text;
     const { models, limits } = await loadedModels();
     settings.set(address);
     settings.offer(models, limits, address.models);
-    if (address.text) compose.text = address.text;
+    if (address.text && compose.text === before) compose.text = address.text; // else it was typed meanwhile
     fail(null);
     await translate();
   } catch (error) {

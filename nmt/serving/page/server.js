@@ -15,7 +15,10 @@ export async function ask(path, body = null, signal = undefined) {
   const options = { signal, headers: headers(body) };
   if (body !== null) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
   const answer = await reach(path, options);
-  const values = await answer.json().catch(() => null);
+  const values = await answer.json().catch((error) => {
+    if (isAborted(error)) throw error;
+    return null;
+  });
   if (!answer.ok) {
     const message = values?.error ?? `the server answered ${answer.status} ${answer.statusText}`.trim();
     throw new ServerError(message, answer.status, Number(answer.headers.get("Retry-After")) || 0);
