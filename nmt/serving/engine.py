@@ -39,7 +39,7 @@ class Engine:
             RefusedError: the queue is full.
             NmtError: a request that cannot be answered.
         """
-        return await self._computed([Job(_key(request), request, len(request.text)) for request in requests])
+        return await self._computed([Job(_key(request), request, _length(request)) for request in requests])
 
     async def align(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
         """The pairs with their log-probability and alignment; see `Translator.align`.
@@ -82,6 +82,11 @@ def _key(request: TranslationRequest) -> Hashable:
     """The key of a request: requests with equal keys have one search, and are computed together."""
     constrained = bool(request.prefix or request.phrases), bool(request.terms), request.glossary_mode
     return request.search, request.candidates, constrained
+
+
+def _length(request: TranslationRequest) -> int:
+    """The characters that the search reads, and those that it must write."""
+    return len(request.text) + len(request.prefix) + sum(map(len, request.phrases))
 
 
 class _Compute:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from nmt.config import SearchConfig
@@ -44,10 +45,15 @@ def checked_targets(target: str | Sequence[str], texts: Sequence[str], limits: L
     Raises:
         RefusedError: another number of translations than texts, or one that is too long.
     """
-    targets = checked_texts(target, limits, max(limits.texts, len(texts)))
-    if len(targets) != len(texts):
-        raise RefusedError(422, f"target has {len(targets):,} texts, and text has {len(texts):,}: give as many")
-    return targets
+    return _one_for_each("target", target, texts, limits)
+
+
+def _one_for_each(field: str, given: str | Sequence[str], texts: Sequence[str], limits: Limits) -> list[str]:
+    """The texts of a field that has one for each text of the request."""
+    found = as_texts(given)
+    if len(found) != len(texts):
+        raise RefusedError(422, f"{field} has {len(found):,} texts, and text has {len(texts):,}: give as many")
+    return checked_texts(found, limits, len(texts))
 
 
 def translation_requests(
@@ -65,9 +71,11 @@ def translation_requests(
     if extras > limits.phrases:
         raise over_limit(422, f"the request has {extras:,} phrases, terms and words", "phrases", limits.phrases)
     prefixes = [body.prefix] * len(texts) if isinstance(body.prefix, str) else body.prefix
-    if len(prefixes) != len(texts):
-        raise RefusedError(422, f"prefix has {len(prefixes):,} texts, and text has {len(texts):,}: give as many")
-    checked_texts(prefixes, limits, len(texts))
+    _one_for_each("prefix", prefixes, texts, limits)
+    characters = sum(map(len, _forced(body)))
+    if characters > limits.characters:
+        found = f"phrases, terms and lexicon have {characters:,} characters"
+        raise over_limit(413, found, "characters", limits.characters)
     terms = tuple(Term(term.source, tuple(term.forms)) for term in body.terms)
     return [
         TranslationRequest(
@@ -83,6 +91,14 @@ def translation_requests(
         )
         for text, prefix in zip(texts, prefixes, strict=True)
     ]
+
+
+def _forced(body: TranslateRequest) -> Iterator[str]:
+    """What a request wants to be written, besides prefixes."""
+    yield from body.phrases
+    yield from itertools.chain(*body.lexicon.items())
+    for term in body.terms:
+        yield from (term.source, *term.forms)
 
 
 def search_of(

@@ -15,8 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from nmt.errors import NmtError
-from nmt.serving.limits import RefusedError
+from nmt.serving.limits import RefusedError, over_limit
 
 WAIT = 0.003
 """Seconds that the first sentence of an idle lane waits for others."""
@@ -112,18 +111,15 @@ def jobs_together(waiting: Sequence[Job]) -> list[Job]:
 
 
 def compute_jobs(compute: Compute, jobs: Sequence[Job]) -> None:
-    """Computes jobs and gives each its value. If one cannot be answered, each is computed alone."""
+    """Computes jobs and gives each its value. If one fails, each is computed alone, and only that one fails."""
     try:
         values = compute(jobs[0].key, [job.value for job in jobs])
-    except NmtError as error:
+    except Exception as error:
         if len(jobs) == 1:
             jobs[0].future.set_exception(error)
         else:
             for job in jobs:
                 compute_jobs(compute, [job])
-    except Exception as error:
-        for job in jobs:
-            job.future.set_exception(error)
     else:
         for job, value in zip(jobs, values, strict=True):
             job.future.set_result(value)
@@ -178,8 +174,12 @@ class Scheduler:
         """Queues jobs; each has its result in its future. Cancelling the future frees the place.
 
         Raises:
-            RefusedError: the queue has too few places.
+            RefusedError: the queue has too few places, now or ever.
         """
+        if len(jobs) > self._most:
+            raise over_limit(
+                413, f"the request has {len(jobs):,} texts, more than the queue holds", "queue", self._most
+            )
         with self._lock:
             if self._unfinished + len(jobs) > self._most:
                 message = f"{self._unfinished:,} sentences wait: the limit is {self._most:,}; try again later"

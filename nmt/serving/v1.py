@@ -7,6 +7,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -28,7 +29,7 @@ T = TypeVar("T")
 STREAMED_TOGETHER, STREAMED_AHEAD = 32, 2
 """Lines of a stream that are computed together, and how often so many are in the queue."""
 SMALL = 500
-"""Characters of a request whose answer is written at once."""
+"""Characters of a request that is read, and whose answer is written, without a thread."""
 CLIENT_GONE = 499
 """Status of a request whose client went away; only the metrics show it."""
 
@@ -68,7 +69,8 @@ def make_routes(models: Models, limits: Limits) -> APIRouter:
         """Translations of each text; with `target`, given translations are scored and aligned instead."""
         model = models.named(body.model)
         texts = checked_texts(body.text, limits, limits.lines if body.stream else None)
-        task = TranslationTask(body, texts, model.engine, limits)
+        make = partial(TranslationTask, body, texts, model.engine, limits)
+        task = make() if is_small(texts) else await asyncio.to_thread(make)
         if body.stream:
             return StreamingResponse(_lines(task, limits), media_type="application/x-ndjson")
         found = await answered(request, task.find(range(len(texts))), limits)
@@ -173,9 +175,8 @@ async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
 
     While some lines are sent, the next ones are computed. A full queue is waited for.
     """
-    parts = [
-        range(first, min(first + STREAMED_TOGETHER, len(task))) for first in range(0, len(task), STREAMED_TOGETHER)
-    ]
+    together = min(STREAMED_TOGETHER, max(1, limits.queue // STREAMED_AHEAD))
+    parts = [range(first, min(first + together, len(task))) for first in range(0, len(task), together)]
     running: deque[asyncio.Task[list[str]]] = deque()
     try:
         while parts or running:
@@ -260,10 +261,15 @@ def answer(values: dict[str, Any], status: int = 200, headers: dict[str, str] | 
 
 async def reply(values: Callable[[], dict[str, Any]], texts: Sequence[str]) -> Response:
     """An answer whose values a thread makes if the texts are long, so that other clients do not wait for it."""
-    if sum(map(len, texts)) <= SMALL:
+    if is_small(texts):
         return answer(values())
     line = await asyncio.to_thread(lambda: as_json(values()))
     return Response(line, media_type="application/json")
+
+
+def is_small(texts: Sequence[str]) -> bool:
+    """Whether work on the texts of a request is too short to be worth a thread."""
+    return sum(map(len, texts)) <= SMALL
 
 
 def as_json(values: Any) -> str:

@@ -118,6 +118,12 @@ def test_a_full_queue_refuses_a_request_as_a_whole_until_places_are_free(machine
     assert scheduler.unfinished == 0
 
 
+def test_a_request_that_no_empty_queue_holds_is_refused_for_good(machine):
+    with pytest.raises(RefusedError) as refused:
+        submit(Scheduler(machine, 2), "one", "a", "b", "c")
+    assert (refused.value.status, refused.value.limit, refused.value.retry_after) == (413, "queue", None)
+
+
 def test_a_sentence_that_cannot_be_answered_fails_alone(machine):
     scheduler = Scheduler(machine, 100)
     warm(scheduler, "one")
@@ -125,8 +131,10 @@ def test_a_sentence_that_cannot_be_answered_fails_alone(machine):
     assert good.result(PATIENCE) == "A"
     with pytest.raises(NmtError, match="bad text"):
         bad.result(PATIENCE)
+    good, bad = submit(scheduler, "one", "a", "bug")
+    assert good.result(PATIENCE) == "A"
     with pytest.raises(ValueError, match="a bug"):
-        submit(scheduler, "one", "bug")[0].result(PATIENCE)
+        bad.result(PATIENCE)
     assert submit(scheduler, "one", "b")[0].result(PATIENCE) == "B"
 
 

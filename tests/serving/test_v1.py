@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
-from small_server import LIMITS
+from fastapi.testclient import TestClient
+from small_server import LIMITS, Fake
 
+from nmt.config import SearchConfig
 from nmt.serving import messages
+from nmt.serving.app import create_app
+from nmt.serving.engine import Engine
+from nmt.serving.limits import Limits
+from nmt.serving.models import Models, ServedModel
+from nmt.serving.scheduler import SHORT, Scheduler
+from nmt.translation.request import TranslationRequest
 
 
 def translate(client, **body) -> messages.TranslateAnswer:
@@ -70,9 +80,35 @@ def test_a_stream_has_one_line_for_each_text_in_order(client):
     assert [line.candidates[0].text for line in lines] == ["A", "B", "", "C", "D"]
 
 
+def test_a_stream_is_longer_than_the_queue():
+    models = Models([ServedModel("one", Path("one"), lambda _: Fake(), Limits(queue=2))])
+    models["one"].load()
+    with TestClient(create_app(models, Limits(queue=2, seconds=5)), base_url="http://localhost") as client:
+        answer = client.post("/v1/translate", json={"text": list("abcde"), "stream": True})
+        assert [json.loads(line)["source"] for line in answer.text.splitlines()] == list("abcde")
+        refused = client.post("/v1/translate", json={"text": list("abc")})
+        assert (refused.status_code, refused.json()["limit"]) == (413, "queue")
+
+
+def test_a_long_prefix_or_phrase_is_patient(monkeypatch):
+    """Words that must be written take as long as words that are read."""
+    lengths = []
+    monkeypatch.setattr(Scheduler, "submit", lambda _, jobs: lengths.extend(job.length for job in jobs) or 1 / 0)
+    engine = Engine(Fake(), Limits(), print)
+    for parts in ({}, {"prefix": "p" * 400}, {"phrases": ("q" * 400,)}):
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(engine.translate([TranslationRequest("a", SearchConfig(), **parts)]))
+    assert lengths[0] <= SHORT < min(lengths[1:])
+
+
 @pytest.mark.parametrize(
     ("body", "status", "limit"),
     [
+        ({"text": "a", "phrases": ["b" * 41]}, 413, "characters"),
+        ({"text": "a", "terms": [{"source": "a", "forms": ["b" * 21, "c" * 21]}]}, 413, "characters"),
+        ({"text": "a", "lexicon": {"a": "b" * 41}, "copy_unknown": True}, 413, "characters"),
+        ({"text": "a", "target": ["b"] * 4}, 422, None),
+        ({"text": "a", "prefix": ["b"] * 4}, 422, None),
         ({"text": ["a"] * 4}, 413, "texts"),
         ({"text": ["a"] * 7, "stream": True}, 413, "lines"),
         ({"text": "a" * 41}, 413, "characters"),
