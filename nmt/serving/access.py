@@ -43,7 +43,7 @@ class Access:
         Raises:
             RefusedError: an unknown origin.
         """
-        if origin and origin not in self.origins and urlsplit(origin).netloc != host:
+        if origin and origin not in self.origins and _netloc(origin) != host:
             raise RefusedError(403, "pages of other origins may not ask: nmt serve --allow-origin names them")
 
     def check_token(self, token: str) -> None:
@@ -70,13 +70,23 @@ def read_tokens(path: str) -> tuple[str, ...]:
         NmtError: the file cannot be read, or has no token.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise NmtError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'invalid UTF-8'}") from None
     tokens = tuple(line.strip() for line in lines if line.strip())
     if not tokens:
         raise NmtError(f"{path}: has no token; write one token per line")
+    if not all(token.isascii() and token.isprintable() and " " not in token for token in tokens):
+        raise NmtError(f"{path}: a token has a blank or a character beyond ASCII, which headers cannot carry")
     return tokens
+
+
+def _netloc(origin: str) -> str | None:
+    """Host and port of an origin; None if it is no address."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # brackets around something else than an address
+        return None
 
 
 def _without_port(host: str) -> str:

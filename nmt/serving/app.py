@@ -56,10 +56,15 @@ def create_app(
     _add_health(app, models, metrics)
     _add_errors(app)
     add_page(app)
-    if access.origins:
-        headers = ["Authorization", "Content-Type"]
-        app.add_middleware(CORSMiddleware, allow_origins=access.origins, allow_methods=["*"], allow_headers=headers)
     app.add_middleware(Gate, limits=limits, access=access)
+    if access.origins:  # outside the gate: a page may read why it is refused
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=access.origins,
+            allow_methods=["*"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=["Retry-After"],
+        )
     app.add_middleware(Observer, metrics=metrics, log=log)
     return app
 

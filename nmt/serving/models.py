@@ -170,7 +170,11 @@ class Models(Mapping[str, ServedModel]):
 def signature(directory: Path) -> Signature:
     """The files of a run that translate, or the file of a pack; empty while there are none."""
     found = []
-    for path in sorted(directory.iterdir()) if directory.is_dir() else [directory]:
+    try:
+        paths = sorted(directory.iterdir()) if directory.is_dir() else [directory]
+    except OSError:  # the directory is being replaced
+        return ()
+    for path in paths:
         if path == directory or (path.suffix in KINDS and path.name not in WRITTEN):
             try:
                 state = path.stat()

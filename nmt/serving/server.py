@@ -100,13 +100,15 @@ def bind(host: str, port: int) -> socket.socket:
     Raises:
         NmtError: the port is in use, or the address is not one of this machine.
     """
+    if not host.strip():
+        raise NmtError("--host is blank; 0.0.0.0 listens on every address, 127.0.0.1 on this machine alone")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
         listener.listen(2048)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError) as error:  # TypeError: a name that DNS cannot encode
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise NmtError(f"cannot listen on {host}:{port}: {reason}; choose another --port or --host") from None

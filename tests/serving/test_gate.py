@@ -52,8 +52,12 @@ def test_pages_of_other_origins_are_refused_unless_they_are_named(guarded):
     assert post(Origin="http://nmt.example").status_code == 200
     assert post(Origin="https://evil.example").status_code == 403
     assert post(Origin="null").status_code == 403
+    assert post(Origin="http://[::1").status_code == 403 and post(Origin="http://[x]").status_code == 403
     friend = post(Origin="https://friend.example")
     assert (friend.status_code, friend.headers["access-control-allow-origin"]) == (200, "https://friend.example")
+    stranger = guarded.post("/v1/translate", json={"text": "a"}, headers={"Origin": "https://friend.example"})
+    assert stranger.status_code == 401  # and the page may read why
+    assert stranger.headers["access-control-allow-origin"] == "https://friend.example"
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
     assert guarded.options("/v1/translate", headers={"Origin": "https://friend.example", **asked}).status_code == 200
     assert guarded.options("/v1/translate", headers={"Origin": "https://evil.example", **asked}).status_code == 400
@@ -145,6 +149,12 @@ def test_a_file_of_tokens_has_one_on_each_line(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("one\n\n two \n")
     assert read_tokens(str(path)) == ("one", "two")
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    assert read_tokens(str(path)) == ("one", "two")
+    for text in ("schl\u00fcssel", "two words"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(NmtError, match="headers cannot carry"):
+            read_tokens(str(path))
     path.write_text("\n")
     with pytest.raises(NmtError, match="has no token"):
         read_tokens(str(path))

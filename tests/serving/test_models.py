@@ -86,6 +86,21 @@ def test_files_that_cannot_be_loaded_leave_the_old_model(directory, capsys):
     assert model.engine is not first
 
 
+def test_a_directory_that_is_away_for_a_moment_is_looked_at_again(directory, monkeypatch):
+    model = ServedModel("one", directory, lambda _: Fake())
+    model.load()
+    first = model.engine
+    with monkeypatch.context() as patch:  # it goes away between two calls
+        patch.setattr(type(directory), "is_dir", lambda _: True)
+        os.rename(directory, directory.with_name("away"))
+        model.load_if_replaced()
+    os.rename(directory.with_name("away"), directory)
+    replace_file(directory, "new")
+    for _ in range(2):
+        model.load_if_replaced()
+    assert model.engine is not first
+
+
 def test_models_are_named_after_their_directories_or_as_the_user_says():
     load = lambda _: Fake()  # noqa: E731
     assert list(served_models(["runs/a", "other=runs/b", "packs/c.nmt"], load, Limits())) == ["a", "other", "c"]

@@ -116,3 +116,12 @@ def with_retries(server, body):
 def test_a_port_that_is_no_port_is_refused():
     with pytest.raises(NmtError, match="cannot listen on 127.0.0.1:70000"):
         serving.bind("127.0.0.1", 70000)
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"), [("", "--host is blank"), (" ", "--host is blank"), ("\u00e4" * 70, "cannot")]
+)
+def test_a_host_that_is_no_host_is_refused(host, reason):
+    """A blank one would listen on every address."""
+    with pytest.raises(NmtError, match=reason):
+        serving.bind(host, 0)
