@@ -22,6 +22,9 @@ HEADERS = {
 }
 """Headers of every answer: the page runs only the scripts of this server, and asks only this server."""
 
+ENDING = RefusedError(503, "the server is ending", retry_after=2)
+"""The answer to a request that is not finished when the server ends."""
+
 
 class Gate:
     """Passes on the requests that may be answered, with their whole body.
@@ -40,8 +43,12 @@ class Gate:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -57,7 +64,11 @@ class Gate:
         except RefusedError as error:
             await refusal(error)(scope, receive, send_with_headers)
         else:
-            await self._app(scope, whole, send_with_headers)
+            try:
+                await self._app(scope, whole, send_with_headers)
+            except asyncio.CancelledError:  # the server ends, and the request has had its seconds
+                if not started:
+                    await refusal(ENDING)(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Checks everything but the body.

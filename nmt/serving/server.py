@@ -6,8 +6,10 @@ import contextlib
 import os
 import socket
 import tempfile
+import threading
 import webbrowser
 from asyncio import TimerHandle, Transport
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,6 +27,8 @@ from nmt.serving.models import Load, served_models
 
 HEADER_SECONDS = 20
 """Seconds in which a client sends the headers of a request."""
+END_SECONDS = 1.0
+"""Seconds in which a process ends once its requests have been answered."""
 ANSWERS_SUPERVISOR = 30
 """Seconds in which a worker answers its supervisor: compiling holds Python up."""
 
@@ -89,9 +93,26 @@ def serve(settings: Settings, open_page: bool = False) -> None:
 
 
 def app_of(settings: Settings) -> FastAPI:
-    """The application of a server process."""
+    """The application of a server process, which ends soon after the application does."""
     models = served_models(settings.models, settings.load, settings.limits)
-    return create_app(models, settings.limits, settings.access, report if settings.log_requests else None)
+    app = create_app(models, settings.limits, settings.access, report if settings.log_requests else None)
+    run_app = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with run_app(app):
+            yield
+        _end_soon()
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def _end_soon() -> None:
+    """Ends the process in `END_SECONDS`, even if a batch that nobody waits for is being computed: Python would wait."""
+    timer = threading.Timer(END_SECONDS, os._exit, [0])
+    timer.daemon = True
+    timer.start()
 
 
 def bind(host: str, port: int) -> socket.socket:

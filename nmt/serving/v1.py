@@ -46,7 +46,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (421, "The header Host names another host."),
         (422, "The request cannot be read or answered."),
         (429, "The queue is full."),
-        (503, "The model is being loaded."),
+        (503, "The model is being loaded, or the server ends."),
         (504, "The answer took too long."),
     )
 }

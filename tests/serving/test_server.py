@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
+from fastapi.testclient import TestClient
 from server_process import PATIENCE, running
+from small_server import Fake
 
 from nmt.errors import NmtError
 from nmt.serving import server as serving
@@ -44,6 +47,34 @@ def test_a_server_finishes_its_requests_when_it_is_terminated(tmp_path):
         assert held.result(PATIENCE)["translations"]
         server.process.wait(PATIENCE)
         assert server.process.returncode == 0
+
+
+def test_a_request_that_outlasts_the_drain_is_told_so(tmp_path):
+    with (
+        running(["--drain-seconds", "1", "--max-characters", "500"], tmp_path) as server,
+        ThreadPoolExecutor() as threads,
+    ):
+        held = threads.submit(server.post, "/v1/translate", {"text": f"wait {tmp_path}/gate"})
+        wait_for(tmp_path / "gate.begun")
+        server.process.send_signal(signal.SIGTERM)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            held.result(PATIENCE)
+        assert refused.value.code == 503 and refused.value.headers["Retry-After"]
+        assert refused.value.read() == b'{"error":"the server is ending"}'
+        server.process.wait(PATIENCE)
+        assert server.process.returncode == 0 and "Traceback" not in server.process.stderr.read()
+
+
+def test_a_process_ends_although_a_batch_is_being_computed(monkeypatch):
+    """Python waits for TensorFlow when it ends, TensorFlow for its batch."""
+    ended, codes = threading.Event(), []
+    monkeypatch.setattr(serving, "END_SECONDS", 0)
+    monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), ended.set()))
+    with TestClient(
+        serving.app_of(serving.Settings(("run",), lambda _: Fake())), base_url="http://localhost"
+    ) as client:
+        assert client.get("/healthz").status_code == 200 and not codes
+    assert ended.wait(PATIENCE) and codes == [0]
 
 
 @pytest.mark.slow
