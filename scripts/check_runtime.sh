@@ -6,6 +6,7 @@ set -euo pipefail
 export_directory="$(realpath "${1:?usage: bash scripts/check_runtime.sh EXPORT}")"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+unset PYTHONPATH PYTHONHOME # packages elsewhere would count as installed
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
 "${PYTHON:-python3}" -m venv "$place/runtime"

@@ -74,7 +74,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
     shared = run.config.vocabulary.shared
     sizes = f"{run.source.size:,} shared" if shared else f"{run.source.size:,} source, {run.target.size:,} target"
     yield "vocabulary", f"{sizes} {kind} pieces"
-    parameters = "no best weights yet" if summary.parameters is None else f"{summary.parameters:,} parameters"
+    missing = "parameters in README.md" if summary.is_export else "no best weights yet"
+    parameters = missing if summary.parameters is None else f"{summary.parameters:,} parameters"
     yield "network", f"{network(summary)}, {parameters}, {run.config.training.precision}"
     yield "training", summary.progress
     if state is not None:
@@ -83,7 +84,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
         yield "", f"{duration(state.seconds)} in steps, validation not included"
     bleu = "" if summary.best_bleu is None else f"BLEU {summary.best_bleu:.2f}, "
     loss = "" if summary.best_loss is None else f"loss {summary.best_loss:.4f} nats per piece"
-    yield "best values", f"{bleu}{loss}" or "no validation yet"
+    missing = "in README.md" if summary.is_export else "no validation yet"
+    yield "best values", f"{bleu}{loss}" or missing
     yield "changed", time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.changed))
     parts = ", ".join(f"{name} {file_size(size)}" for name, size in summary.sizes.items() if size)
     yield "files", f"{file_size(summary.size)}: {parts}"

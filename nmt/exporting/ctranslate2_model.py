@@ -27,8 +27,8 @@ POSITIONS = 1024
 QUANTIZATION = {"float32": "float32", "float16": "float16", "int8": "int8_float32"}
 """CTranslate2's names of the precisions."""
 
-NEVER = -1e9
-"""Bias of padding and beginning of sentence, which search never chooses."""
+NEVER = -1e4
+"""Bias of padding and beginning of sentence, which search never chooses. Half precision can express it."""
 
 PARTS = "query", "key", "value"
 

@@ -44,7 +44,9 @@ def export_run(
         FORMATS[format](run, weights, precision, directory)
         files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
         network = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
-        members = members_of(run, weights, checkpoints, licence, output.name, network)
+        sides = ("shared", "shared") if run.config.vocabulary.shared else ("source", "target")
+        usage = USAGE.get(format, "").replace("SIDES", repr(sides))
+        members = members_of(run, weights, checkpoints, licence, output.name, network, usage)
         for name, content in members.items():
             if name not in network:
                 (directory / name).write_bytes(content)
@@ -77,6 +79,30 @@ def _write_saved_model(run: Run, weights: Arrays, precision: str, directory: Pat
 
 FORMATS = {"onnx": _write_onnx, "ctranslate2": _write_ctranslate2, "savedmodel": _write_saved_model}
 """Writers of the files of a format into a directory."""
+
+USAGE = {
+    "ctranslate2": """In Python, with the packages ctranslate2 and sentencepiece:
+
+    import ctranslate2
+    import sentencepiece
+
+    source, target = (sentencepiece.SentencePieceProcessor(f"{name}/{side}.model") for side in SIDES)
+    model = ctranslate2.Translator("{name}/ctranslate2")
+    for found in model.translate_batch(source.encode(["A sentence."], out_type=str)):
+        print(target.decode(found.hypotheses[0]))
+""",
+    "savedmodel": """In Python, with the packages tensorflow and sentencepiece:
+
+    import sentencepiece
+    import tensorflow as tf
+
+    source, target = (sentencepiece.SentencePieceProcessor(f"{name}/{side}.model") for side in SIDES)
+    model = tf.saved_model.load("{name}/savedmodel/1")
+    found = model.signatures["beam"](source=tf.constant(source.encode(["A sentence."], add_eos=True)))
+    print(target.decode(found["ids"][0, : found["lengths"][0] - 1].numpy().tolist()))
+""",
+}
+"""How other programs use an export, for the model card; `SIDES` stands for the names of the vocabularies."""
 
 
 def _made_with(library: str) -> str:

@@ -37,7 +37,7 @@ from nmt.run.arrays import packed_arrays, read_shapes
 from nmt.run.checkpoints import average_checkpoints, list_checkpoints, load_checkpoint, save_checkpoint
 from nmt.run.errors import RunError
 from nmt.run.history import move_history_aside, read_history, write_history
-from nmt.run.manifest import replace_listed, run_identity, write_manifest
+from nmt.run.manifest import NETWORK, replace_listed, run_identity, write_manifest
 from nmt.run.pack_storage import storage_of
 from nmt.run.storage import Storage
 from nmt.run.summary import run_html
@@ -236,6 +236,8 @@ class Run:
         Raises:
             RunError: there are no weights yet, or they are damaged, NaN or infinite.
         """
+        if self.storage.exists(NETWORK[0]):
+            raise RunError(f"{self.directory}: is an export, which has no weights: name the run that it was made from")
         if not self.has_weights:
             raise RunError(
                 f"{self.directory} has no {self.best.name} yet, which training saves when it validates: continue with "

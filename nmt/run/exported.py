@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.run.errors import RunError
-from nmt.run.manifest import NETWORK
+from nmt.run.manifest import FOREIGN, NETWORK
 from nmt.run.pack_storage import storage_of
 
 EXPORT, ENCODER, STEP = NETWORK
@@ -79,9 +79,6 @@ class Export:
 
 _TENSORS = ("state", "encoded")
 
-FOREIGN = ("ctranslate2", "savedmodel")
-"""Formats that other programs compute with. Their files are in a folder of this name, beside the files above."""
-
 
 def foreign_content(format: str, precision: str, made_with: str) -> bytes:
     """The content of the export.json of a format in `FOREIGN`."""
@@ -92,6 +89,15 @@ def foreign_content(format: str, precision: str, made_with: str) -> bytes:
 def is_export(directory: Path) -> bool:
     """Whether a directory is an exported run."""
     return (directory / EXPORT).is_file()
+
+
+def export_kind(directory: Path) -> str:
+    """Format and precision of an export, such as `onnx int8`; empty if the directory is no export, or a damaged one."""
+    try:
+        fields = json.loads(storage_of(directory).read(EXPORT, _LONGEST))
+        return f"{fields['format']!s:.40} {fields['precision']!s:.40}"
+    except (RunError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 def read_export(directory: Path) -> Export:

@@ -31,11 +31,14 @@ VOCABULARIES = ("shared.model", "source.model", "target.model")
 NETWORK = ("export.json", "encoder.onnx", "step.onnx")
 """The network of an export, see `exported`."""
 
+FOREIGN = ("ctranslate2", "savedmodel")
+"""Formats of exports that other programs compute with; their files are in a folder of this name."""
+
 LISTED = (
     *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json", *NETWORK),
     *("source.words", "target.words", "cells.npz", "weights.npz"),  # of an aligner
 )
-"""The files with a sum; in a directory the files of corpus/ too. A run has some of them."""
+"""The files with a sum; in a directory those of corpus/ and of the folders in `FOREIGN` too. A run has some of them."""
 
 _FORMAT = 1
 _LONGEST = 2**20
@@ -140,8 +143,9 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 def listed_files(directory: Path) -> list[str]:
     """Names of the files of a run directory that a manifest lists."""
-    corpus = sorted((directory / "corpus").glob("*"))
-    there = [*(directory / name for name in LISTED), *corpus]
+    folders = sorted((directory / "corpus").glob("*"))
+    folders += [path for name in FOREIGN for path in sorted((directory / name).rglob("*"))]
+    there = [*(directory / name for name in LISTED), *folders]
     return [path.relative_to(directory).as_posix() for path in there if path.is_file() and path.suffix != ".part"]
 
 

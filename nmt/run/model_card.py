@@ -20,7 +20,23 @@ LIBRARIES = ("keras", "tensorflow", "sentencepiece")
 UNKNOWN_LICENCE = "(to be filled in: the conditions under which others may use this model)"
 
 
-def model_card(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int, licence: str, name: str) -> str:
+USAGE = """    nmt translate --model {name} --source new.txt --output translated.txt
+    nmt align --model {name} --source new.txt --output alignments
+    nmt verify {name}
+
+In Python:
+
+    import nmt
+
+    for translation in nmt.Translator.load("{name}").translate(["A sentence."]):
+        print(translation.text)
+"""
+"""How `nmt` uses a model."""
+
+
+def model_card(
+    run: Run, weights: Mapping[str, np.ndarray], checkpoints: int, licence: str, name: str, usage: str = ""
+) -> str:
     """The card of a run.
 
     Args:
@@ -28,6 +44,7 @@ def model_card(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int, li
         checkpoints: number of newest checkpoints whose mean the weights are; 0: the best weights.
         licence: of the model; empty: left to be filled in.
         name: file name of the pack, for the examples.
+        usage: examples, with `{name}` where the name belongs; empty: those of `nmt`.
     """
     languages = run.languages
     rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, weights, checkpoints))
@@ -45,18 +62,8 @@ The scores are those of the validation pairs, which also selected the weights: o
 
 ## How to use it
 
-    nmt translate --model {name} --input new.txt --output translated.txt
-    nmt align --model {name} --source new.txt --output alignments
-    nmt verify {name}
-
-In Python:
-
-    import nmt
-
-    for translation in nmt.Translator.load("{name}").translate(["A sentence."]):
-        print(translation.text)
-
-The training text is not in this file.
+{(usage or USAGE).replace("{name}", name)}
+The training text is not included.
 """
 
 

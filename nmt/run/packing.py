@@ -17,6 +17,7 @@ from nmt.files.atomic_writing import replacement_for
 from nmt.run.arrays import packed_arrays
 from nmt.run.directory import BEST, CONFIG, SHORT_LIST, Run
 from nmt.run.errors import RunError
+from nmt.run.exported import is_export
 from nmt.run.manifest import MANIFEST, Manifest
 from nmt.run.model_card import model_card
 from nmt.run.pack_storage import CARD
@@ -49,9 +50,12 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
         licence: for the model card.
 
     Raises:
-        RunError: the run is a pack, has no weights or is damaged, or the file lies in the run or cannot be written.
+        RunError: the run is a pack or an export, has no weights or is damaged, or the file lies in the run or cannot be
+            written.
     """
     run.require_directory()
+    if is_export(run.directory):
+        raise RunError(f"{run.directory}: is an export, which is complete: pack the run that it was made from")
     _require_place(run.directory, output)
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     members = members_of(run, weights, checkpoints, licence, output.name, {BEST: packed_arrays(weights)})
@@ -70,6 +74,7 @@ def members_of(
     licence: str,
     name: str,
     network: Mapping[str, bytes],
+    usage: str = "",
 ) -> dict[str, bytes]:
     """The files that are given away, by name: a run without its text, with a model card and a manifest.
 
@@ -77,10 +82,11 @@ def members_of(
         weights, checkpoints, licence: as `model_card` takes them.
         name: name of the pack or directory.
         network: files with the network.
+        usage: see `model_card`.
     """
     shared = replace(run, config=without_paths(run.config))
     members = {
-        CARD: model_card(run, weights, checkpoints, licence, name).encode(),
+        CARD: model_card(run, weights, checkpoints, licence, name, usage).encode(),
         CONFIG: shared.config_content(),
         **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
         **network,

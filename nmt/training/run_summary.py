@@ -17,6 +17,7 @@ from nmt.config.fields import settings_of
 from nmt.run.arrays import load_array, read_shapes
 from nmt.run.directory import BEST, CHECKPOINTS, Run
 from nmt.run.errors import RunError
+from nmt.run.exported import export_kind, is_export
 from nmt.run.history import history_numbers
 from nmt.training.state import STATE, TrainingState
 
@@ -70,10 +71,17 @@ class RunSummary:
         )
 
     @property
+    def is_export(self) -> bool:
+        """Whether this is an exported run, which has no weights of its own."""
+        return is_export(self.run.directory)
+
+    @property
     def progress(self) -> str:
         """How far the training is, in words."""
         if self.run.is_pack:
             return "a pack, which only translates"
+        if self.is_export:
+            return f"an export: {export_kind(self.run.directory) or 'damaged'}"
         if self.state is None:
             return "trained elsewhere" if self.run.has_weights else "not trained yet"
         if self.state.stopped_early:

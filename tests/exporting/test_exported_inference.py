@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import contents
+from copy_task import sentences
 from onnx_sessions import graphs_of
 from test_onnx_graphs import NETWORKS
 
@@ -24,7 +26,10 @@ from nmt.errors import NmtError
 from nmt.exporting.export import export_run
 from nmt.exporting.onnx.model import Graphs
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.run.exported import ENCODER, EXPORT, STEP, Export
+from nmt.run.packing import write_pack
+from nmt.training.preparation.prepare import _open as open_run
 from nmt.translation.inference.exported_inference import ExportedInference
 from nmt.translation.inference.exported_model import ExportedModel
 from nmt.translation.inference.model_inference import ModelInference
@@ -73,8 +78,8 @@ def scored(engine: ModelInference) -> list[Hypothesis]:
     return engine.score(SOURCES, TARGETS)
 
 
-SOME = NETWORKS[0], *NETWORKS[-7::3]
-"""A GRU with Bahdanau's decoder, Luong's decoder, and Transformers."""
+SOME = NETWORKS[0], NETWORKS[-1]
+"""A recurrent network and a Transformer."""
 
 
 @pytest.mark.parametrize(
@@ -203,16 +208,37 @@ def test_commands_over_an_export_need_the_packages_of_the_runtime_alone(exported
     assert Path(source + ".translated").read_text().count("\n") == 5  # a blank line has one translation
 
 
+def test_the_translator_of_an_export_says_what_it_lacks(exported: Path) -> None:
+    export = Translator.load(exported)
+    assert isinstance(export.inference, ExportedInference)
+    assert export.fingerprint == Translator.load(exported).fingerprint
+    with pytest.raises(NmtError, match="load the run that it was exported from"):
+        export.embeddings("source")
+
+
+@pytest.mark.slow
 def test_the_translator_of_an_export_is_that_of_its_run(exported: Path) -> None:
     run, export = Translator.load(exported.with_name("run")), Translator.load(exported)
-    assert isinstance(export.inference, ExportedInference)
     pairs = ["ba be", "ki"], ["bo bu", "ka"]
     for one, other in zip(export.align(*pairs), run.align(*pairs), strict=True):
         assert one.pieces == other.pieces
         np.testing.assert_allclose(one.log_probability, other.log_probability, atol=1e-4)
-    assert export.fingerprint == Translator.load(exported).fingerprint
-    with pytest.raises(NmtError, match="load the run that it was exported from"):
-        export.embeddings("source")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", [1, 5])
+def test_a_trained_run_and_its_export_translate_alike(copier_run: Path, tmp_path: Path, beam: int) -> None:
+    """Two translations may differ only where the run finds them equally probable, within 1e-4."""
+    export_run(Run.open(copier_run), tmp_path / "copier.onnx")
+    run, export = Translator.load(copier_run), Translator.load(tmp_path / "copier.onnx")
+    lines = sentences(1000, seed=9)
+    search, different = SearchConfig(beam_size=beam), 0
+    for one, other in zip(export.translate(lines, search), run.translate(lines, search), strict=True):
+        np.testing.assert_allclose(one.log_probability, other.log_probability, atol=1e-4)
+        if one.text == other.text:
+            np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-4)
+        different += one.text != other.text
+    assert different < 10
 
 
 def test_flags_that_an_export_has_decided_are_refused(exported: Path) -> None:
@@ -237,6 +263,48 @@ def test_a_damaged_graph_is_refused_in_one_line(
         assert STEP in message
         assert message.count("\n") == 1
         (tmp_path / "manifest.json").unlink(missing_ok=manifest == "gone")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda copy: shutil.copy(copy / ENCODER, copy / STEP), "source"),
+        (lambda copy: (copy / EXPORT).write_text((copy / EXPORT).read_text().replace('"hidden"', '"hid"')), "hid"),
+        (lambda copy: (copy / STEP).unlink(), "No such file"),
+        (lambda copy: (copy / STEP).write_bytes(b""), ""),
+    ],
+    ids=["other graph", "other state", "missing", "empty"],
+)
+def test_files_that_do_not_fit_each_other_are_refused(
+    exported: Path, tmp_path: Path, capfd: pytest.CaptureFixture, change: Callable[[Path], object], reason: str
+) -> None:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    (copy / "manifest.json").unlink()
+    change(copy)
+    with pytest.raises(RunError, match=f"copy.*{reason}.*: export the run again$") as error:
+        Translator.load(copy)
+    assert "\n" not in str(error.value)
+    assert not capfd.readouterr().err
+
+
+def test_a_network_of_another_vocabulary_is_refused(make_model: Callable[..., Any], tmp_path: Path) -> None:
+    folder = write_network(tmp_path / "other", graphs_of(make_model()))
+    for size in (PIECES - 1, PIECES + 1):
+        with pytest.raises(RunError, match="do not fit each other"):
+            ExportedModel(folder, size)
+
+
+def test_an_export_is_not_taken_for_a_run(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(RunError, match="is an export, which is complete: pack the run that it was made from"):
+        write_pack(Run.open(exported), tmp_path / "packed.nmt")
+    with pytest.raises(RunError, match="is an export, which has no weights: name the run that it was made from"):
+        Run.open(exported).weights()
+    with pytest.raises(RunError, match="is an export, which cannot be trained"):
+        open_run(exported, Run.open(exported).config, print)
+    assert main(["info", str(exported)]) == main(["runs", str(exported.parent)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("an export: onnx float32") == 2
+    assert "no best weights yet" not in printed and "no validation yet" not in printed
 
 
 def test_a_missing_onnx_runtime_is_named(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from nmt.config import Precision, RunConfig, config_from_dict, config_to_dict
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.exported import is_export
 from nmt.run.manifest import discard_manifest
 from nmt.run.resuming import differing_settings, require_resumable, with_saved_values
 from nmt.run.storage import DirectoryStorage
@@ -109,6 +110,8 @@ def _require_teachable(config: RunConfig) -> None:
 def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Opens an existing run with those settings of `config` that may change, and saves them."""
     run = Run.open(directory)
+    if is_export(directory):
+        raise RunError(f"{directory}: is an export, which cannot be trained: train the run that it was made from")
     run.storage.require_inside()  # training writes into all parts of the run
     config = config_from_dict(RunConfig, with_saved_values(config_to_dict(run.config), config_to_dict(config)))
     if config.training.tokenize != "auto":

@@ -15,6 +15,7 @@ from nmt.files.digests import digest_file
 from nmt.run.errors import RunError
 from nmt.run.exported import ENCODER, NEXT, STEP, read_export
 from nmt.run.pack_storage import storage_of
+from nmt.text.pieces import EOS
 
 Arrays = dict[str, np.ndarray]
 
@@ -31,14 +32,15 @@ class ExportedState(NamedTuple):
 class ExportedModel:
     """An exported network. Its methods are those of `network.model.Seq2Seq` that a search calls.
 
-    One thread computes an operation, so that results do not depend on the machine; batches run side by side.
+    One thread computes an operation; batches run side by side. In int8 the sentences of a batch share the scales of
+    rounding, so results depend a little on the sentences beside them.
 
     Args:
         directory: the export.
         target_size: size of the target vocabulary.
 
     Raises:
-        RunError: the directory is no export, or a damaged one.
+        RunError: the directory is no export, or a damaged one, or its files are from different exports.
         NmtError: ONNX Runtime is not installed.
     """
 
@@ -49,6 +51,7 @@ class ExportedModel:
         self.directory, self.target_size = directory, target_size
         self.export = read_export(directory)
         self._encoder, self._step = (_session(directory, name) for name in (ENCODER, STEP))
+        self._require_fitting_files()
 
     trainable_variables: tuple[Any, ...] = ()
     """None: the weights are part of the graphs."""
@@ -86,6 +89,20 @@ class ExportedModel:
         logits, weights, *tensors = self._step.run(outputs, inputs)
         return logits, ExportedState(dict(zip(names, tensors, strict=True)), weights)
 
+    def _require_fitting_files(self) -> None:
+        """Makes a step with the last piece, which fails unless graphs, export.json and vocabulary fit each other.
+
+        Raises:
+            RunError: says what fails.
+        """
+        try:
+            state, encoded = self.start(np.array([[EOS]], np.int32))
+            logits, _ = self.step(np.array([self.target_size - 1], np.int32), state, encoded)
+            if logits.shape[1] != self.target_size:
+                raise ValueError(f"{STEP} has {logits.shape[1]} pieces, and the vocabulary {self.target_size}")
+        except Exception as error:
+            raise _unusable(self.directory, "its files do not fit each other", error) from None
+
     def output_layer(self, pieces: np.ndarray) -> np.ndarray:
         """The output layer over some pieces, for `step`: the graph reads their numbers."""
         return pieces
@@ -105,11 +122,19 @@ def _session(directory: Path, name: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # shapes change with each batch
-    options.log_severity_level = 3
-    with storage_of(directory).open(name) as file:
-        content = file.read()
+    options.log_severity_level = 4  # errors are raised, so nothing else need print them
+    try:
+        with storage_of(directory).open(name) as file:
+            content = file.read()
+    except OSError as error:
+        raise RunError(f"{directory / name}: {error.strerror}: export the run again") from None
     try:
         return onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has many kinds of errors, and no class above them
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise RunError(f"{directory / name}: cannot be read ({reason:.200}): export the run again") from None
+    except Exception as error:
+        raise _unusable(directory / name, "cannot be read", error) from None
+
+
+def _unusable(path: Path, problem: str, error: Exception) -> RunError:
+    """An error in one line. ONNX Runtime has many kinds of errors, with no class above them."""
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return RunError(f"{path}: {problem} ({reason:.200}): export the run again")
