@@ -20,12 +20,12 @@ class AlignerConfig:
     jump_epochs: int = setting(2, "Epochs after them, which also learn the order of words (a hidden Markov model).")
     fertility_epochs: int = setting(10, "Last epochs, which also learn how many words a word generates.")
     concentration: float = setting(
-        0.01, "Dirichlet prior of each translation of a word; the smaller, the fewer translations share a word."
+        0.1, "Dirichlet prior of each translation of a word; the smaller, the fewer translations share a word."
     )
     jump_power: float = setting(
         0.4, "Power of the probabilities of jumps; below 1 the lexicon weighs more against the order of words."
     )
-    empty_share: float = setting(0.05, "Prior probability that a word comes from no word of the other side.")
+    empty_share: float = setting(0.1, "Prior probability that a word comes from no word of the other side.")
     rounds: int = setting(3, "Rounds in which the words of a sentence settle how many of them a word generates.")
     symmetrize: Literal["supported", "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"] = (
         setting(
