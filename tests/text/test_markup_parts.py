@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.text.markup import MarkupKind, parse_markup, plain_text
+from nmt.text.markup.marked_text import DEEPEST
 
 
 def kinds(line: str, kind: MarkupKind = "auto") -> list[str]:
@@ -62,3 +63,20 @@ def test_the_text_alone() -> None:
     assert plain_text("a<br/>b <b>c</b>d &lt;{0}", "auto") == "a b cd <"
     assert plain_text("{0} has 12 dogs", "auto") == " has 12 dogs"
     assert plain_text("<td>a</td><td>b</td> <b>c</b>d", "auto").split() == ["a", "b", "cd"]
+
+
+@pytest.mark.parametrize("part", ["a", "a.b-", "%0", "0", "%(", "http://", "<a ", "{", "www."])
+@pytest.mark.parametrize("begin", ["", "%"])
+def test_the_time_of_a_long_text_is_linear(begin, part):
+    """A pattern that goes back to each earlier place would take hours."""
+    line = begin + part * 30_000
+    assert "".join(item.raw for item in parse_markup(line, "html").items) == line
+
+
+def test_tags_that_are_nested_too_deep_stand_alone():
+    """Each is kept, and no translation meets the limit of Python's calls."""
+    line = "<b>" * 2000 + "dog" + "</b>" * 2000
+    marked = parse_markup(line, "html")
+    assert "".join(item.raw for item in marked.items) == line
+    assert sum(item.partner >= 0 for item in marked.items) == 2 * DEEPEST
+    assert "<b> is nested in 100 tags" in marked.problems

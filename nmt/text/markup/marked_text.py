@@ -9,6 +9,9 @@ from typing import Literal, NamedTuple
 from nmt.text.markup.entities import decode_entity, encode, entity_spellings
 from nmt.text.markup.scanning import MarkupKind, Token, is_block, is_like_xliff, scan
 
+DEEPEST = 100
+"""Pairs of tags that enclose each other at most."""
+
 ItemKind = Literal["text", "open", "close", "code", "placeholder", "number"]
 
 
@@ -95,8 +98,9 @@ def plain_text(line: str, kind: MarkupKind) -> str:
 def parse_markup(line: str, kind: MarkupKind) -> MarkedText:
     """The parts of a line with markup. The raw texts of all items joined are the line.
 
-    A tag without a partner, or whose pair would cross another pair, becomes a code that stands alone. So does a pair
-    without words, with all that it encloses. A pair around text that must not be translated becomes a placeholder.
+    A tag without a partner, or whose pair would cross another pair, or is nested too deep, becomes a code that stands
+    alone. So does a pair without words, with all that it encloses. A pair around text that must not be translated
+    becomes a placeholder.
     """
     kind = kind if kind != "auto" else "xliff" if is_like_xliff(line) else "html"
     tokens = list(scan(line, kind))
@@ -124,7 +128,9 @@ def _pairs(tokens: Sequence[Token]) -> tuple[dict[int, int], list[str]]:
     problems: list[str] = []
     opened: list[int] = []
     for place, token in enumerate(tokens):
-        if token.kind == "open":
+        if token.kind == "open" and len(opened) >= DEEPEST:
+            problems.append(f"{token.raw} is nested in {DEEPEST} tags")
+        elif token.kind == "open":
             opened.append(place)
         elif token.kind == "close":
             names = [tokens[one].name for one in opened]

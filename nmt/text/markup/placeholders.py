@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 FORMAT = r"""
-      %\([^()\s]+\)[-#0+]*\d*(?:\.\d+)?[a-zA-Z]                # Python: %(name)s
+      %\([^()\s]++\)[-#0+]*+\d*+(?:\.\d++)?+[a-zA-Z]           # Python: %(name)s
     | %\{\w+\}                                                 # Ruby: %{name}
-    | %(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[zjtLq])?[a-zA-Z@%]  # C: %s, %1$d, %%
+    | %(?:\d++\$)?[-+\#0']*+(?:\d++|\*)?+(?:\.(?:\d++|\*))?+(?:hh?|ll?|[zjtLq])?[a-zA-Z@%]  # C: %s, %1$d, %%
     | %L?\d+                                                   # Qt: %1
     | \$?\{[^{}]*\}                                            # {name}, {0}, ${name}
 """
-"""Placeholders that a program fills in, for `re.VERBOSE`."""
+"""Placeholders that a program fills in, for `re.VERBOSE`. Possessive repetitions keep the time linear."""
 
 ADDRESS = r"""
       (?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]}'"»”]           # a mark behind an address is no part of it
     | www\.[^\s<>]*[^\s<>.,;:!?)\]}'"»”]
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+    | (?:(?<![\w.+-])|(?<=\\[nrt]))[\w.+-]++@[\w-]+(?:\.[\w-]+)+
 """
 """Addresses of pages and mailboxes, for `regex.VERBOSE`."""
 

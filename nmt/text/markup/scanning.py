@@ -63,7 +63,7 @@ def _pattern() -> Any:
 
     return regex.compile(
         rf"""(?P<tag>{_TAG}) | (?P<other>{_OTHER_TAG}) | (?P<entity>{_ENTITY})
-        | (?P<placeholder>{ADDRESS} | \w*(?:{FORMAT})\w* | \\[nrt])
+        | (?P<placeholder>{ADDRESS} | (?:(?:(?<!\w)|(?<=\\[nrt]))\w++)?(?:{FORMAT})\w* | \\[nrt])
         | (?P<emoji>{EMOJI}) | (?P<number>{NUMBER})""",
         regex.VERBOSE | regex.DOTALL | regex.V1,
     )
