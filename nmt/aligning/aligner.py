@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nmt.aligning.aligned_pair import AlignedPair, align_words
 from nmt.aligning.batches import make_pair_batch, similar_batches
-from nmt.aligning.directory import AlignerDirectory, open_directory
+from nmt.aligning.directory import WEIGHTS, AlignerDirectory, open_directory
 from nmt.aligning.hidden_markov import Posterior
 from nmt.aligning.learning import learn
 from nmt.aligning.model import AlignmentModel
@@ -20,8 +20,11 @@ from nmt.aligning.units import Units, word_posterior, word_support
 from nmt.batches.arrays import Sequences
 from nmt.config import CorpusConfig, PairsConfig
 from nmt.config.aligner import AlignerConfig
+from nmt.errors import NmtError
+from nmt.files.locking import locked
 from nmt.files.paths import output_directory
 from nmt.progress import report
+from nmt.run.errors import RunError
 from nmt.text.tokenizer import SegmentedSentence, cut_words
 
 WINDOW_PAIRS, WINDOW_CELLS = 2048, 2**21
@@ -43,7 +46,13 @@ class Aligner:
     def __init__(self, made: AlignerDirectory) -> None:
         self.directory, self.config, self.units = made.path, made.config, made.units
         self._cooccurrence = made.cooccurrence()
-        self._model = AlignmentModel.from_arrays(made.weights(), made.config.empty_share)
+        weights = made.weights()
+        try:
+            self._model = AlignmentModel.from_arrays(weights, made.config.empty_share, self._cooccurrence)
+        except (KeyError, ValueError):
+            raise RunError(
+                f"{made.path / WEIGHTS}: damaged, or of another version of nmt: train the aligner again"
+            ) from None
 
     @classmethod
     def load(cls, directory: str | Path) -> Aligner:
@@ -83,7 +92,8 @@ class Aligner:
             NmtError: see `prepare` and `learn`.
         """
         config = config or AlignerConfig()
-        with output_directory(Path(directory)) as path:
+        taken = NmtError(f"another process trains the aligner in {directory}: wait for it, or end it")
+        with output_directory(Path(directory)) as path, locked(path, taken):
             made = prepare(path, readable_pairs(pairs, config, path), config, say, units, corpus)
             return cls(made) if learn(made, interrupted) else None
 

@@ -16,6 +16,8 @@ FARTHEST = 30
 """Largest jump with a probability of its own; longer jumps have that of the largest."""
 JUMPS = 2 * FARTHEST + 1
 TINY = 1e-300
+ONE_THREAD = 2**18
+"""Multiplications of a product of matrices that NumPy's library does in one thread."""
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +99,9 @@ class _Chain:
         places = np.arange(emission.shape[2])
         self.distances = _index(places[None, :] - places[:, None])
         self.moves = jumps[self.distances]
-        self.reach = self.generating @ self.moves.T + TINY  # the sum of all jumps from a place within the sentence
+        self.reach = (
+            _product(self.generating, self.moves.T) + TINY
+        )  # the sum of all jumps from a place within the sentence
         self.first = _index(places + 1)
         self.last = _index(generating.sum(axis=1)[:, None] - places) * generating
         start = jumps[self.first] * self.generating
@@ -116,7 +120,7 @@ class _Chain:
             scales[i] = one.sum(axis=1) + two.sum(axis=1) + TINY
             real[i], nothing[i] = one / scales[i][:, None], two / scales[i][:, None]
             stayed = real[i] + nothing[i]
-            moved = (stayed / self.reach) @ self.moves
+            moved = _product(stayed / self.reach, self.moves)
         return real, nothing, scales
 
     def backward(self, real: Floats, nothing: Floats, scales: Floats) -> tuple[Floats, Floats, Floats]:
@@ -132,8 +136,8 @@ class _Chain:
             if i:
                 arriving = later * self.real[i] / scales[i][:, None]
                 before = (real[i - 1] + nothing[i - 1]) / self.reach
-                moves += before.T @ (arriving * mask)
-                later = (arriving @ self.moves.T) / self.reach + later * (self.nothing[i] / scales[i])[:, None]
+                moves += _product(before.T, arriving * mask)
+                later = _product(arriving, self.moves.T) / self.reach + later * (self.nothing[i] / scales[i])[:, None]
         return words, empties, moves * self.moves
 
     def expected_jumps(self, words: Floats, moves: Floats) -> Floats:
@@ -147,6 +151,17 @@ class _Chain:
         found = found + np.bincount(self.first, words[0].sum(axis=0), minlength=JUMPS)
         total: Floats = found + np.bincount(self.last.ravel(), ended.ravel(), minlength=JUMPS)
         return total
+
+
+def _product(one: Floats, two: Floats) -> Floats:
+    """The product of two matrices, in blocks of rows that are too small for several threads.
+
+    Threads that wait for each other at each of these many small products cost far more than they save.
+    """
+    rows = max(1, ONE_THREAD // max(two.size, 1))
+    if rows >= len(one):
+        return one @ two
+    return np.concatenate([one[begin : begin + rows] @ two for begin in range(0, len(one), rows)])
 
 
 def _index(distance: NDArray[np.int_]) -> NDArray[np.int_]:

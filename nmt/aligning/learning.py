@@ -116,6 +116,7 @@ class Learning:
         self.status.print(
             f"aligner: trained in {duration(time.perf_counter() - self._started)}, {self._speed:.0f} pairs/s"
         )
+        self.made.save_weights(self.model.to_arrays())  # a stop may have come between the checkpoint and the weights
         self.checkpoint.unlink(missing_ok=True)
         return True
 
@@ -142,8 +143,8 @@ class Learning:
         self._maximise()
         self.state = State(self.state.epoch + 1)
         self.counts = self._no_counts()
+        self._save()  # before the weights, which alone mean a finished training
         self.made.save_weights(self.model.to_arrays())
-        self._save()
         return True
 
     def _maximise(self) -> None:
@@ -207,7 +208,7 @@ class Learning:
         arrays = load_arrays(self.checkpoint)
         try:
             self.state = State(**json.loads(str(arrays.pop(STATE))))
-            self.model = AlignmentModel.from_arrays(arrays, self.config.empty_share)
+            self.model = AlignmentModel.from_arrays(arrays, self.config.empty_share, self.cooccurrence)
             first, second = (Counts(*(arrays[f"counts.{name}.{value}"] for value in COUNTED)) for name in NAMES)
             self.counts = first, second
         except (KeyError, TypeError, ValueError):

@@ -16,6 +16,7 @@ from scipy.special import digamma  # type: ignore[import-untyped]
 
 from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, is_word
+from nmt.aligning.cooccurrence import Cooccurrence
 from nmt.aligning.hidden_markov import JUMPS, TINY, Posterior, first_jumps, with_jumps, without_jumps
 from nmt.config.aligner import AlignerConfig
 from nmt.text.pieces import UNK
@@ -188,8 +189,31 @@ class AlignmentModel:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], empty_share: float) -> AlignmentModel:
-        """Inverse of `to_arrays`."""
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], empty_share: float, cooccurrence: Cooccurrence
+    ) -> AlignmentModel:
+        """Inverse of `to_arrays`.
+
+        Args:
+            cooccurrence: the pairs of words of the same training.
+
+        Raises:
+            KeyError: an array is missing.
+            ValueError: an array does not fit the pairs of words.
+        """
+        sizes = cooccurrence.source_size, cooccurrence.target_size
+        for name, generating, generated in zip(NAMES, sizes, reversed(sizes), strict=True):
+            cells = (len(cooccurrence) + 1,)
+            shapes = (
+                (cells,),
+                (cells,),
+                ((generated,),),
+                ((JUMPS,),),
+                ((0, fertility.MOST), (generating, fertility.MOST)),
+            )
+            for value, fitting in zip(VALUES, shapes, strict=True):
+                if arrays[f"{name}.{value}"].shape not in fitting:
+                    raise ValueError(f"{name}.{value} has another shape")
         made = [
             DirectedModel(**{value: arrays[f"{name}.{value}"] for value in VALUES}, empty_share=empty_share)
             for name in NAMES

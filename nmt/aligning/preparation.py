@@ -32,6 +32,7 @@ from nmt.files.atomic_writing import replacing
 from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress, counted
 from nmt.run.arrays import save_arrays
+from nmt.run.manifest import MANIFEST
 from nmt.text.formats import text_pairs
 from nmt.text.languages import decide_languages, languages_of
 from nmt.text.pairs import Pair, PairReader
@@ -48,11 +49,16 @@ Say = Callable[[str], None]
 
 
 def readable_pairs(pairs: PairsConfig, config: AlignerConfig, directory: Path) -> PairsConfig:
-    """The same pairs in files that can be read again: streams are copied into the directory."""
+    """The same pairs in files that can be read again: streams are copied into the directory.
+
+    Raises:
+        NmtError: the pairs cannot be read, or the directory holds other files.
+    """
     if pairs.tfds or can_be_read_again(
         [path for path in (pairs.source, pairs.target, pairs.tsv, pairs.document) if path]
     ):
         return pairs
+    _require_own(directory)
     (directory / TEXT).mkdir(parents=True, exist_ok=True)
     places = [directory / TEXT / side for side in ("source.txt", "target.txt")]
     with replacing(places) as parts, open(parts[0], "wb") as source, open(parts[1], "wb") as target:
@@ -84,10 +90,8 @@ def prepare(
     reader = PairReader(pairs, corpus or corpus_of(config))
     fingerprint = reader.fingerprint()
     if is_aligner(directory):
-        return _reopened(directory, config, fingerprint)
-    ours = (CORPUS, TEXT, CELLS, "manifest.json")  # an interrupted preparation leaves these and units
-    if any(path.name not in ours and path.suffix not in (".words", ".model") for path in directory.glob("*")):
-        raise NmtError(f"{directory}: is not empty and holds no aligner: name another directory")
+        return _reopened(directory, config, fingerprint, units)
+    _require_own(directory)
     config = with_languages(config, reader)
     cut = words_of_aligner(config)
     for side, words in zip(("source", "target"), cut, strict=True):
@@ -101,6 +105,20 @@ def prepare(
     made = AlignerDirectory(directory, config, chosen, len(encoded), fingerprint)
     made.create()
     return made
+
+
+def _require_own(directory: Path) -> None:
+    """Refuses a directory with files that are not of an aligner.
+
+    Raises:
+        NmtError: names the directory.
+    """
+    if is_aligner(directory):
+        return
+    ours = (CORPUS, TEXT, CELLS, MANIFEST)  # an interrupted preparation leaves these and units
+    suffixes = (".words", ".model", ".part")
+    if any(path.name not in ours and path.suffix not in suffixes for path in directory.glob("*")):
+        raise NmtError(f"{directory}: is not empty and holds no aligner: name another directory")
 
 
 def with_languages(config: AlignerConfig, pairs: Iterable[Pair]) -> AlignerConfig:
@@ -156,13 +174,17 @@ def _pair_words(directory: Path, corpus: EncodedCorpus, units: tuple[Units, Unit
     save_arrays(directory / CELLS, {"keys": found.keys})
 
 
-def _reopened(directory: Path, config: AlignerConfig, fingerprint: dict[str, Any]) -> AlignerDirectory:
+def _reopened(
+    directory: Path, config: AlignerConfig, fingerprint: dict[str, Any], units: tuple[Units, Units] | None
+) -> AlignerDirectory:
     """The aligner that an earlier command began, with the settings that may change.
 
     Raises:
-        NmtError: it was begun with other settings or other text.
+        NmtError: it was begun with other settings, other text, or the vocabularies of another run.
     """
     found = open_directory(directory)
+    if units and units != found.units:
+        raise NmtError(f"{directory}: this aligner was begun with vocabularies of another run: name another directory")
     for field in fields(AlignerConfig):
         old, new = getattr(found.config, field.name), getattr(config, field.name)
         if old != new and field.name not in _FREE and new not in _OPEN:

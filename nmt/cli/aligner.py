@@ -73,7 +73,8 @@ def run(arguments: Namespace) -> int:
     """Trains or loads an aligner, and writes the links of all pairs."""
     _refuse_contradictions(arguments)
     text = GivenText(arguments, languages=True)
-    require_files_of_their_own(text.paths, [arguments.links])
+    read = [*text.paths, *(path for path in (arguments.gold, arguments.config) if path)]
+    require_files_of_their_own(read, [arguments.links])
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
     from nmt.aligning.aligner import Aligner

@@ -166,6 +166,17 @@ def discard_manifest(directory: Path) -> None:
     (directory / MANIFEST).unlink(missing_ok=True)
 
 
+def forget_folder(directory: Path, folder: str) -> None:
+    """Takes the files of a folder off the manifest, before they are deleted.
+
+    Raises:
+        RunError: the manifest is damaged.
+    """
+    if manifest := read_manifest(directory):
+        kept = {name: sums for name, sums in manifest.files.items() if not name.startswith(f"{folder}/")}
+        write_atomically(directory / MANIFEST, replace(manifest, files=kept).as_bytes())
+
+
 @contextmanager
 def only_writer(directory: Path) -> Iterator[None]:
     """Waits until no other process replaces a listed file or the manifest, and keeps others from it for this block.
@@ -173,7 +184,8 @@ def only_writer(directory: Path) -> Iterator[None]:
     Raises:
         RunError: the file to lock leads out of the run, or is a pipe or a device.
     """
-    vocabulary = next((directory / name for name in VOCABULARIES if (directory / name).exists()), directory)
+    names = (*VOCABULARIES, "source.words")
+    vocabulary = next((directory / name for name in names if (directory / name).exists()), directory)
     require_inside(directory, vocabulary)
     with locked(vocabulary, None):  # this file is never replaced, so all processes lock the same one
         yield

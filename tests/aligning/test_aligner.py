@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
-from commands import contents, nmt, run
+from commands import contents, environment, nmt, run
 
 import nmt as package
+from nmt.aligning.directory import open_directory
 from nmt.aligning.learning import Learning
+from nmt.aligning.preparation import prepare
+from nmt.aligning.units import units_of_run
+from nmt.alignment.links import Gold
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh, read_gold
+from nmt.evaluation.alignment_error_rate import alignment_score
+from nmt.files.locking import locked
+from nmt.run.directory import Run
+from nmt.text.tokenizer import Tokenizer
 
 TRAINING = "aligner --source my.en --target my.fr --output made"
 
@@ -102,6 +114,77 @@ def test_an_interrupted_training_ends_with_the_same_model(trained, tmp_path, mon
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("failing", ["replace_listed", "write_atomically"])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_a_stop_between_two_files_loses_nothing(trained, tmp_path, monkeypatch, failing, epochs):
+    """An epoch writes weights and a checkpoint. Whichever fails, the training is not taken for a finished one, and its
+    end is the same."""
+    options = package.AlignerConfig(lexicon_epochs=epochs, jump_epochs=0, fertility_epochs=0)
+    package.Aligner.train(pairs_of(trained), tmp_path / "whole", options)
+    name = {
+        "replace_listed": "nmt.aligning.directory.replace_listed",
+        "write_atomically": "nmt.run.arrays.write_atomically",
+    }
+    prepare(tmp_path / "parts", pairs_of(trained), options, lambda line: None)
+    with monkeypatch.context() as broken:
+        broken.setattr(name[failing], full_disk)
+        with pytest.raises(OSError, match="No space"):
+            package.Aligner.train(pairs_of(trained), tmp_path / "parts", options)
+    package.Aligner.train(pairs_of(trained), tmp_path / "parts", options)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="another Ctrl-C")
+def test_ctrl_c_saves_and_the_same_command_resumes(trained):
+    """The training is far too long to end before the signal comes."""
+    command = "aligner --source my.en --target my.fr --output long --fertility-epochs 100000 --links long.links"
+    for expected in ("100007 epochs\n", "resuming in epoch"):
+        with subprocess.Popen(
+            [sys.executable, "-m", "nmt", *command.split()],
+            cwd=trained,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        ) as process:
+            begun = next(line for line in process.stderr if "pairs of words" in line)
+            process.send_signal(signal.SIGINT)
+            said, printed = process.stderr.read(), process.stdout.read()
+        assert process.returncode == 130 and not printed
+        assert expected in begun
+        assert "the same command resumes the training of long" in said and "Traceback" not in said
+        assert (trained / "long" / "checkpoint.npz").exists() and not (trained / "long.links").exists()
+
+
+def test_one_process_at_a_time_trains_an_aligner(trained, tmp_path):
+    (tmp_path / "made").mkdir()
+    with locked(tmp_path / "made", None), pytest.raises(package.NmtError, match="another process trains"):
+        package.Aligner.train(pairs_of(trained), tmp_path / "made")
+
+
+def make_vocabularies(directory, tiny, size):
+    """A run that was never trained, with subword vocabularies of the tiny languages."""
+    texts = [[pair[side] for pair in tiny] for side in (0, 1)]
+    how = package.VocabularyConfig(type="bpe", size=size, shared=False)
+    Run.create(directory, package.RunConfig(name=directory.name), *(Tokenizer.train(text, how) for text in texts))
+
+
+def test_pieces_of_a_run_are_aligned(trained, tiny):
+    """Links are between words. An aligner with the vocabularies of another run is not resumed."""
+    make_vocabularies(trained / "one", tiny, 40)
+    make_vocabularies(trained / "other", tiny, 45)
+    nmt("aligner --source my.en --target my.fr --output pieces --run one --links pieces.links", trained)
+    found = read_gold((trained / "pieces.links").read_text().splitlines(), "pieces.links")
+    assert alignment_score([links.sure for links in found], [Gold(links, links) for _, _, links in tiny]).aer < 0.2
+    units, options = units_of_run(str(trained / "other"), package.AlignerConfig())
+    with pytest.raises(package.NmtError, match="begun with vocabularies of another run"):
+        package.Aligner.train(pairs_of(trained), trained / "pieces", options, units)
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -110,6 +193,8 @@ def test_an_interrupted_training_ends_with_the_same_model(trained, tmp_path, mon
         ("aligner --source my.en --target my.fr --model made --jump-epochs 2", "is for a training"),
         ("aligner --source my.en --target my.fr --model .", "holds no aligner"),
         ("aligner --source my.en --target my.fr --output full", "is not empty and holds no aligner"),
+        ("aligner --tsv - --output full", "is not empty and holds no aligner"),
+        ("aligner --model made --source my.en --target my.fr --gold my.links --links my.links", "is named twice"),
     ],
 )
 def test_mistakes_are_named(trained, command, message):
@@ -119,6 +204,18 @@ def test_mistakes_are_named(trained, command, message):
     result = run(["-m", "nmt", *command.split()], trained)
     assert result.returncode == 2
     assert message in result.stderr and len(result.stderr.splitlines()) == 1
+    assert [path.name for path in (trained / "full").iterdir()] == ["notes.txt"]
+
+
+def test_weights_that_do_not_fit_are_refused(trained, tmp_path):
+    """As an aligner of another version may have."""
+    shutil.copytree(trained / "made", tmp_path / "other")
+    made = open_directory(tmp_path / "other")
+    weights = made.weights()
+    for changed in ({"forward.support": np.zeros(3)}, {"forward.support": None}):
+        made.save_weights({name: array for name, array in (weights | changed).items() if array is not None})
+        with pytest.raises(package.NmtError, match=r"weights\.npz: damaged, or of another version"):
+            package.Aligner.load(tmp_path / "other")
 
 
 def test_a_damaged_aligner_is_refused(trained, tmp_path):

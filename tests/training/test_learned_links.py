@@ -12,6 +12,7 @@ from short_runs import config, guided
 
 from nmt.aligning.aligner import Aligner
 from nmt.config import ConfigError, GuidedConfig, PairsConfig, TrainingConfig
+from nmt.run.manifest import read_manifest
 from nmt.text.formats import line_pairs
 
 
@@ -34,6 +35,7 @@ def test_the_aligner_is_kept_in_the_run(corpus, run):
     (found,) = aligner.align([(sentence, copy_task.translation(sentence))])
     assert found.pharaoh() == copy_task.links(sentence)
     assert not (run.run.directory / "aligner" / "corpus").exists()
+    assert not any(name.startswith("corpus/") for name in read_manifest(run.run.directory / "aligner").files)
 
 
 def test_another_run_on_the_same_text_takes_aligner_and_links_from_the_cache(corpus, tmp_path, run, monkeypatch):

@@ -13,6 +13,7 @@ from nmt.config import RunConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.files.outputs import open_output
 from nmt.progress import LineProgress
+from nmt.run.manifest import forget_folder
 from nmt.text.formats import line_pairs
 from nmt.text.languages import languages_of
 from nmt.training.interruption import interruption
@@ -58,10 +59,12 @@ def learn_links(config: RunConfig, directory: Path, part: Path, say: Callable[[s
             output.write(alignment.pharaoh() + "\n")
     unneeded = shutil.ignore_patterns(CORPUS, CHECKPOINT, LINKS)
     shutil.copytree(directory / ALIGNER, part / ALIGNER, ignore=unneeded, dirs_exist_ok=True)
+    forget_folder(part / ALIGNER, CORPUS)
     return str(links)
 
 
 def remove_scratch(directory: Path) -> None:
     """Deletes the files of a run's aligner that only its training needed."""
+    forget_folder(directory / ALIGNER, CORPUS)
     shutil.rmtree(directory / ALIGNER / CORPUS, ignore_errors=True)
     (directory / ALIGNER / LINKS).unlink(missing_ok=True)
