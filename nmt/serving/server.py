@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import socket
@@ -9,7 +10,7 @@ import tempfile
 import threading
 import webbrowser
 from asyncio import TimerHandle, Transport
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -95,7 +96,7 @@ def serve(settings: Settings, open_page: bool = False) -> None:
 def app_of(settings: Settings) -> FastAPI:
     """The application of a server process, which ends soon after the application does."""
     models = served_models(settings.models, settings.load, settings.limits)
-    app = create_app(models, settings.limits, settings.access, report if settings.log_requests else None)
+    app = create_app(models, settings.limits, settings.access, _log() if settings.log_requests else None)
     run_app = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
@@ -108,8 +109,17 @@ def app_of(settings: Settings) -> FastAPI:
     return app
 
 
+def _log() -> Callable[[str], None]:
+    """Writes lines to standard error by a descriptor of its own: while a model is loaded, TensorFlow's is silent."""
+    return partial(report, stream=open(os.dup(2), "w", encoding="utf-8", errors="backslashreplace"))
+
+
 def _end_soon() -> None:
-    """Ends the process in `END_SECONDS`, even if a batch that nobody waits for is being computed: Python would wait."""
+    """Ends the process in `END_SECONDS`, even if a batch that nobody waits for is being computed.
+
+    Python would wait for such a batch, or end its thread inside TensorFlow, which aborts the process.
+    """
+    atexit.register(os._exit, 0)  # what is registered last runs first
     timer = threading.Timer(END_SECONDS, os._exit, [0])
     timer.daemon = True
     timer.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from fastapi.testclient import TestClient
 from server_process import PATIENCE, running
 from small_server import Fake
 
+from nmt.cli.quiet import _redirected
 from nmt.errors import NmtError
 from nmt.serving import server as serving
 
@@ -66,15 +68,25 @@ def test_a_request_that_outlasts_the_drain_is_told_so(tmp_path):
 
 
 def test_a_process_ends_although_a_batch_is_being_computed(monkeypatch):
-    """Python waits for TensorFlow when it ends, TensorFlow for its batch."""
-    ended, codes = threading.Event(), []
+    """Python waits for TensorFlow when it ends, TensorFlow for its batch; or the process is aborted."""
+    ended, codes, last = threading.Event(), [], []
+    monkeypatch.setattr(atexit, "register", lambda *call: last.append(call))
     monkeypatch.setattr(serving, "END_SECONDS", 0)
     monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), ended.set()))
     with TestClient(
         serving.app_of(serving.Settings(("run",), lambda _: Fake())), base_url="http://localhost"
     ) as client:
         assert client.get("/healthz").status_code == 200 and not codes
-    assert ended.wait(PATIENCE) and codes == [0]
+    assert ended.wait(PATIENCE) and codes == [0] and (os._exit, 0) in last
+
+
+def test_requests_are_logged_while_a_model_is_loaded(capfd):
+    client = TestClient(
+        serving.app_of(serving.Settings(("run",), lambda _: Fake(), log_requests=True)), base_url="http://localhost"
+    )
+    with open(os.devnull, "wb") as nothing, _redirected(nothing.fileno()):
+        client.get("/healthz")
+    assert " GET /healthz 200 " in capfd.readouterr().err
 
 
 @pytest.mark.slow
