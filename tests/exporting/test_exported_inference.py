@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from commands import contents
 from copy_task import sentences
@@ -284,6 +285,24 @@ def test_files_that_do_not_fit_each_other_are_refused(
     with pytest.raises(RunError, match=f"copy.*{reason}.*: export the run again$") as error:
         Translator.load(copy)
     assert "\n" not in str(error.value)
+    assert not capfd.readouterr().err
+
+
+def test_weights_in_other_files_are_not_read(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    (copy / "manifest.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    proto = onnx.load(copy / STEP)
+    weight = max(proto.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    for place in (tmp_path, copy):
+        (place / "private").write_bytes(weight.raw_data)
+    onnx.external_data_helper.set_external_data(weight, "private", 0, len(weight.raw_data))
+    weight.ClearField("raw_data")
+    (copy / STEP).write_bytes(proto.SerializeToString())
+    with pytest.raises(RunError, match=r"step.onnx: cannot be read .*: export the run again$"):
+        Translator.load(copy)
     assert not capfd.readouterr().err
 
 

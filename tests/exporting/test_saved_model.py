@@ -77,6 +77,21 @@ def test_a_process_without_nmt_translates(make_run, tmp_path, name):
     assert_equal_results(json.loads(result.stdout), expected(run, SearchConfig()))
 
 
+@pytest.mark.slow
+def test_the_card_shows_how_to_translate(make_run, tmp_path):
+    run = make_run(tmp_path / "run")
+    export_run(Run.open(run), tmp_path / "out", "savedmodel")
+    card = (tmp_path / "out" / "README.md").read_text()
+    lines = [line[4:] for line in card.splitlines() if line.startswith("    ") or not line]
+    script = "import sys; sys.modules['nmt'] = None\n" + "\n".join(lines).replace("A sentence.", "ba be bi")
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment()
+    )
+    assert result.returncode == 0, result.stderr
+    (expected,) = nmt.Translator.load(run).translate(["ba be bi"])
+    assert result.stdout.strip() == expected.text
+
+
 def test_other_precisions_are_refused_in_one_line(make_run, tmp_path, capsys):
     make_run(tmp_path / "run")
     command = ["export", "--model", f"{tmp_path}/run", "--output", f"{tmp_path}/out", "--format", "savedmodel"]

@@ -19,6 +19,9 @@ from nmt.text.pieces import EOS
 
 Arrays = dict[str, np.ndarray]
 
+_FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
+"""ONNX Runtime's setting: where it looks for weights that are outside of a graph's file."""
+
 
 class ExportedState(NamedTuple):
     """The state of a decoder after one step."""
@@ -123,6 +126,8 @@ def _session(directory: Path, name: str) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # shapes change with each batch
     options.log_severity_level = 4  # errors are raised, so nothing else need print them
+    # Files beside the graph have no sum, and a graph of somebody else may name any: the folder of such files is a file.
+    options.add_session_config_entry(_FOLDER_OF_WEIGHTS, str(directory / name))
     try:
         with storage_of(directory).open(name) as file:
             content = file.read()
