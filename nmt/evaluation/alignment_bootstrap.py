@@ -51,7 +51,7 @@ def aer_interval(counts: Sequence[LinkCounts], resamples: int = RESAMPLES, seed:
         resamples: number of drawn test sets.
         seed: equal seeds draw equal test sets.
     """
-    return _interval(_error_rates(counts, _draws(len(counts), resamples, seed)))
+    return _interval(_error_rates(counts, resamples, seed))
 
 
 def compare_links(
@@ -68,22 +68,19 @@ def compare_links(
         EvaluationError: different numbers of sentences.
     """
     require_equal_counts(first, second, "sentences with links", "sentences with other links")
-    draws = _draws(len(first), resamples, seed)
     measured = score_of_counts(first).aer - score_of_counts(second).aer
-    differences = _error_rates(first, draws) - _error_rates(second, draws)
+    differences = _error_rates(first, resamples, seed) - _error_rates(second, resamples, seed)
     # rounding must not part differences that are equal
     extreme = np.abs(differences - differences.mean()) >= abs(measured) - 1e-12
     return LinkComparison(measured, _interval(differences), (1 + int(extreme.sum())) / (1 + resamples))
 
 
-def _draws(sentences: int, resamples: int, seed: int) -> NDArray[np.int64]:
-    """[resamples, sentences]: how often each test set has each sentence."""
-    return np.random.default_rng(seed).multinomial(sentences, np.full(sentences, 1 / sentences), resamples)
-
-
-def _error_rates(counts: Sequence[LinkCounts], draws: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[resamples]: the alignment error rate of each test set."""
-    links, sure, in_sure, in_possible = (draws @ np.array(counts, np.int64)).T
+def _error_rates(counts: Sequence[LinkCounts], resamples: int, seed: int) -> NDArray[np.float64]:
+    """[resamples]: the alignment error rate of each test set. Test sets are drawn one by one, in little memory."""
+    generator, sentences = np.random.default_rng(seed), len(counts)
+    table, chances = np.array(counts, np.int64), np.full(sentences, 1 / sentences)
+    drawn = [generator.multinomial(sentences, chances) @ table for _ in range(resamples)]
+    links, sure, in_sure, in_possible = np.array(drawn).T
     whole = links + sure
     return np.where(whole > 0, 1 - (in_sure + in_possible) / np.maximum(whole, 1), 0.0)
 

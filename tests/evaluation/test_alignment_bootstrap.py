@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from nmt.alignment.links import Gold
@@ -67,3 +69,14 @@ def test_counts_are_those_of_the_definitions() -> None:
 def test_different_numbers_of_sentences_are_refused() -> None:
     with pytest.raises(EvaluationError, match="^1 sentences with links but 2 sentences with other links"):
         compare_links([RIGHT], [RIGHT, RIGHT])
+
+
+def test_memory_does_not_grow_with_the_number_of_test_sets() -> None:
+    counts = [RIGHT, WRONG] * 10_000
+    tracemalloc.start()
+    aer_interval(counts, resamples=20)
+    few = tracemalloc.get_traced_memory()[1]
+    aer_interval(counts, resamples=60)
+    many = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert many < 1.5 * few
