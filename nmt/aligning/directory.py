@@ -100,7 +100,8 @@ class AlignerDirectory:
 
 def is_aligner(path: Path) -> bool:
     """Whether a directory holds an aligner, trained or begun."""
-    return (path / CONFIG).exists() and any((path / f"source.{kind}").exists() for kind in ("words", "model"))
+    units = ("source.words", "source.model")
+    return (path / CONFIG).exists() and (path / CELLS).exists() and any((path / name).exists() for name in units)
 
 
 def open_directory(path: Path) -> AlignerDirectory:

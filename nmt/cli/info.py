@@ -84,8 +84,8 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
         yield "", f"{duration(state.seconds)} in steps, validation not included"
     bleu = "" if summary.best_bleu is None else f"BLEU {summary.best_bleu:.2f}, "
     loss = "" if summary.best_loss is None else f"loss {summary.best_loss:.4f} nats per piece"
-    missing = "in README.md" if summary.is_export else "no validation yet"
-    yield "best values", f"{bleu}{loss}" or missing
+    elsewhere = "in README.md" if summary.is_export else "in the model card" if run.is_pack else ""
+    yield "best values", f"{bleu}{loss}" or elsewhere or "no validation yet"
     yield "changed", time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.changed))
     parts = ", ".join(f"{name} {file_size(size)}" for name, size in summary.sizes.items() if size)
     yield "files", f"{file_size(summary.size)}: {parts}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -17,11 +18,14 @@ from nmt.serving.limits import Limits
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
+PACKAGES = "fastapi prometheus_client python-multipart uvicorn"
+"""The packages of the extra `serve`."""
+
 DESCRIPTION = (
     "Serves models over HTTP: a page that translates while you type and shows the attention, and an interface for "
     "programs, which /v1/openapi.json describes. Clients of LibreTranslate work too. Only this machine can connect, "
     "unless --host says otherwise. Models are loaded in the background, and again when their files are replaced. "
-    "nmt serve needs the extra serve: pip install nmt[serve]."
+    f"nmt serve needs packages of its own: pip install {PACKAGES}."
 )
 EXAMPLE = "nmt serve --model saved_models/mine --open"
 
@@ -32,8 +36,8 @@ def add_flags(parser: Parser) -> None:
         required=True,
         nargs="+",
         metavar="DIR",
-        help="run directory of nmt train, or file of nmt pack; several are served beside each other, the first one "
-        "by default; NAME=DIR gives a model another name than its directory's",
+        help="run directory of nmt train, file of nmt pack, or ONNX export; several are served beside each other, the "
+        "first one by default; NAME=DIR gives a model another name than its directory's",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=count, default=8000, metavar="N", help="port; 0: a free one (default: 8000)")
@@ -92,7 +96,7 @@ def run(arguments: Namespace) -> None:
     try:
         from nmt.serving import access, models, server
     except ImportError as error:
-        raise NmtError(f"{error.name} is not installed: pip install nmt[serve]") from None
+        raise NmtError(f"nmt serve needs {error.name}: {sys.executable} -m pip install {PACKAGES}") from None
     from nmt.translation import loading
 
     tokens = access.read_tokens(arguments.token_file) if arguments.token_file else ()

@@ -10,14 +10,14 @@ from nmt.cli.parser import Parser
 from nmt.errors import NmtError
 
 DESCRIPTION = (
-    "Compares each file of a run or a pack with the sum that nmt saved with it, and names the damaged files. Every "
-    "command does the same for the files that it loads."
+    "Compares each file of a run, a pack, an export or an aligner with the sum that nmt saved with it, and names the "
+    "damaged files. Every command does the same for the files that it loads."
 )
 EXAMPLE = "nmt verify saved_models/mine"
 
 
 def add_flags(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", help="run directory written by nmt train, or pack written by nmt pack")
+    parser.add_argument("run", metavar="RUN", help="directory or file of nmt train, pack, export or aligner")
     parser.add_argument(
         "--accept",
         action="store_true",
@@ -27,6 +27,7 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Prints that all is well, or reports each damaged file."""
+    from nmt.aligning.directory import is_aligner, open_directory
     from nmt.run.verification import accept, verify
 
     path = Path(arguments.run)
@@ -37,7 +38,7 @@ def run(arguments: Namespace) -> None:
         accept(path)
         print(f"{path}: accepted as it is")
         return
-    found = verify(path)
+    found = verify(path, open_directory if is_aligner(path) else None)
     for problem in found.problems:
         say(problem)
     if found.problems:

@@ -55,6 +55,9 @@ HISTORY = "history.csv"
 LONGEST_CONFIG = 2**22
 """Bytes of the largest config.json that is read."""
 
+_OF_AN_ALIGNER = {"settings", "pairs", "text"}
+"""Fields in the config.json of an aligner, which no run has."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -262,6 +265,8 @@ def _read_config(storage: Storage) -> RunConfig:
     path = storage.path / CONFIG
     try:
         fields = json.loads(storage.read(CONFIG, LONGEST_CONFIG).decode(), parse_int=as_whole_number)
+        if isinstance(fields, dict) and fields.keys() >= _OF_AN_ALIGNER:
+            raise RunError(f"{storage.path}: is an aligner, which nmt aligner --model reads, and no run of nmt train")
         config: RunConfig = config_from_dict(RunConfig, upgrade_fields(fields))
         return config
     except FileNotFoundError:

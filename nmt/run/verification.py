@@ -29,8 +29,13 @@ class Verified(NamedTuple):
     """Whether there is a manifest; version 0.1 wrote none."""
 
 
-def verify(path: Path) -> Verified:
-    """Compares the files of a run or a pack with their sums, and reads them."""
+def verify(path: Path, read: Callable[[Path], object] | None = None) -> Verified:
+    """Compares the files of a run or a pack with their sums, and reads them.
+
+    Args:
+        path: the directory or the pack.
+        read: reads a directory that is no run, such as an aligner, and raises `NmtError` if it is damaged.
+    """
     storage = storage_of(path)
     try:
         manifest = storage.manifest()
@@ -41,7 +46,9 @@ def verify(path: Path) -> Verified:
     problems = [_problem(partial(_read, storage, name)) for name in listed]
     problems += [f"{path / name}: is not in {MANIFEST}" for name in present if manifest and name not in listed]
     checkpoints: list[Path] = []
-    if not any(problems):
+    if not any(problems) and read is not None:
+        problems.append(_problem(partial(read, path)))
+    elif not any(problems):
         try:
             run = Run.open(path)
             checkpoints = run.checkpoints()

@@ -17,10 +17,10 @@ def progress_line(state: TrainingState, speed: Speed, guided: bool) -> str:
     )
 
 
-def validation_line(step: int, measured: Mapping[str, float], better: bool) -> str:
-    """The values of a validation, and whether its weights are the best."""
+def validation_line(step: int, measured: Mapping[str, float], mark: str) -> str:
+    """The values of a validation, and a mark if its weights translate from now on."""
     values = "  ".join(f"{name} {value:.2f}" for name, value in measured.items())
-    return f"step {step}: validation {values}{'  (best)' if better else ''}"
+    return f"step {step}: validation {values}{f'  ({mark})' if mark else ''}"
 
 
 def memory_lines(slices: int, batch_tokens: int, pieces: int, recomputed: int) -> Iterable[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nmt.aligning.directory import is_aligner
 from nmt.config import RunConfig
 from nmt.config.fields import settings_of
 from nmt.run.arrays import load_array, read_shapes
@@ -118,7 +119,7 @@ def file_sizes(directory: Path) -> dict[str, int]:
 
 
 def find_runs(directory: Path, say: Callable[[str], None]) -> Iterator[Path]:
-    """The run directories and packs in a directory and in the folders below it, by name. Hidden ones are left out.
+    """The run directories and packs in a directory and in the folders below it, by name; no hidden ones, no aligners.
 
     Args:
         say: takes a line on each folder that cannot be read; its runs are left out.
@@ -131,7 +132,8 @@ def find_runs(directory: Path, say: Callable[[str], None]) -> Iterator[Path]:
         return
     for place in (directory / name for name in names):
         if place.suffix == PACK or _file_status(place / "config.json"):
-            yield place
+            if not is_aligner(place):
+                yield place
         elif not place.is_symlink():  # links may lead in a circle
             yield from find_runs(place, say)
 

@@ -254,10 +254,11 @@ class Trainer:
         better = note_validation(measured, state, self.config, self._changed_since(state.validated_step))
         if better:
             run.save_weights(weights)
+        mark = "kept" if self.config.metric == "last" else "best"  # `last` compares no values
         row = self.history.add(state, measured, float(self.optimizer.learning_rate))
         state.reset_losses()
         self._save()
-        self.status.print(validation_line(state.step, measured, better))
+        self.status.print(validation_line(state.step, measured, mark if better else ""))
         self.history.add_events(row, self.validation.alignment_image())
         self._show()
         self.speed.validation_seconds = time.perf_counter() - started
@@ -268,7 +269,7 @@ class Trainer:
         measured = self.validation.measure(weights)
         note_validation(measured, self.state, self.config)
         self.prepared.run.save_weights(weights)
-        self.status.print(validation_line(0, measured, True))
+        self.status.print(validation_line(0, measured, "best"))
 
     def _changed_since(self, step: int) -> bool:
         """Whether the averaged weights have changed since a step."""

@@ -21,6 +21,7 @@ from nmt.aligning.preparation import prepare
 from nmt.aligning.units import units_of_run
 from nmt.alignment.links import Gold
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh, read_gold
+from nmt.cli import main
 from nmt.evaluation.alignment_error_rate import alignment_score
 from nmt.files.locking import locked
 from nmt.run.directory import Run
@@ -192,6 +193,9 @@ def test_pieces_of_a_run_are_aligned(trained, tiny):
         ("aligner --source my.en --target other.fr --output made", "begun with other text"),
         ("aligner --source my.en --target my.fr --model made --jump-epochs 2", "is for a training"),
         ("aligner --source my.en --target my.fr --model .", "holds no aligner"),
+        ("info made", "made: is an aligner, which nmt aligner --model reads"),
+        ("translate --model made --source my.en", "made: is an aligner, which nmt aligner --model reads"),
+        ("verify --accept made", "made: is an aligner, which nmt aligner --model reads"),
         ("aligner --source my.en --target my.fr --output full", "is not empty and holds no aligner"),
         ("aligner --tsv - --output full", "is not empty and holds no aligner"),
         ("aligner --model made --source my.en --target my.fr --gold my.links --links my.links", "is named twice"),
@@ -226,3 +230,14 @@ def test_a_damaged_aligner_is_refused(trained, tmp_path):
         file.write(b"\0\1\2\3")
     with pytest.raises(package.NmtError, match=r"weights\.npz: damaged or changed"):
         package.Aligner.load(damaged)
+    assert main(["verify", str(damaged)]) == 2
+
+
+def test_a_whole_aligner_is_verified(trained, capsys):
+    assert main(["verify", str(trained / "made")]) == 0
+    assert "all as nmt wrote them" in capsys.readouterr().out
+
+
+def test_a_table_of_runs_leaves_aligners_out(trained, capsys):
+    assert main(["runs", str(trained)]) == 0
+    assert capsys.readouterr() == ("", f"nmt: {trained}: no runs; nmt train makes one\n")

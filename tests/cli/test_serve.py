@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from nmt.cli import main
@@ -21,3 +23,10 @@ def test_mistakes_are_one_line(tmp_path, capsys, flags, message):
     assert main(["serve", *(flag.format(run=tmp_path / "run") for flag in flags)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_missing_packages_are_named(monkeypatch, capsys):
+    monkeypatch.delattr("nmt.serving.server", raising=False)
+    monkeypatch.setitem(sys.modules, "nmt.serving.server", None)  # importing it fails, as without its packages
+    assert main(["serve", "--model", "run"]) == 2
+    assert f": {sys.executable} -m pip install fastapi prometheus_client " in capsys.readouterr().err

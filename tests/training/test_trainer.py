@@ -57,6 +57,13 @@ def test_progress_is_a_line_every_log_every_steps_without_a_terminal(corpus, tmp
     assert said[0].startswith(f"nmt: epoch 1/1  step 3/~{steps}  loss 1.000  ")
 
 
+@pytest.mark.parametrize(("metric", "mark"), [("last", "(kept)"), ("loss", "(best)")])
+def test_a_validation_that_compares_nothing_is_not_called_the_best(corpus, tmp_path, counting, capsys, metric, mark):
+    train(config(corpus, tmp_path, passes=1, metric=metric))
+    said = [line for line in capsys.readouterr().err.splitlines() if ": validation bleu " in line]
+    assert said[0].endswith(f"  {mark}")
+
+
 def test_the_same_command_on_a_finished_run_reports_that_and_changes_nothing(corpus, tmp_path, counting, capsys):
     result = train(config(corpus, tmp_path))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
