@@ -142,7 +142,8 @@ def full_disk(*_):
 @pytest.mark.skipif(sys.platform == "win32", reason="another Ctrl-C")
 def test_ctrl_c_saves_and_the_same_command_resumes(trained):
     """The training is far too long to end before the signal comes."""
-    command = "aligner --source my.en --target my.fr --output long --fertility-epochs 100000 --links long.links"
+    epochs = "--lexicon-epochs 5 --jump-epochs 2 --fertility-epochs 100000"
+    command = f"aligner --source my.en --target my.fr --output long --links long.links {epochs}"
     for expected in ("100007 epochs\n", "resuming in epoch"):
         with subprocess.Popen(
             [sys.executable, "-m", "nmt", *command.split()],
