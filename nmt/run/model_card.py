@@ -73,7 +73,8 @@ def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Ite
     yield "languages", f"{run.languages.source} to {run.languages.target}"
     yield from _data(run)
     yield from _scores(run)
-    yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else "best of all validations"
+    validated = "of the last validation" if config.training.metric == "last" else "best of all validations"
+    yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else validated
     yield "parameters", f"{sum(math.prod(array.shape) for array in weights.values()):,}"
     yield "network", _network(config.model)
     pieces = f"{run.source.size:,}" if config.vocabulary.shared else f"{run.source.size:,} and {run.target.size:,}"

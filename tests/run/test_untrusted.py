@@ -21,6 +21,7 @@ from nmt.run.arrays import load_arrays, packed_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.manifest import Manifest
+from nmt.run.model_card import model_card
 from nmt.run.packing import write_pack
 from nmt.training.checkpoints import newest_checkpoint
 from nmt.training.preparation.prepare import prepare
@@ -59,6 +60,14 @@ def test_a_checkpoint_is_packed_without_best_weights(damage, run, tmp_path):
     assert {name: array.tolist() for name, array in packed.weights().items()} == {"seq2seq/a": [1, 1, 1]}
     with zipfile.ZipFile(tmp_path / "model.nmt") as archive:
         assert b"| parameters | 3 |" in archive.read("README.md")
+
+
+@pytest.mark.parametrize(("metric", "row"), [("last", "of the last validation"), ("bleu", "best of all validations")])
+def test_the_card_names_the_validation_of_the_weights(metric, row, run):
+    run.save_weights({"seq2seq/a": np.ones(3)})
+    training = replace(run.config.training, metric=metric)
+    changed = replace(run, config=replace(run.config, training=training))
+    assert f"| weights | {row} |" in model_card(changed, {}, 0, "", "one.nmt")
 
 
 @pytest.mark.parametrize("output", ["best.npz", "new/model.nmt", "../link/best.npz", "."])
