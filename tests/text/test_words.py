@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.config import CorpusConfig, VocabularyConfig
@@ -51,6 +51,7 @@ def test_every_character_belongs_to_one_word(tag: str, text: str) -> None:
 
 @settings(deadline=None)
 @given(tag=st.sampled_from(TAGS), text=TEXT)
+@example(tag="ja", text="0\u102b\u200c")
 def test_no_word_begins_within_a_character(tag: str, text: str) -> None:
     for token in text.split():
         ends, end = {0}, 0

@@ -223,7 +223,7 @@ def test_search_ranks_by_unrounded_logits(make_model: Callable, averaging: Any, 
     for model in models:
         model.output_kernel.assign(model.output_kernel * 60)
     starts = [model.start(np.array([[4, 7, 9, EOS], [6, EOS, PAD, PAD]])) for model in models]
-    tokens, states = np.array([BOS, BOS]), tuple(state for state, _ in starts)
+    tokens, states = keras.ops.array([BOS, BOS]), tuple(state for state, _ in starts)
     said, *_ = Ensemble(models, averaging).step(tokens, states, *(encoded for _, encoded in starts))
     exact = []
     for model, (state, encoded) in zip(models, starts, strict=True):

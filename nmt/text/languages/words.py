@@ -101,7 +101,7 @@ def _unit() -> Any:
 
     other = rf"[[\p{{L}}\p{{N}}]--\p{{sc=Zyyy}}--[{_UNICODE_SCRIPTS}]]|[\p{{Nd}}--[{_UNICODE_SCRIPTS}]]"
     kinds = rf"(?=(?P<other>{other}))|(?=(?P<punctuation>[\p{{P}}--[{_TSHEG}]]))|(?P<text>)"
-    return regex.compile(rf"(?:{kinds})\X\p{{M}}*\u200b*", regex.V1)
+    return regex.compile(rf"(?:{kinds})\X(?:(?=\p{{M}})\X)*\u200b*", regex.V1)
 
 
 def words_of_language(language: Language) -> Words:
