@@ -175,14 +175,14 @@ def make_vocabularies(directory, tiny, size):
     Run.create(directory, package.RunConfig(name=directory.name), *(Tokenizer.train(text, how) for text in texts))
 
 
-def test_pieces_of_a_run_are_aligned(trained, tiny):
+def test_pieces_of_a_run_are_aligned(trained, tiny, tmp_path):
     """Links are between words. An aligner with the vocabularies of another run is not resumed."""
-    make_vocabularies(trained / "one", tiny, 40)
-    make_vocabularies(trained / "other", tiny, 45)
-    nmt("aligner --source my.en --target my.fr --output pieces --run one --links pieces.links", trained)
+    make_vocabularies(tmp_path / "one", tiny, 40)
+    make_vocabularies(tmp_path / "other", tiny, 45)
+    nmt(f"aligner --source my.en --target my.fr --output pieces --run {tmp_path / 'one'} --links pieces.links", trained)
     found = read_gold((trained / "pieces.links").read_text().splitlines(), "pieces.links")
     assert alignment_score([links.sure for links in found], [Gold(links, links) for _, _, links in tiny]).aer < 0.2
-    units, options = units_of_run(str(trained / "other"), package.AlignerConfig())
+    units, options = units_of_run(str(tmp_path / "other"), package.AlignerConfig())
     with pytest.raises(package.NmtError, match="begun with vocabularies of another run"):
         package.Aligner.train(pairs_of(trained), trained / "pieces", options, units)
 
