@@ -175,6 +175,7 @@ def make_vocabularies(directory, tiny, size):
     Run.create(directory, package.RunConfig(name=directory.name), *(Tokenizer.train(text, how) for text in texts))
 
 
+@pytest.mark.slow
 def test_pieces_of_a_run_are_aligned(trained, tiny, tmp_path):
     """Links are between words. An aligner with the vocabularies of another run is not resumed."""
     make_vocabularies(tmp_path / "one", tiny, 40)

@@ -296,6 +296,7 @@ def test_the_languages_of_a_sentence_are_named(show: Callable[..., Opened]) -> N
     assert [row.get_attribute("lang") for row in opened.page.locator(".words").all()] == ["ja", "en"]
 
 
+@pytest.mark.slow
 def test_the_words_of_a_long_table_stay_in_view(show: Callable[..., Opened]) -> None:
     words = " ".join(f"w{place}" for place in range(200))
     opened = show(PageSentence([translated(words, words, np.eye(200, 201))]), viewport={"width": 800, "height": 600})
@@ -367,6 +368,7 @@ def test_a_narrow_window_needs_no_horizontal_scrolling(show: Callable[..., Opene
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.slow
 def test_two_hundred_sentences_are_present_and_drawn_when_they_come_near(show: Callable[..., Opened]) -> None:
     long = translated("a " * 15, "b " * 15, np.full((15, 16), 1 / 16))
     opened = show(*[PageSentence([long], f"line {i}") for i in range(200)])

@@ -66,6 +66,7 @@ def test_an_interrupted_run_continues_to_the_bit(directory, undisturbed):
     require_same(directory / "runs" / "interrupted", undisturbed)
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_only_the_steps_after_its_checkpoint(directory, undisturbed):
     code, _ = stopped(directory, "killed", signal.SIGKILL, step=6)
     assert code == -signal.SIGKILL

@@ -51,6 +51,7 @@ def test_a_server_finishes_its_requests_when_it_is_terminated(tmp_path):
         assert server.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_request_that_outlasts_the_drain_is_told_so(tmp_path):
     with (
         running(["--drain-seconds", "1", "--max-characters", "500"], tmp_path) as server,

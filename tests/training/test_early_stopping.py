@@ -83,6 +83,7 @@ def test_the_metric_decides_which_weights_are_the_best(metric, best, corpus, tmp
     assert result.best == {"bleu": 30.0, "loss": 1.0}[metric]
 
 
+@pytest.mark.slow
 def test_the_loss_decides_where_bleu_is_equal(corpus, tmp_path, counting, monkeypatch, steps):
     """The first three validations have BLEU 0.00; the second of them has the lowest loss."""
     let_validations_find(monkeypatch, bleu=[0.001, 0.0, 0.004], loss=[5.0, 3.0, 4.0])
@@ -109,6 +110,7 @@ def test_a_training_out_of_patience_continues_with_more_patience(
     assert train(never).steps == 10 * steps
 
 
+@pytest.mark.slow
 def test_patience_0_never_stops_a_training(corpus, tmp_path, counting, steps, monkeypatch):
     let_validations_find(monkeypatch, [9, 8, 7, 6, 5])
     assert train(config(corpus, tmp_path, passes=5, patience=0)).steps == 5 * steps

@@ -62,7 +62,15 @@ def test_columns_that_another_program_cut_stay_away_from_their_rows_only(corpus,
     assert later.steps == 2 * steps
 
 
-@pytest.mark.parametrize("text", ["step;loss\n1;2\n", "a,b\n1,2\n", "step\n1,2\n", f"step\n{'9' * 5000}\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step;loss\n1;2\n",
+        pytest.param("a,b\n1,2\n", marks=pytest.mark.slow),
+        pytest.param("step\n1,2\n", marks=pytest.mark.slow),
+        f"step\n{'9' * 5000}\n",
+    ],
+)
 def test_a_history_in_another_format_is_moved_aside_and_training_continues(
     text, corpus, tmp_path, counting, steps, capsys
 ):

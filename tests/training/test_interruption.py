@@ -20,7 +20,10 @@ HANDLER = signal.getsignal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("passes", "more"), [(0, 1), (1, -1), (1, 0), (1, 3)])
+@pytest.mark.parametrize(
+    ("passes", "more"),
+    [(0, 1), pytest.param(1, -1, marks=pytest.mark.slow), (1, 0), pytest.param(1, 3, marks=pytest.mark.slow)],
+)
 def test_a_run_interrupted_at_any_step_resumes_with_the_next_batch(
     passes, more, number, corpus, tmp_path, counting, steps, capsys
 ):

@@ -72,6 +72,7 @@ def test_a_resumed_run_keeps_the_samples_of_before(corpus, tmp_path, sampled, st
     assert [one.step for one in read_samples(result.directory / "samples.jsonl")] == [steps] * 2 + [2 * steps] * 2
 
 
+@pytest.mark.slow
 def test_damaged_samples_are_reported_and_begin_anew(corpus, tmp_path, sampled, steps, capsys):
     result = train(config(corpus, tmp_path, passes=1, live_view=True))
     (result.directory / "samples.jsonl").write_text("{")
@@ -130,6 +131,7 @@ def test_samples_are_translations_of_short_validation_pairs(trainer):
     assert one.validation.samples() == []
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_drawn_again(corpus, tmp_path, sampled):
     result = train(config(corpus, tmp_path, live_view=True))
     before = {name: Path(result.directory / name).stat().st_mtime_ns for name in DRAWN}

@@ -94,6 +94,7 @@ def more_passes_config(corpus: Path, directory: Path, passes: int, more_passes: 
     return config(corpus, directory, passes=passes, schedule=schedule)
 
 
+@pytest.mark.slow
 def test_more_passes_that_raise_the_learning_rate_are_reported_once(corpus, tmp_path, counting, capsys):
     train(more_passes_config(corpus, tmp_path, 2, "stretch"))
     assert "learning rate rises" not in capsys.readouterr().err

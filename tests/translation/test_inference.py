@@ -568,7 +568,7 @@ KINDS: dict[str, dict[str, Any]] = {
 """Models that search has to be right for, whatever their states hold."""
 
 
-DEFAULT_KINDS = ("luong", "local-p", "coverage", "transformer", "mixed")
+DEFAULT_KINDS = ("luong", "coverage", "transformer")
 """The default tests take these; the slow tests take the others."""
 
 

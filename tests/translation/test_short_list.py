@@ -133,7 +133,7 @@ class Narrowed:
     [
         {},
         pytest.param({"beam_size": 1}, marks=pytest.mark.slow),
-        {"no_repeat_ngram": 2, "min_length_ratio": 1.0},
+        pytest.param({"no_repeat_ngram": 2, "min_length_ratio": 1.0}, marks=pytest.mark.slow),
         pytest.param({"diversity": 0.5, "prune": 2.0}, marks=pytest.mark.slow),
     ],
     ids=str,

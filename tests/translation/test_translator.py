@@ -269,7 +269,7 @@ def test_constraints_are_in_the_translations(translator):
     assert same(found[0], next(translator.translate(SENTENCES[:1])))
 
 
-@pytest.mark.parametrize("beam_size", [1, 2])
+@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("mode", ["prefer", "require"])
 def test_a_glossary_changes_its_terms_and_nothing_else(translator, beam_size, mode):
     """The glossary takes the translation of another word."""
