@@ -12,11 +12,12 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psutil
 import pytest
 from fastapi.testclient import TestClient
-from server_process import PATIENCE, running
+from server_process import PATIENCE, Server, running
 from small_server import Fake
 
 from nmt.cli.quiet import _redirected
@@ -90,6 +91,17 @@ def test_requests_are_logged_while_a_model_is_loaded(capfd):
     assert " GET /healthz 200 " in capfd.readouterr().err
 
 
+def post_until_loaded(server: Server, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a translation; a process that is still loading its models asks for another attempt."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return server.post("/v1/translate", body)
+        except urllib.error.HTTPError as refused:
+            assert refused.code == 503 and refused.headers["Retry-After"] and time.monotonic() < end
+            time.sleep(0.1)
+
+
 @pytest.mark.slow
 def test_several_processes_share_a_port_and_a_dead_one_is_replaced(tmp_path):
     with running(["--workers", "2"], tmp_path) as server:
@@ -102,7 +114,7 @@ def test_several_processes_share_a_port_and_a_dead_one_is_replaced(tmp_path):
             assert time.monotonic() < end
             time.sleep(0.1)
         for number in range(20):
-            answer = server.post("/v1/translate", {"text": f"a {number}"})
+            answer = post_until_loaded(server, {"text": f"a {number}"})
             assert answer["translations"][0]["candidates"][0]["text"] == f"A {number}"
         with urllib.request.urlopen(f"{server.address}/metrics") as found:
             measured = found.read().decode()
