@@ -126,6 +126,11 @@ class Opened:
         return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
+PROBABILITIES = """[...document.querySelectorAll(".result .words")[1]?.querySelectorAll(".value") ?? [""]].every(
+    value => value.textContent)"""
+"""Each word of the translation shows its probability, as after an edit."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with chromium() as started:
@@ -506,6 +511,7 @@ def test_the_page_shows_what_a_trained_model_computes(show_at: Callable[..., Ope
         opened.shows(translator.translate_one(source).text)
         opened.press("Edit")
         opened.page.get_by_label("your translation").fill(f"{target} ")
+        opened.until(PROBABILITIES)
         opened.shows(target)
         values = opened.page.locator(".result .words").nth(1).locator(".value").all_inner_texts()
         expected = np.exp(pair.word_log_probabilities)
