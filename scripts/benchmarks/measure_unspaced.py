@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.benchmarking import machine
 from benchmarks.benchmarking.report import headline
 from common.running import run_script
+from nmt.errors import NmtError
 from nmt.text.lines import read_lines
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -89,7 +90,9 @@ def measure(arguments: argparse.Namespace, texts: dict[str, tuple[Path, Path]], 
 
 
 def call(*words: str) -> None:
-    subprocess.run([sys.executable, "-m", "nmt", *words], check=True, cwd=REPOSITORY)
+    code = subprocess.run([sys.executable, "-m", "nmt", *words], cwd=REPOSITORY).returncode
+    if code:
+        raise NmtError(f"nmt {words[0]} ended with exit code {code}: run the same command again to go on")
 
 
 def table(result: dict) -> str:
