@@ -80,13 +80,13 @@ def _trace_for_any_shape(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         with tracing:
             if not compiled.experimental_get_tracing_count():
-                compiled.get_concrete_function(*any_shapes(arguments))
+                compiled.get_concrete_function(*_any_shapes(arguments))
         return compiled(*arguments)
 
     return call
 
 
-def any_shapes(arguments: Any) -> Any:
+def _any_shapes(arguments: Any) -> Any:
     """On TensorFlow: the types and ranks of nested arrays or tensors, for a trace that takes any lengths of axes."""
     import tensorflow as tf
 
