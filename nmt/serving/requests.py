@@ -94,7 +94,7 @@ def translation_requests(
 
 
 def _forced(body: TranslateRequest) -> Iterator[str]:
-    """What a request wants to be written, besides prefixes."""
+    """The wishes of a request about its translations, besides prefixes."""
     yield from body.phrases
     yield from itertools.chain(*body.lexicon.items())
     for term in body.terms:

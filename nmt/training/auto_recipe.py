@@ -105,7 +105,7 @@ def require_enough(size: TextSize) -> None:
 
 
 class HeldOut(NamedTuple):
-    """What is held out for validation."""
+    """The held-out pairs and the rest."""
 
     fields: dict[str, Any]
     """Fields of `corpus`."""

@@ -35,7 +35,7 @@ DEMO = "data/demo"
 
 
 class Cost(NamedTuple):
-    """What a process took."""
+    """Time and memory of a process."""
 
     seconds: float
     processor_seconds: float

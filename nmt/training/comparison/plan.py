@@ -25,7 +25,11 @@ class ComparisonError(NmtError):
 
 @dataclass(frozen=True)
 class TestSet:
-    """The text on which the trained variants are measured."""
+    """The text on which the trained variants are measured.
+
+    Raises:
+        ConfigError: no pairs, or pairs in two ways.
+    """
 
     source: str = ""
     target: str = ""
@@ -38,13 +42,12 @@ class TestSet:
     tokenize: str = ""
     """The name of sacreBLEU's tokenizer; empty: by the language of the text."""
 
+    def __post_init__(self) -> None:
+        _ = self.pairs  # made at once, because it refuses contradictions
+
     @cached_property
     def pairs(self) -> PairsConfig:
-        """Its files.
-
-        Raises:
-            ConfigError: no pairs, or pairs in two ways.
-        """
+        """Its files."""
         names = ("source", "target", "tsv", "source_column", "target_column")
         return PairsConfig(**{name: getattr(self, name) for name in names})
 
@@ -154,12 +157,10 @@ def _test_set(path: Path, values: Any) -> TestSet:
             raise ComparisonError(f"{path}: test: {name} is {value!r}: expected {expected}")
     files = ("source", "target", "tsv", "alignment")
     placed: dict[str, Any] = {n: from_file(value, path) if n in files else value for n, value in values.items()}
-    test = TestSet(**placed)
     try:
-        assert test.pairs
+        return TestSet(**placed)
     except ConfigError as error:
         raise ComparisonError(f"{path}: test: {error}") from None
-    return test
 
 
 def _fields(path: Path) -> dict[str, Any]:
