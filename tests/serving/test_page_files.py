@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nmt.serving.page_files import page_files
+from nmt.web.files import page_files
 
 FILES = page_files()
 SCRIPTS = sorted(path for path in FILES if path.endswith(".js"))
@@ -42,4 +42,5 @@ def test_the_server_sends_each_file_with_its_type_and_once(client) -> None:
         assert answer.content == file.content and answer.headers["content-type"] == file.media_type, path
         again = client.get(f"/{path}", headers={"If-None-Match": answer.headers["etag"]})
         assert again.status_code == 304 and again.content == b""
+    assert client.get("/").content == FILES["index.html"].content
     assert client.get("/page_files.py").status_code == client.get("/view/page.html").status_code == 404
