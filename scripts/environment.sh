@@ -1,5 +1,6 @@
-# The other scripts source this file. `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("" or
-# "[test,jax,browser,search,serve,onnx,ctranslate2]") into it, unless .venv is up to date. PYTHON chooses the interpreter.
+# The other scripts source this file. `prepare_environment EXTRAS` makes .venv and installs nmt with EXTRAS ("", "[docs]" or
+# "[test,jax,browser,search,serve,onnx,ctranslate2,docs]") into it, unless .venv is up to date. PYTHON chooses the
+# interpreter.
 
 # The Pythons for which every package in constraints.txt has a release.
 supported="3.11 3.12 3.13"

@@ -69,6 +69,11 @@ def module(command: str) -> Any:
     return importlib.import_module(f"nmt.cli.{command.replace('-', '_')}")
 
 
+def parser_of(command: str) -> Parser:
+    """The parser of a command, with its description, its example and its flags."""
+    return _parsers(command)[1][command]
+
+
 def _parsers(chosen: str) -> tuple[Parser, dict[str, Parser]]:
     """The parser of whole command lines, and the parsers of the commands. Only the chosen command is imported."""
     about = "Neural machine translation with attention. nmt COMMAND --help explains a command."

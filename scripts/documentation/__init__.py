@@ -1,0 +1,1 @@
+"""The parts of the documentation that the code and the results file write, and the extensions of Sphinx."""
