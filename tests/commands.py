@@ -60,6 +60,11 @@ def _program(arguments: Sequence[str], directory: Path, streams: Sequence[Path])
     for descriptor, (stream, mode) in enumerate(zip(streams, modes, strict=True)):
         os.dup2(os.open(stream, mode), descriptor)
     sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  for as long as the process lives
+    execute(arguments)
+
+
+def execute(arguments: Sequence[str]) -> None:
+    """`python ARGUMENTS` within this process: a module behind `-m`, or a file."""
     program, *sys.argv = arguments
     if program == "-m":
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
