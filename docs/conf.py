@@ -31,17 +31,13 @@ exclude_patterns = [
     "classification.md",
     "cleaning.md",
     "comparison.md",
-    "documents.md",
     "embeddings.md",
     "explanation.md",
     "exports.md",
-    "first-model-walks.md",
-    "packs.md",
     "performance.md",
     "recipes.md",
     "results.md",
     "search.md",
-    "serving.md",
 ]
 
 myst_enable_extensions = ["dollarmath"]
