@@ -65,16 +65,24 @@ static void find(void) {
     real_write = dlsym(RTLD_NEXT, "write");
 }
 
-static void begin(void) {
-    find();
-    root = getenv("FAULTS_ROOT");
-    at = getenv("FAULTS_AT") ? atol(getenv("FAULTS_AT")) : 0;
-    fault = getenv("FAULTS_ERROR") ? atol(getenv("FAULTS_ERROR")) : 0;
-    if (root && getenv("FAULTS_TRACE")) {
-        int file = real_open(getenv("FAULTS_TRACE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+/* Begins to watch a directory. A forked process calls it with what else the variables say; `record_path` may be "". */
+void faults_watch(const char *directory, const char *record_path, long change, long kind) {
+    root = strdup(directory);
+    at = change;
+    fault = kind;
+    count = 0;
+    if (*record_path) {
+        int file = real_open(record_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         trace = fcntl(file, F_DUPFD_CLOEXEC, 900);
         real_close(file);
     }
+}
+
+static void begin(void) {
+    find();
+    const char *names[] = {"FAULTS_ROOT", "FAULTS_TRACE", "FAULTS_AT", "FAULTS_ERROR"}, *values[4];
+    for (int i = 0; i < 4; i++) values[i] = getenv(names[i]) ? getenv(names[i]) : i < 2 ? "" : "0";
+    if (*values[0]) faults_watch(values[0], values[1], atol(values[2]), atol(values[3]));
 }
 
 /* The path with its directory resolved, relative to the root; NULL if it is elsewhere. The caller frees it. */

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import errno
-import subprocess
-import sys
 from pathlib import Path
 
 import disk
 import pytest
-from commands import environment
+import writer_faults
 from writers import WRITERS
-
-PROGRAM = str(Path(__file__).with_name("writers.py"))
-
-
-def run(writer: str, directory: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, PROGRAM, writer, str(directory)]
-    return subprocess.run(command, env=environment() | variables, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module", params=WRITERS)
 def traced(request, library, tmp_path_factory) -> tuple[str, list[disk.Change], disk.Files]:
     """A writer, its changes and the files that it leaves undisturbed."""
-    place = tmp_path_factory.mktemp(request.param)
-    (root := place / "root").mkdir()
-    done = run(request.param, root, disk.watched(library, root, place / "record"))
-    assert done.returncode == 0, done.stderr
-    return request.param, disk.read_changes(place / "record"), disk.snapshot(root)
-
-
-def require_end(directory: Path, files: disk.Files, stop: str) -> None:
-    """Requires the files of an undisturbed writer; a stop before the last deletion may keep an older checkpoint."""
-    found = disk.snapshot(directory)
-    more = found.keys() - files.keys()
-    assert {path: found[path] for path in files} == files, stop
-    assert len(more) <= 1 and all(path.startswith("checkpoints/0") for path in more), stop
+    return request.param, *writer_faults.trace(request.param, library, tmp_path_factory.mktemp(request.param))
 
 
 def test_the_record_leads_to_the_files_of_the_writer(traced):
@@ -54,7 +33,7 @@ def test_a_writer_goes_on_after_any_stop(traced, tmp_path):
         directory = tmp_path / f"{number}-{kind}"
         disk.restore(state, directory)
         WRITERS[writer](directory)
-        require_end(directory, files, f"{number} {kind}")
+        writer_faults.require_end(directory, files, f"{number} {kind}")
         count += 1
     assert count > len(changes) // 2
 
@@ -81,15 +60,15 @@ def test_a_writer_goes_on_after_a_real_fault(traced, library, fault, tmp_path):
     """A process meets the fault; what it leaves is what the record says, and the next call goes on."""
     writer, changes, files = traced
     at = len(changes) // 2
-    tmp_path = tmp_path / "root"
-    tmp_path.mkdir()
-    done = run(writer, tmp_path, disk.watched(library, tmp_path, at=at, fault=fault))
-    assert done.returncode in ((-9,) if fault in (disk.KILL, disk.HALF_AND_KILL) else (0, 1)), done.stderr
-    if fault == disk.KILL:
-        expected = next(state for number, kind, state in _kills(changes) if number == at - 1)
-        assert disk.snapshot(tmp_path) == expected
-    WRITERS[writer](tmp_path)
-    require_end(tmp_path, files, f"{at} {fault}")
+    writer_faults.meet(writer, files, library, at, fault, tmp_path)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_a_killed_writer_leaves_the_state_of_the_record(traced, library, share, tmp_path):
+    writer, changes, _ = traced
+    at = int(len(changes) * share)
+    writer_faults.run_writer(writer, tmp_path, disk.watched(library, tmp_path, at=at, fault=disk.KILL))
+    assert disk.snapshot(tmp_path) == next(state for number, _, state in _kills(changes) if number == at - 1)
 
 
 def _kills(changes: list[disk.Change]):

@@ -17,6 +17,8 @@ from nmt.text.lines import raw_chunks
 
 _TRANSLATION = re.compile(rb'\s*msgstr(?:\[\d+\])?\s*(?=")')
 """The beginning of a translation."""
+_MESSAGE = re.compile(rb"\s*msg(id|ctxt)\b")
+"""The beginning of a message, or of its context."""
 
 
 class _Content:
@@ -126,12 +128,15 @@ class _Lines:
     def translations(self, first: int) -> list[tuple[int, int]]:
         """The translations of the message that begins at a line: where their quoted texts begin and end."""
         found: list[tuple[int, int]] = []
+        begun = False
         for number in range(first, len(self.lines)):
             line = self.lines[number]
+            message = _MESSAGE.match(line)
             if match := _TRANSLATION.match(line):
                 found.append((self.starts[number] + match.end(), self._text_end(number)))
-            elif found and not line.lstrip().startswith(b'"'):
+            elif (found and not line.lstrip().startswith(b'"')) or (message and begun):  # the next message
                 break
+            begun = begun or (message is not None and message[1] == b"id")
         return found
 
     def _text_end(self, number: int) -> int:

@@ -1,0 +1,104 @@
+"""Tries faults until the time is over, and prints a table: what was tried, what survived, what was found.
+
+    python scripts/faults.py                        every campaign, 2 hours at most
+    python scripts/faults.py --minutes 10 --seed 7
+    python scripts/faults.py train-errors kills --points 20
+    python scripts/faults.py train-errors --seed 7 --point "change 31 ENOSPC"    the same fault once more
+
+Faults: kills and power losses between any two changes of the disk, errors of the disk at any change, kills at random
+moments, damaged files, inputs made by a fuzzer, mixed commands. Exit code 1: something was found. A failure names its
+point, which --point repeats with the same seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(REPOSITORY)] + [str(REPOSITORY / "tests" / name) for name in ("", "faults", "run")]
+
+import command_faults  # noqa: E402
+import file_damage  # noqa: E402
+import kills  # noqa: E402
+import writer_faults  # noqa: E402
+from campaigns import Campaign, Outcome, Workshop, conduct  # noqa: E402
+
+CAMPAIGNS = [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS]
+FUZZING = "fuzzing"
+"""The campaign of `scripts/fuzz.py`."""
+FUZZING_SHARE = 0.2
+"""Of the time."""
+
+
+def main() -> int:
+    arguments = _arguments()
+    names = [campaign.name for campaign in CAMPAIGNS] + [FUZZING]
+    if arguments.list:
+        print(*names, sep="\n")
+        return 0
+    if unknown := [name for name in arguments.campaigns if name not in names]:
+        print(f"faults.py: error: no campaign {unknown[0]}: expected some of {', '.join(names)}", file=sys.stderr)
+        return 2
+    chosen = [one for one in CAMPAIGNS if not arguments.campaigns or one.name in arguments.campaigns]
+    fuzzes = not arguments.campaigns or FUZZING in arguments.campaigns
+    end = time.monotonic() + 60 * arguments.minutes
+    fuzzing = 60 * arguments.minutes * (FUZZING_SHARE if chosen else 1) if fuzzes else 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as place:
+        workshop = Workshop(Path(place))
+        try:
+            outcomes = list(_conduct_all(chosen, workshop, end - fuzzing, arguments))
+        finally:
+            workshop.close()
+    failed = _fuzz(fuzzing, arguments.seed) if fuzzes else False
+    _print_table(outcomes)
+    return int(failed or any(outcome.found for outcome in outcomes))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("campaigns", nargs="*", help="names of campaigns (default: all)")
+    parser.add_argument("--list", action="store_true", help="print the names of the campaigns")
+    parser.add_argument("--minutes", type=float, default=120, help="for all together (default: %(default)g)")
+    parser.add_argument("--points", type=int, help="most points of each campaign (default: the campaign's own number)")
+    parser.add_argument("--seed", type=int, default=1, help="of all draws (default: %(default)s)")
+    parser.add_argument("--point", default="", help="name of the only point to try")
+    return parser.parse_args()
+
+
+def _conduct_all(chosen: Sequence[Campaign], workshop: Workshop, end: float, arguments: argparse.Namespace):
+    """The outcome of each campaign; the time that one leaves is the others'."""
+    for place, campaign in enumerate(chosen):
+        seconds = (end - time.monotonic()) / (len(chosen) - place)
+        outcome = conduct(campaign, workshop, arguments.seed, seconds, arguments.points, arguments.point)
+        print(f"{campaign.name}: {outcome.tried} points, {len(outcome.found)} found", flush=True)
+        yield outcome
+
+
+def _fuzz(seconds: float, seed: int) -> bool:
+    """Fuzzes every target for its share of the time; whether something was found."""
+    script = REPOSITORY / "scripts" / "fuzz.py"
+    listed = subprocess.run([sys.executable, script, "--list"], capture_output=True, text=True, check=True)
+    each = max(1, round(seconds / len(listed.stdout.split())))
+    command = [sys.executable, script, "all", "--seconds", str(each), "--seed", str(seed)]
+    return subprocess.run(command).returncode != 0
+
+
+def _print_table(outcomes: Sequence[Outcome]) -> None:
+    """A line for each kind of fault, and for each failure the command that repeats it."""
+    print(f"\n{'fault':<46}{'tried':>8}{'survived':>10}{'found':>7}")
+    for outcome in outcomes:
+        found = len(outcome.found)
+        print(f"{outcome.campaign.about:<46}{outcome.tried:>8}{outcome.tried - found:>10}{found:>7}")
+    for outcome in outcomes:
+        for point, why in outcome.found.items():
+            print(f'\n{outcome.campaign.name} --point "{point}": {why}')
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""Campaigns of faults: each draws points from a seed and tries them one after the other until its time is over.
+
+The slow tests try a few points of each campaign, `scripts/faults.py` as many as its minutes allow.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import disk
+from forking import Forks
+
+
+class Point(NamedTuple):
+    """A fault to try.
+
+    Attributes:
+        name: repeats the point in a campaign with the same seed.
+        check: tries it in an empty directory; raises for any failure.
+    """
+
+    name: str
+    check: Callable[[Path], None]
+
+
+@dataclass
+class Workshop:
+    """What campaigns share: a place on the disk, the library of faults, processes that have imported TensorFlow."""
+
+    place: Path
+    _forks: dict[str, Forks] = field(default_factory=dict)
+
+    @cached_property
+    def library(self) -> Path:
+        """The library of `disk.build`."""
+        built = disk.build(self.folder("library"))
+        if built is None:
+            raise SystemExit("there is no C compiler: install gcc or clang")
+        return built
+
+    def folder(self, name: str) -> Path:
+        """An empty directory; an old one of this name is deleted."""
+        shutil.rmtree(self.place / name, ignore_errors=True)
+        (self.place / name).mkdir(parents=True)
+        return self.place / name
+
+    def forks(self, backend: str = "tensorflow") -> Forks:
+        """The process that runs commands on this backend of Keras."""
+        if backend not in self._forks:
+            self._forks[backend] = Forks(self.library, self.folder(f"streams-{backend}"), backend)
+        return self._forks[backend]
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for forks in self._forks.values():
+            forks.close()
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A kind of faults.
+
+    Attributes:
+        name: on the command line.
+        about: in the table.
+        points: draws points without end, or all points once.
+        most: points that are enough.
+    """
+
+    name: str
+    about: str
+    points: Callable[[Workshop, random.Random], Iterator[Point]]
+    most: int
+
+
+@dataclass
+class Outcome:
+    """What a campaign found.
+
+    Attributes:
+        tried: points.
+        found: the name of each point that failed, and why.
+    """
+
+    campaign: Campaign
+    tried: int = 0
+    found: dict[str, str] = field(default_factory=dict)
+
+
+def conduct(
+    campaign: Campaign,
+    workshop: Workshop,
+    seed: int,
+    seconds: float = float("inf"),
+    most: int | None = None,
+    only: str = "",
+    say: Callable[[str], None] = print,
+) -> Outcome:
+    """Tries points of a campaign.
+
+    Args:
+        seconds: no point begins later.
+        most: points; None: the campaign's own number.
+        only: the name of the only point to try; empty: all.
+        say: takes a line about each failure.
+    """
+    outcome, end = Outcome(campaign), time.monotonic() + seconds
+    for point in campaign.points(workshop, random.Random(f"{campaign.name} {seed}")):
+        if outcome.tried >= (campaign.most if most is None else most) or time.monotonic() > end:
+            break
+        if only and point.name != only:
+            continue
+        outcome.tried += 1
+        place = workshop.folder(f"point-{os.getpid()}")
+        try:
+            point.check(place)
+        except Exception as error:
+            outcome.found[point.name] = f"{type(error).__name__}: {error}"[:2000]
+            say(f"FOUND {campaign.name}, point '{point.name}', seed {seed}: {traceback.format_exc()[-3000:]}")
+        shutil.rmtree(place, ignore_errors=True)
+        if only:
+            break
+    return outcome

@@ -1,0 +1,29 @@
+"""All fuzz targets by name. `scripts/fuzz.py` makes inputs for them; `test_found_cases.py` repeats the found ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FOUND = HERE / "found"
+"""A folder for each target, with a file for each input that once failed."""
+
+for folder in (HERE, HERE.parent, HERE.parent / "serving"):  # for programs other than pytest
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+import run_targets  # noqa: E402
+import server_targets  # noqa: E402
+import settings_targets  # noqa: E402
+import text_targets  # noqa: E402
+from oracle import Target  # noqa: E402
+
+TARGETS: dict[str, Target] = (
+    text_targets.TARGETS | settings_targets.TARGETS | run_targets.TARGETS | server_targets.TARGETS
+)
+
+
+def found_cases(target: str) -> list[Path]:
+    """The inputs that once failed."""
+    return sorted((FOUND / target).glob("*"))
