@@ -1,14 +1,17 @@
-"""The directory in which the blocks of a page run."""
+"""Fixtures of the documentation's tests: the directory in which the blocks of a page run."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import REPOSITORY
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 PAIRS = 3000
 """The training pairs of the demo corpus that blocks see."""
