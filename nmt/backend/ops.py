@@ -76,13 +76,20 @@ def shape(values: Tensor) -> tuple[Any, ...]:
     return typed(tuple, keras.ops.shape(values))
 
 
-def map_structure(function: Callable[[Tensor], Any], structure: Any) -> Any:
-    """The structure of tuples, lists and dictionaries with the function's results in place of its tensors."""
+def map_structure(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
+    """The structure of tuples, lists and dictionaries with the function's results in place of its tensors.
+
+    Args:
+        others: structures of the same form; the function gets the tensors at the same place of all of them.
+    """
     if isinstance(structure, dict):
-        return {name: map_structure(function, value) for name, value in structure.items()}
+        return {
+            name: map_structure(function, value, *(other[name] for other in others))
+            for name, value in structure.items()
+        }
     if not isinstance(structure, (tuple, list)):
-        return function(structure)
-    mapped = [map_structure(function, value) for value in structure]
+        return function(structure, *others)
+    mapped = [map_structure(function, *values) for values in zip(structure, *others, strict=True)]
     return type(structure)(*mapped) if hasattr(structure, "_fields") else type(structure)(mapped)
 
 

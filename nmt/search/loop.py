@@ -235,13 +235,21 @@ def _last_pieces(beam: Beam) -> Tensor:
 
 
 def _advance(beam: Beam, new: _Extension, record: Tensor, restrictions: tuple[Restriction, ...]) -> State:
-    """States of the restrictions after this step."""
-    return tuple(
-        restriction.advance(
-            ops.map_structure(lambda values: take_slots(values, new.parents), state), new.pieces, record
-        )
-        for restriction, state in zip(restrictions, beam.restriction_states, strict=True)
-    )
+    """States of the restrictions after this step. A hypothesis that does not go on keeps its state.
+
+    Otherwise the steps that other sentences still need would change the bonuses of finished hypotheses.
+    """
+    continued = new.continued
+
+    def kept(after: Tensor, before: Tensor) -> Tensor:
+        axes = [1] * (len(after.shape) - 2)
+        return ops.where(ops.reshape(continued, (*ops.shape(continued), *axes)), after, before)
+
+    states = []
+    for restriction, state in zip(restrictions, beam.restriction_states, strict=True):
+        before = ops.map_structure(lambda values: take_slots(values, new.parents), state)
+        states.append(ops.map_structure(kept, restriction.advance(before, new.pieces, record), before))
+    return tuple(states)
 
 
 def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:

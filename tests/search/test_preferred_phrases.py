@@ -12,6 +12,7 @@ import pytest
 from chains import A, B, C, chain, pieces, search_chain
 
 from nmt import search
+from nmt.search.phrase_tracking import START
 from nmt.search.preferred_phrases import PreferredPhrases
 from nmt.text.pieces import BOS, EOS, PAD
 
@@ -19,9 +20,17 @@ Forms = list[tuple[int, ...]]
 
 
 def preferring(
-    slots: int, *sentences: list[tuple[Forms, int]], bonus: float = 3.0, joins: tuple[int, ...] = (), nbest: int = 1
+    slots: int,
+    *sentences: list[tuple[Forms, int]],
+    bonus: float = 3.0,
+    joins: tuple[int, ...] = (),
+    nbest: int = 1,
+    places: int = 7,
 ) -> search.SearchMethod:
-    """Beam search that prefers phrases: for each sentence the forms of each phrase, and its source position."""
+    """Beam search that prefers phrases: for each sentence the forms of each phrase, and its source position.
+
+    Forms may begin at `places`, a sum of START, OPEN and CLOSED.
+    """
     width = max(1, *(sum(len(forms) for forms, _ in phrases) for phrases in sentences))
     forms = np.full((len(sentences), width, 2), PAD, np.int32)
     numbers, sources = np.full((len(sentences), width), -2, np.int32), np.zeros((len(sentences), width, 7), np.float32)
@@ -32,7 +41,7 @@ def preferring(
             numbers[row, place] = number
             sources[row, place, at] = 1
     tracker = search.PhraseTracker(
-        forms, numbers, np.full_like(numbers, 7), np.isin(np.arange(7), joins), np.zeros(7, bool)
+        forms, numbers, np.full_like(numbers, places), np.isin(np.arange(7), joins), np.zeros(7, bool)
     )
     preferred = PreferredPhrases(tracker, sources, bonus, little=0.0, enough=0.5, late=0.0)
     select = search.PhraseSelection(None, preferred)
@@ -86,6 +95,17 @@ def test_a_word_that_goes_on_behind_a_phrase_loses_the_bonus(forms, best):
     """C continues the word, and always follows B."""
     table = chain(7, start={A: 0.9, B: 0.1}, A={EOS: 1.0}, B={C: 1.0}, C={EOS: 1.0})
     assert pieces(search_chain(table, [5], preferring(2, [(forms, BOS)], joins=(C,)))) == best
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_the_steps_of_a_longer_sentence_change_no_score(slots):
+    """A finished hypothesis waits. Its last piece, EOS, would attend to the source of the phrase that it lacks."""
+    longer = chain(7, start={A: 1.0}, A={B: 1.0}, B={C: 1.0}, C={EOS: 1.0})
+    phrases = [([(C,)], EOS)]
+    alone = search_chain(TABLE, [5], preferring(slots, phrases, places=START))
+    together = search_chain(np.concatenate([TABLE, longer]), [5, 5], preferring(slots, phrases, [], places=START))
+    assert together.lengths[1, 0] > alone.lengths[0, 0]
+    assert together.scores[0, 0] == alone.scores[0, 0] == pytest.approx(alone.log_probabilities[0, 0])
 
 
 def test_a_phrase_counts_once_for_each_time_it_is_preferred():
