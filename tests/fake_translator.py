@@ -59,6 +59,7 @@ class Vocabulary:
 class Translator(translator.Translator):
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
     profile = None
+    inference: Any = SimpleNamespace(batches_at_once=2)
     run: Any = SimpleNamespace(source=Vocabulary(), target=Vocabulary())
     searches: list[SearchConfig | None] = []
     """The search of each call's first request."""

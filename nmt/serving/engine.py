@@ -30,7 +30,7 @@ class Engine:
 
     def __init__(self, translator: Translator, limits: Limits, report: Callable[[int], object]) -> None:
         self.translator = translator
-        self.scheduler = Scheduler(_Compute(translator, report), limits.queue)
+        self.scheduler = Scheduler(_Compute(translator, report), limits.queue, translator.inference.batches_at_once)
 
     async def translate(self, requests: Sequence[TranslationRequest]) -> list[list[Translation]]:
         """The translations of each request; see `Translator.answer`.

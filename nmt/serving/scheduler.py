@@ -1,8 +1,8 @@
 """Sentences of several clients, computed together.
 
-A model has two lanes, each with a thread. The quick lane computes short sentences whose program has run before. The
-patient lane computes long sentences, and the first sentence of a program, which compiles for seconds. So short
-sentences wait only for short sentences.
+A model has two lanes. The quick lane computes short sentences whose program has run before, with a thread for each
+share of the processors. The patient lane computes long sentences, and the first sentence of a program, which compiles
+for seconds. So short sentences wait only for short sentences.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from nmt.serving.limits import RefusedError, over_limit
+from nmt.translation.inference.side_by_side import one_batch_at_once
 
-WAIT = 0.003
-"""Seconds that the first sentence of an idle lane waits for others."""
+RETURN_SECONDS = 0.008
+"""Seconds after an answer in which the lane expects the next sentence of the same client."""
 TOGETHER = 64
 """Most sentences that are computed together."""
 SHORT = 300
@@ -47,67 +49,95 @@ class Job:
 
 
 class Lane:
-    """A thread that computes waiting jobs, the oldest one first, together with jobs of similar length.
+    """Threads that compute waiting jobs, the oldest one first, together with jobs of similar length.
+
+    A thread takes its share of the jobs of all clients. If clients have just been answered, it waits a few milliseconds
+    until their next jobs fill its share, because a few large batches take less time than many small ones. The job of a
+    client who asks alone never waits.
 
     Args:
         compute: see `Compute`.
-        name: of the thread.
+        name: of the threads.
+        threads: their number. Several threads compute one batch each; a single one uses all processors for its batch.
     """
 
-    def __init__(self, compute: Compute, name: str) -> None:
-        self._compute = compute
+    def __init__(self, compute: Compute, name: str, threads: int = 1) -> None:
+        self._compute, self._threads = compute, threads
         self._waiting: list[Job] = []
+        self._running = self._returning = 0
+        self._until = 0.0  # the clients of `_returning` jobs are expected until then
         self._changed = threading.Condition()
         self._closed = False
-        threading.Thread(target=self._run, name=name, daemon=True).start()
+        for _ in range(threads):
+            threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Queues jobs."""
+        for job in jobs:
+            job.future.add_done_callback(self._end)
         with self._changed:
+            self._returning = max(0, self._returning - len(jobs))
             self._waiting.extend(jobs)
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the thread after the jobs that wait."""
+        """Ends the threads after the jobs that wait."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def _run(self) -> None:
-        while self._compute_next():
-            pass
+        with one_batch_at_once() if self._threads > 1 else nullcontext():
+            while self._compute_next():
+                pass
 
     def _compute_next(self) -> bool:
         """Computes the next jobs and forgets them; False if the lane is closed and empty."""
         jobs = self._next_jobs()
-        begun = [job for job in jobs if job.future.set_running_or_notify_cancel()]
-        if begun:
-            compute_jobs(self._compute, begun)
-        return bool(jobs)
+        if jobs:
+            compute_jobs(self._compute, jobs)
+        return jobs is not None
 
-    def _next_jobs(self) -> list[Job]:
-        """The jobs to compute next; none if the lane is closed and empty."""
+    def _next_jobs(self) -> list[Job] | None:
+        """The jobs to compute next; None if the lane is closed and empty."""
         with self._changed:
-            idle = not self._waiting
-            while not self._waiting and not self._closed:
-                self._changed.wait()
-            end = time.monotonic() + WAIT
-            while idle and not self._closed and len(self._waiting) < TOGETHER and (left := end - time.monotonic()) > 0:
-                self._changed.wait(left)
-            taken = jobs_together(self._waiting)
-            chosen = set(map(id, taken))
-            self._waiting = [job for job in self._waiting if id(job) not in chosen]
-            return taken
+            while True:
+                self._waiting = [job for job in self._waiting if not job.future.cancelled()]
+                left = self._until - time.monotonic()
+                share = self._share(self._returning if left > 0 else 0)
+                if self._waiting and (len(self._waiting) >= share or left <= 0 or not self._returning or self._closed):
+                    return self._take(share)
+                if self._closed:
+                    return None
+                self._changed.wait(left if self._waiting else None)
+
+    def _share(self, returning: int) -> int:
+        """The jobs of a thread, if all threads compute as many."""
+        return -(-(len(self._waiting) + self._running + returning) // self._threads)
+
+    def _take(self, most: int) -> list[Job]:
+        """Begins the next jobs."""
+        taken = jobs_together(self._waiting, min(most, TOGETHER))
+        chosen = set(map(id, taken))
+        self._waiting = [job for job in self._waiting if id(job) not in chosen]
+        begun = [job for job in taken if job.future.set_running_or_notify_cancel()]
+        self._running += len(begun)
+        return begun
+
+    def _end(self, future: Future[Any]) -> None:
+        """Counts a job that has ended, before its client learns of it."""
+        if not future.cancelled():
+            with self._changed:
+                self._running -= 1
+                self._returning = 1 + (self._returning if time.monotonic() < self._until else 0)
+                self._until = time.monotonic() + RETURN_SECONDS
 
 
-def jobs_together(waiting: Sequence[Job]) -> list[Job]:
+def jobs_together(waiting: Sequence[Job], most: int = TOGETHER) -> list[Job]:
     """The oldest job, and the jobs that share its program and are closest to its length, the shortest first."""
-    left = [job for job in waiting if not job.future.cancelled()]
-    if not left:
-        return list(waiting)  # all of them are cancelled
-    oldest = left[0]
-    mates = sorted((job for job in left if job.key == oldest.key), key=lambda job: abs(job.length - oldest.length))
-    return sorted(mates[:TOGETHER], key=lambda job: job.length)
+    oldest = waiting[0]
+    mates = sorted((job for job in waiting if job.key == oldest.key), key=lambda job: abs(job.length - oldest.length))
+    return sorted(mates[:most], key=lambda job: job.length)
 
 
 def compute_jobs(compute: Compute, jobs: Sequence[Job]) -> None:
@@ -157,12 +187,14 @@ class Scheduler:
     Args:
         compute: see `Compute`; both lanes may call it at once.
         most: jobs that may be unfinished.
+        shares: batches that the processors compute side by side.
     """
 
-    def __init__(self, compute: Compute, most: int) -> None:
+    def __init__(self, compute: Compute, most: int, shares: int = 1) -> None:
         self._most, self._unfinished, self._lock = most, 0, threading.Lock()
         self._programs = Programs(compute)
-        self._quick, self._patient = Lane(self._programs, "quick lane"), Lane(self._programs, "patient lane")
+        self._quick = Lane(self._programs, "quick lane", shares)
+        self._patient = Lane(self._programs, "patient lane")
         weakref.finalize(self, _close, self._quick, self._patient)
 
     @property

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from nmt.errors import NmtError
+from nmt.serving import scheduler as scheduling
 from nmt.serving.limits import RefusedError
 from nmt.serving.scheduler import SHORT, TOGETHER, Job, Scheduler, jobs_together
 
@@ -97,8 +98,41 @@ def test_the_oldest_job_is_next_with_those_of_similar_length():
     assert len(chosen) == TOGETHER and {job.value for job in chosen} >= {0, 2, TOGETHER + 3}
     assert [job.length for job in chosen] == sorted(job.length for job in chosen)
     assert 3 not in [job.length for job in chosen] and "other" not in [job.value for job in chosen]
-    waiting[0].future.cancel()
-    assert [job.value for job in jobs_together(waiting)] == ["other"]
+    assert [job.value for job in jobs_together(waiting[1:])] == ["other"]
+    assert [job.value for job in jobs_together(waiting, 1)] == [0]
+
+
+def test_each_share_of_the_processors_computes_its_part_of_the_jobs(machine):
+    scheduler = Scheduler(machine, 100, shares=2)
+    warm(scheduler, "one")
+    machine.close_gate()
+    found = submit(scheduler, "one", *"abcdefgh")
+    assert all(machine.entered.acquire(timeout=PATIENCE) for _ in range(2))
+    assert sorted(machine.batches) == [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
+    machine.gate.set()
+    assert [future.result(PATIENCE) for future in found] == list("ABCDEFGH")
+
+
+def test_clients_who_were_answered_together_are_computed_together_again_and_a_lone_client_never_waits(
+    machine, monkeypatch
+):
+    monkeypatch.setattr(scheduling, "RETURN_SECONDS", 100 * PATIENCE)
+    scheduler = Scheduler(machine, 100)
+    warm(scheduler, "one")
+    for text in "abc":
+        assert submit(scheduler, "one", text)[0].result(PATIENCE)
+    assert [future.result(PATIENCE) for future in submit(scheduler, "one", "d", "e")] == ["D", "E"]
+    (first,) = submit(scheduler, "one", "f")
+    (second,) = submit(scheduler, "one", "g")
+    assert (first.result(PATIENCE), second.result(PATIENCE)) == ("F", "G")
+    assert machine.batches[-5:] == [["a"], ["b"], ["c"], ["d", "e"], ["f", "g"]]
+
+
+def test_clients_who_do_not_come_back_are_waited_for_a_moment_only(machine):
+    scheduler = Scheduler(machine, 100)
+    warm(scheduler, "one")
+    assert all(future.result(PATIENCE) for future in submit(scheduler, "one", "a", "b"))
+    assert submit(scheduler, "one", "c")[0].result(PATIENCE) == "C"
 
 
 def test_a_full_queue_refuses_a_request_as_a_whole_until_places_are_free(machine):

@@ -10,6 +10,7 @@ import numpy as np
 
 from nmt import search as searching
 from nmt.backend import ops
+from nmt.backend.machine import batches_at_once
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
@@ -50,6 +51,11 @@ class BatchedInference:
         none = np.zeros(ensemble.models[0].target_size, bool)
         joined, opened = (none if kind is None else np.asarray(kind) for kind in (joins, opens))
         self.programs = SearchPrograms(ensemble, joined, opened, compiles)
+
+    @property
+    def batches_at_once(self) -> int:
+        """The number of batches that are computed side by side."""
+        return self.at_once or batches_at_once()
 
     def translate(
         self, sources: Sequence[Sequence[int]], search: SearchConfig, short_list: ShortList | None = None

@@ -90,6 +90,11 @@ class Inference(Protocol):
         """A digest of the weights in their precision; equal fingerprints give equal translations."""
         ...
 
+    @property
+    def batches_at_once(self) -> int:
+        """The number of batches that are computed side by side."""
+        ...
+
     def find(
         self,
         sources: Sequence[Sequence[int]],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -12,6 +14,23 @@ from nmt.backend.machine import batches_at_once
 
 FEW_ROWS = 8
 """Up to this many rows, a step takes as long as reading the weights takes."""
+
+_thread = threading.local()
+
+
+@contextmanager
+def one_batch_at_once() -> Iterator[None]:
+    """Within it, this thread computes one batch after the other: other threads use the other processors."""
+    _thread.alone = True
+    try:
+        yield
+    finally:
+        _thread.alone = False
+
+
+def _at_once(given: int) -> int:
+    """The number of batches that this thread computes at once; see `compute_side_by_side`."""
+    return 1 if getattr(_thread, "alone", False) else given or batches_at_once()
 
 
 def compute_side_by_side(
@@ -25,7 +44,7 @@ def compute_side_by_side(
     Raises:
         Exception: the first error of a batch; batches that have not begun by then are dropped.
     """
-    at_once, batches = at_once or batches_at_once(), list(batches)
+    at_once, batches = _at_once(at_once), list(batches)
     if at_once == 1 or len(batches) == 1:
         for rows in batches:
             compute(rows)
@@ -45,7 +64,7 @@ def token_budget(lengths: np.ndarray, slots: int, batch_tokens: int, at_once: in
         batch_tokens: upper limit, sentences times slots times the longest source.
         at_once: see `compute_side_by_side`.
     """
-    each = -(-len(lengths) // (at_once or batches_at_once()))
+    each = -(-len(lengths) // _at_once(at_once))
     if each * slots <= FEW_ROWS:
         each = len(lengths)
     return min(batch_tokens // slots, each * int(lengths.max(initial=0)))
