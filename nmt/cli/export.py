@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 
 from nmt.cli.flags import add_single_model_flags
@@ -14,12 +15,18 @@ from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError
 from nmt.run.exported import PRECISIONS
 
-FORMATS = {"onnx": ("onnx", "onnxruntime"), "ctranslate2": ("ctranslate2",), "savedmodel": ()}
+FORMATS = {
+    "onnx": ("onnx", "onnxruntime"),
+    "web": ("onnx", "onnxruntime"),
+    "ctranslate2": ("ctranslate2",),
+    "savedmodel": (),
+}
 """Formats, each with the packages that it needs beside those of every installation."""
 
 DESCRIPTION = (
     "Writes a directory with the network in the format of another program, the vocabularies, the settings and a model "
-    "card. ONNX takes every kind of network, and ONNX Runtime computes it without TensorFlow. CTranslate2 takes "
+    "card. ONNX takes every kind of network, and ONNX Runtime computes it without TensorFlow. A web folder is "
+    "an ONNX export with a page that translates in a browser and shows the attention. CTranslate2 takes "
     "Transformers without source words in the read-out. A SavedModel of TensorFlow searches inside its graph."
 )
 EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.onnx"
@@ -30,7 +37,12 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to make, such as mine.onnx")
     parser.add_argument("--format", choices=FORMATS, default="onnx", help="format of the network (default: onnx)")
     parser.add_argument(
-        "--precision", choices=PRECISIONS, default="float32", help="type of the weights (default: float32)"
+        "--precision", choices=PRECISIONS, help="type of the weights (default: int8 for web, float32 for others)"
+    )
+    parser.add_argument(
+        "--runtime",
+        metavar="DIR",
+        help="for web: the unpacked npm package of ONNX Runtime (default: where scripts/web_runtime.sh puts it)",
     )
     parser.add_argument("--licence", default="", metavar="TEXT", help="licence of the model, for the model card")
 
@@ -50,13 +62,40 @@ def run(arguments: Namespace) -> None:
     from nmt.exporting.export import export_run
 
     output = Path(arguments.output)
-    settings = arguments.format, arguments.precision, arguments.checkpoints, arguments.licence
+    precision = arguments.precision or ("int8" if arguments.format == "web" else "float32")
+    settings = arguments.format, precision, arguments.checkpoints, arguments.licence, _runtime(arguments)
     sizes = export_run(Run.open(arguments.model), output, *settings)
-    for name, size in sizes.items():
+    for name, size in (_of_folder(sizes) if arguments.format == "web" else sizes).items():
         print(f"{size / 2**20:8.2f} MiB  {name}")
     print(f"{sum(sizes.values()) / 2**20:8.2f} MiB  {output}")
+    if arguments.format == "web":
+        say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {output} 8000")
     if not arguments.licence:
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
+
+
+def _runtime(arguments: Namespace) -> Path | None:
+    """The directory of ONNX Runtime for browsers, if one is named."""
+    if arguments.runtime and arguments.format != "web":
+        raise NmtError("--runtime is for --format web: leave it out")
+    return Path(arguments.runtime) if arguments.runtime else None
+
+
+def _of_folder(sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of a web folder in few lines: what a browser loads, and the rest."""
+    kinds = {name: _kind_of(name) for name in sizes}
+    return {
+        kind: sum(size for name, size in sizes.items() if kinds[name] == kind) for kind in sorted({*kinds.values()})
+    }
+
+
+def _kind_of(name: str) -> str:
+    """The line that a file of a web folder counts in."""
+    if name.startswith("runtime/"):
+        return "a browser loads ONNX Runtime"
+    if name.endswith((".onnx", ".model")):
+        return "a browser loads the model"
+    return "a browser loads the page" if name.endswith((".html", ".css", ".js", "page.json")) else "for other programs"
 
 
 def _require_packages(format: str) -> None:

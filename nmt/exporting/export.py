@@ -11,15 +11,23 @@ import numpy as np
 from nmt.exporting.errors import ExportError
 from nmt.files.atomic_writing import complete_directory
 from nmt.run.directory import Run
-from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content, is_export
+from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content, is_export, read_export
 from nmt.run.packing import members_of
 from nmt.version import __version__
+from nmt.web.folder import write_folder
+from nmt.web.runtime import usual_place
 
 Arrays = Mapping[str, np.ndarray]
 
 
 def export_run(
-    run: Run, output: Path, format: str = "onnx", precision: str = "float32", checkpoints: int = 0, licence: str = ""
+    run: Run,
+    output: Path,
+    format: str = "onnx",
+    precision: str = "float32",
+    checkpoints: int = 0,
+    licence: str = "",
+    runtime: Path | None = None,
 ) -> dict[str, int]:
     """Exports a run; see `nmt.run.exported` for the files. Equal runs give equal files.
 
@@ -29,6 +37,7 @@ def export_run(
         precision: one of `nmt.run.exported.PRECISIONS`.
         checkpoints: export the mean of this many newest checkpoints; 0: the best weights.
         licence: for the model card.
+        runtime: for the format web, the npm package of ONNX Runtime; None: `nmt.web.runtime.usual_place`.
 
     Returns:
         Bytes of each file, by name.
@@ -42,11 +51,13 @@ def export_run(
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     with complete_directory(output, ExportError) as directory:
         FORMATS[format](run, weights, precision, directory)
+        if format == "web":
+            write_folder(run, read_export(directory), runtime or usual_place(), directory)
         files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
         network = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
         sides = ("shared", "shared") if run.config.vocabulary.shared else ("source", "target")
         usage = USAGE.get(format, "").replace("SIDES", repr(sides))
-        members = members_of(run, weights, checkpoints, licence, output.name, network, usage)
+        members = members_of(run, weights, checkpoints, licence, output.name, network, usage, format != "web")
         for name, content in members.items():
             if name not in network:
                 (directory / name).write_bytes(content)
@@ -77,10 +88,20 @@ def _write_saved_model(run: Run, weights: Arrays, precision: str, directory: Pat
     (directory / EXPORT).write_bytes(foreign_content("savedmodel", precision, _made_with("tensorflow")))
 
 
-FORMATS = {"onnx": _write_onnx, "ctranslate2": _write_ctranslate2, "savedmodel": _write_saved_model}
-"""Writers of the files of a format into a directory."""
+FORMATS = {"onnx": _write_onnx, "web": _write_onnx, "ctranslate2": _write_ctranslate2, "savedmodel": _write_saved_model}
+"""Writers of the network in a format into a directory. For `web` it is ONNX, and the page comes beside it."""
 
 USAGE = {
+    "web": """In a browser, without any other program: start a file server in this folder,
+
+    python3 -m http.server --bind 127.0.0.1 --directory {name} 8000
+
+and open http://127.0.0.1:8000/. ONNX Runtime in the folder runtime/ has a licence of its own, which is beside it.
+
+`nmt` reads the folder too:
+
+    nmt translate --model {name} --source new.txt --output translated.txt
+""",
     "ctranslate2": """In Python, with the packages ctranslate2 and sentencepiece:
 
     import ctranslate2

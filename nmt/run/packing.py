@@ -75,6 +75,7 @@ def members_of(
     name: str,
     network: Mapping[str, bytes],
     usage: str = "",
+    short_list: bool = True,
 ) -> dict[str, bytes]:
     """The files that are given away, by name: a run without its text, with a model card and a manifest.
 
@@ -83,6 +84,7 @@ def members_of(
         name: name of the pack or directory.
         network: files with the network.
         usage: see `model_card`.
+        short_list: whether the short list of a run that has one is given away.
     """
     shared = replace(run, config=without_paths(run.config))
     members = {
@@ -91,7 +93,7 @@ def members_of(
         **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
         **network,
     }
-    if run.storage.exists(SHORT_LIST):
+    if short_list and run.storage.exists(SHORT_LIST):
         members[SHORT_LIST] = packed_arrays(run.load_short_list())
     if run.storage.exists(PROFILE):
         members[PROFILE] = run.storage.read(PROFILE, LARGEST_PROFILE)

@@ -52,7 +52,7 @@ class SourceText:
         self.separates = separated_marks(side) if side and spaced else frozenset()
         self.most_sentences = side.most_sentences if side and side.sentences <= _MOSTLY_ONE else None
         """Sentences of the longest ordinary line; None: unknown, or the training text has paragraphs."""
-        self._dotless = side is not None and self.lowers and _has_dotless_i(side, run.source)
+        self.dotless = side is not None and self.lowers and _has_dotless_i(side, run.source)
 
     @property
     def fingerprint(self) -> str:
@@ -104,7 +104,7 @@ class SourceText:
     def _converted(self, word: str, last: bool) -> list[str]:
         """The words that the model reads for a word."""
         if self.lowers:
-            word = word.replace("İ", "i").replace("I", "ı").lower() if self._dotless else word.lower()
+            word = word.replace("İ", "i").replace("I", "ı").lower() if self.dotless else word.lower()
         mark, rest = word[-1], word[:-1]
         if mark not in self.separates or not _ENDS_A_WORD.search(rest):
             return [word]

@@ -1,14 +1,10 @@
 // Requests to the server. An error is one line that says what happened.
 
-const TOKEN = "nmt.token";
+import { ServerError, isAborted, pause } from "./requests.js";
 
-export class ServerError extends Error {
-  constructor(message, status = 0, retryAfter = 0) {
-    super(message);
-    this.status = status;
-    this.retryAfter = retryAfter;
-  }
-}
+export { ServerError, isAborted, pause };
+
+const TOKEN = "nmt.token";
 
 // The server's answer to a request with a JSON body, or to a GET without one.
 export async function ask(path, body = null, signal = undefined) {
@@ -37,20 +33,6 @@ export async function askPatiently(path, body, signal) {
       await pause(1000 * error.retryAfter, signal);
     }
   }
-}
-
-export function isAborted(error) {
-  return error.name === "AbortError";
-}
-
-export function pause(milliseconds, signal = undefined) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(new DOMException("aborted", "AbortError"));
-    });
-  });
 }
 
 async function reach(path, options) {

@@ -1,0 +1,64 @@
+// The source text as the model reads it: in the form of its training text, and sentence by sentence.
+import { WHITE_SPACE, spacedWords } from "./words.js";
+
+const MOST_WORDS = 2000; // of a line that is split
+const ENDS_A_WORD = /[\p{L}\p{N}_)\]"'’”»]$/u;
+
+export class SourceText {
+  // `reading` says how the training text differs from other text; `words` cuts the source language into words.
+  constructor(tokenizer, reading, language) {
+    Object.assign(this, { tokenizer, reading, separates: new Set(reading.separates), language });
+  }
+
+  // The pieces of a text, with the word of each piece in the text as it was given.
+  segment(text) {
+    const words = spacedWords(text);
+    const converted = words.map((word, place) => this.#converted(word, place === words.length - 1));
+    if (converted.every((parts, place) => parts.length === 1 && parts[0] === words[place])) return this.tokenizer.segment(text);
+    const found = this.tokenizer.segment(converted.flat().join(" "));
+    const origins = converted.flatMap((parts, place) => parts.map(() => place));
+    return { ...found, text, words, wordOfPiece: found.wordOfPiece.map((word) => origins[word]) };
+  }
+
+  // The words that the model reads for a word.
+  #converted(given, isLast) {
+    const { lowers, dotless } = this.reading;
+    const cased = lowers && dotless ? given.replaceAll("İ", "i").replaceAll("I", "ı") : given;
+    const word = lowers ? cased.toLowerCase() : cased;
+    const mark = [...word].at(-1);
+    const rest = word.slice(0, word.length - mark.length);
+    if (!this.separates.has(mark) || !ENDS_A_WORD.test(rest)) return [word];
+    if (mark === "." && (!isLast || rest.includes(".") || [...rest].length < 2)) return [word];
+    return [rest, mark];
+  }
+
+  // The sentences of a text; the text alone if its training text has lines of so many sentences.
+  sentences(text) {
+    const { mostSentences } = this.reading;
+    if (mostSentences === null) return [text];
+    const parts = splitSentences(text, this.language);
+    return parts.length <= mostSentences || this.tokenizer.words(text).length > MOST_WORDS ? [text] : parts;
+  }
+}
+
+// The sentences of a line by the browser's rules, each with the white space behind it. An end behind fewer than two
+// letters is no end, and none before a lower-case letter in a line that begins with a capital.
+export function splitSentences(line, language) {
+  const segments = [...new Intl.Segmenter(language || "en", { granularity: "sentence" }).segment(line)];
+  const capital = /^\P{L}*\p{Lu}/u.test(line);
+  const found = [];
+  let open = false;
+  for (const { segment } of segments) {
+    const continues = open || (capital && /^\P{L}*\p{Ll}/u.test(segment));
+    if (found.length > 0 && continues) found[found.length - 1] += segment;
+    else found.push(segment);
+    open = isOpen(found.at(-1));
+  }
+  if (found.length > 1 && open) found.push(found.splice(-2).join(""));
+  return found;
+}
+
+// Whether text ends with an initial such as M., or has fewer than two letters.
+function isOpen(text) {
+  return (text.match(/\p{L}/gu) ?? []).length < 2 || new RegExp(`(?:^|[\\s.])[\\p{L}\\p{N}]\\.${WHITE_SPACE}*$`, "u").test(text);
+}
