@@ -93,7 +93,7 @@ def count_words(sentence: str) -> int:
 
 def syllables(word: str) -> int:
     """An estimate: groups of vowels, without a silent e at the end."""
-    plain = re.sub(r"(?:[^laeiouy]es|[^td]ed|[^laeiouy]e)$", "", word.lower())
+    plain = re.sub(r"(?:[^laeiouyscgxz]es|[^td]ed|[^laeiouy]e)$", "", word.lower())
     return max(1, len(re.findall(r"[aeiouy]+", plain)))
 
 
