@@ -25,13 +25,9 @@ extensions = [
 exclude_patterns = [
     "ablations.md",
     "alignments.md",
-    "attention-basics.md",
     "attention-cost.md",
-    "attention.md",
-    "classification.md",
     "cleaning.md",
     "comparison.md",
-    "embeddings.md",
     "explanation.md",
     "exports.md",
     "performance.md",

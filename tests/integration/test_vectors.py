@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import copy_task
 import numpy as np
-from commands import REPOSITORY, forked, nmt
+from commands import nmt
 
 from nmt.explaining.embeddings import Embeddings
 
@@ -34,12 +32,3 @@ def test_neighbours_analogies_picture_and_file(playground):
     picture = (playground / "words.svg").read_text()
     assert all(f">{word}</text>" in picture for word in ("ba", "ni"))
     assert "6 words drawn, " in result.stderr
-
-
-def test_the_python_example_of_the_documentation(playground):
-    text = (REPOSITORY / "docs" / "embeddings.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (playground / "example.py").write_text(example.replace("saved_models/demo", "runs/copy"), encoding="utf-8")
-    result = forked(["example.py"], playground)
-    assert result.returncode == 0, result.stderr
-    assert re.search(r"\d+ questions", result.stdout)
