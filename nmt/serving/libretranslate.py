@@ -1,6 +1,6 @@
 """The interface of LibreTranslate, so that its clients work: /translate, /languages, /detect, /frontend/settings.
 
-Bodies are forms or JSON. A language is one of a loaded model, and is called by its tag.
+Bodies are forms or JSON. A language is one of a loaded model; its code is its tag.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nmt.serving.messages import Unicode
 from nmt.serving.models import Models, ServedModel
 from nmt.serving.requests import as_texts, checked_texts, search_of
 from nmt.serving.v1 import answer, answered, as_json
-from nmt.text.languages import Language, guess_language, main_script, script_counts
+from nmt.text.languages import Language, english_name, guess_language, main_script, script_counts
 from nmt.text.markup import MarkupKind
 from nmt.translation.request import TranslationRequest
 
@@ -49,7 +49,7 @@ def make_routes(models: Models, limits: Limits, access: Access) -> APIRouter:
         await read(request)
         pairs = [(source, target) for _, source, target in _pairs(models)]
         found = [
-            {"code": code, "name": code, "targets": sorted({target for source, target in pairs if source == code})}
+            _language(code) | {"targets": sorted({target for source, target in pairs if source == code})}
             for code in dict.fromkeys(source for source, _ in pairs)
         ]
         return _list(found)
@@ -74,7 +74,7 @@ def make_routes(models: Models, limits: Limits, access: Access) -> APIRouter:
                 "supportedFilesFormat": [],
                 "suggestions": False,
                 "frontendTimeout": 500,
-                "language": {"source": {"code": source, "name": source}, "target": {"code": target, "name": target}},
+                "language": {"source": _language(source), "target": _language(target)},
             }
         )
 
@@ -115,6 +115,11 @@ async def _parameters(request: Request) -> Asked:
         raise RefusedError(400, f"Invalid request: {first['loc'][0]}: {first['msg']}") from None
     except (ValueError, RecursionError):
         raise RefusedError(400, "Invalid request: the body cannot be read") from None
+
+
+def _language(tag: str) -> dict[str, Any]:
+    """The tag of a language and its name in English."""
+    return {"code": tag, "name": english_name(Language.of(tag))}
 
 
 def _given(asked: Asked) -> list[str]:

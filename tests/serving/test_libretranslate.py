@@ -49,7 +49,7 @@ def address():
 def test_its_client_works_unchanged(address):
     client = LibreTranslateAPI(address, api_key="secret")
     assert client.translate("a b", "en", "fr") == "A B"
-    assert client.languages()[0] == {"code": "en", "name": "en", "targets": ["fr", "he"]}
+    assert client.languages()[0] == {"code": "en", "name": "English", "targets": ["fr", "he"]}
     assert client.detect("привет") == [
         {"language": "ru", "confidence": 50.0},
         {"language": "uk", "confidence": 50.0},
@@ -108,6 +108,6 @@ def test_bodies_that_cannot_be_read_are_refused(client, body):
 def test_clients_read_the_settings(client):
     settings = client.get("/frontend/settings").json()
     assert settings["charLimit"] == 40 and settings["keyRequired"] is False
-    assert settings["language"]["source"]["code"] == "en"
+    assert settings["language"]["target"] == {"code": "fr", "name": "French"}
     assert client.post("/detect", json={"q": "שלום"}).json() == [{"language": "he", "confidence": 100.0}]
     assert client.post("/detect", json={"q": "123"}).json() == []

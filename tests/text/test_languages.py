@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import ConfigError, CorpusConfig
-from nmt.text.languages import Language, Languages, guess_language, languages_of, main_script, script_counts
+from nmt.text.languages import (
+    Language,
+    Languages,
+    english_name,
+    guess_language,
+    languages_of,
+    main_script,
+    script_counts,
+)
+from nmt.text.languages.names import _names
 
 TEXTS = {
     "ja": "私は毎朝七時に起きて、新聞を読みます。Pythonも使います。",
@@ -94,3 +103,24 @@ def test_a_configuration_without_languages_has_unknown_ones():
 def test_what_is_no_tag_is_refused(tag):
     with pytest.raises(ConfigError, match="target_language is .*: expected a BCP 47 tag such as en, pt-BR or zh-Hant"):
         CorpusConfig(target_language=tag)
+
+
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [
+        ("fr", "French"),
+        ("zh-Hant", "Chinese (Traditional)"),
+        ("pt-BR", "Portuguese (BR)"),
+        ("sr-Cyrl-RS", "Serbian (Cyrillic, RS)"),
+        ("und", "und"),
+        ("xx-Latn", "xx-Latn"),
+    ],
+)
+def test_a_language_has_its_english_name(tag, name):
+    assert english_name(Language.of(tag)) == name
+
+
+def test_the_english_names_are_those_of_cldr():
+    names = pytest.importorskip("babel").Locale("en").languages
+    assert _names() == {code: names[code].replace("\u2019", "'") for code in _names()}
+    assert _names().keys() >= {code for code in names if len(code) == 2}

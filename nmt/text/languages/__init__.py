@@ -6,6 +6,7 @@ unknown language, and `und-Cyrl` an unknown language in Cyrillic letters.
 
 from nmt.text.languages.deciding import decide_languages
 from nmt.text.languages.language import UNKNOWN, Language, Languages, languages_of
+from nmt.text.languages.names import english_name
 from nmt.text.languages.scripts import guess_language, main_script, script_counts
 from nmt.text.languages.words import SPACED, Words, words_of
 
@@ -16,6 +17,7 @@ __all__ = [
     "Languages",
     "Words",
     "decide_languages",
+    "english_name",
     "guess_language",
     "languages_of",
     "main_script",
