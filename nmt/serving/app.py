@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -72,18 +73,27 @@ def create_app(
 def _add_health(app: FastAPI, models: Models, metrics: Metrics) -> None:
     """Routes for a supervisor."""
 
-    @app.get("/healthz")
+    def get(path: str, **options: Any) -> Callable[[Any], Any]:
+        """A route that answers GET, and HEAD for probes that read the status alone."""
+
+        def add(function: Any) -> Any:
+            app.add_api_route(path, function, methods=["HEAD"], include_in_schema=False)
+            return app.get(path, **options)(function)
+
+        return add
+
+    @get("/healthz")
     async def is_alive() -> Response:
         """Whether the process answers."""
         return v1.answer({"status": "ok"})
 
-    @app.get("/readyz")
+    @get("/readyz")
     async def is_ready() -> Response:
         """Whether every model is loaded: 200, or 503."""
         states = {model.name: model.state for model in models.values()}
         return v1.answer({"ready": models.ready, "models": states}, 200 if models.ready else 503)
 
-    @app.get("/metrics", response_class=PlainTextResponse)
+    @get("/metrics", response_class=PlainTextResponse)
     async def measure() -> Response:
         """Measurements in the format of Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")

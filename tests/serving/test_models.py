@@ -39,6 +39,7 @@ def test_a_server_is_ready_when_all_models_are_loaded(models):
         assert client.get("/readyz").json() == {"ready": False, "models": {"one": "ready", "two": "loading"}}
         models["two"].load()
         assert client.get("/readyz").json()["ready"]
+        assert {client.head(path).status_code for path in ("/healthz", "/readyz", "/metrics")} == {200}
 
 
 def test_a_model_that_cannot_be_loaded_says_so_without_its_directory(capsys, directory):
