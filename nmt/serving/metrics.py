@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nmt.files.locking import locked, owner_ended
 from nmt.serving.models import Models
+
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the directory in which processes add up their measurements."""
+PREFIX = "nmt-metrics-"
+NEW_SECONDS = 60
+"""Age from which an unlocked directory belongs to no server: a new one is not locked yet."""
 
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 SENTENCES = (1, 2, 4, 8, 16, 32, 64)
@@ -47,7 +58,7 @@ class Metrics:
     def text(self) -> bytes:
         """The measurements of all processes of the server, in the format of Prometheus."""
         self.update()
-        if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        if not os.environ.get(DIRECTORY):
             return generate_latest(self._registry)
         together = CollectorRegistry()
         MultiProcessCollector(together)
@@ -58,6 +69,27 @@ class Metrics:
         for model in self._models.values():
             self.unfinished.labels(model.name).set(model.unfinished)
             self.ready.labels(model.name).set(model.state == "ready")
+
+
+@contextmanager
+def shared_measurements() -> Iterator[None]:
+    """Lets the processes of a server add up their measurements in a temporary directory during this block. Directories
+    of servers that were killed are deleted."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        _delete_if_left(path)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as directory, locked(Path(directory), None):
+        os.environ[DIRECTORY] = directory
+        yield
+
+
+def _delete_if_left(path: Path) -> None:
+    """Deletes a directory of this user whose server has ended."""
+    try:
+        found = path.lstat()
+    except OSError:  # another server has deleted it
+        return
+    if found.st_uid == os.getuid() and time.time() - found.st_mtime > NEW_SECONDS and owner_ended(path):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 class Observer:

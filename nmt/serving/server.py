@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import os
 import socket
-import tempfile
 import threading
 import webbrowser
 from asyncio import TimerHandle, Transport
@@ -24,6 +23,7 @@ from nmt.progress import report
 from nmt.serving.access import Access
 from nmt.serving.app import create_app
 from nmt.serving.limits import Limits
+from nmt.serving.metrics import shared_measurements
 from nmt.serving.models import Load, served_models
 
 HEADER_SECONDS = 20
@@ -88,8 +88,7 @@ def serve(settings: Settings, open_page: bool = False) -> None:
         if settings.workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            with tempfile.TemporaryDirectory(prefix="nmt-metrics-") as shared:
-                os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # the workers add up their measurements there
+            with shared_measurements():
                 Multiprocess(config, sockets=[listener]).run()
 
 

@@ -1,0 +1,39 @@
+"""The directories in which the processes of a server add up their measurements."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from nmt.files.locking import locked
+from nmt.serving.metrics import DIRECTORY, NEW_SECONDS, shared_measurements
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """The folder for temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv(DIRECTORY, "")
+    return tmp_path
+
+
+def make_old(path: Path) -> Path:
+    path.mkdir()
+    (path / "counter_1.db").touch()
+    old = time.time() - 2 * NEW_SECONDS
+    os.utime(path, (old, old))
+    return path
+
+
+def test_directories_of_killed_servers_are_deleted_and_those_of_others_stay(place):
+    killed, serving = make_old(place / "nmt-metrics-killed"), make_old(place / "nmt-metrics-serving")
+    other, new = make_old(place / "other"), place / "nmt-metrics-new"
+    new.mkdir()
+    with locked(serving, None), shared_measurements():
+        own = Path(os.environ[DIRECTORY])
+        assert own.parent == place and {*place.iterdir()} == {serving, other, new, own}
+    assert not own.exists() and not killed.exists()
