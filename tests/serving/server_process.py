@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,21 +28,31 @@ class Server:
         directory: for the run directory.
         port: 0 is a free one.
         program: the module that is the `nmt` command.
+        models: the models by name.
     """
 
-    def __init__(self, flags: list[str], directory: Path, port: int = 0, program: str = "small_server") -> None:
+    def __init__(
+        self,
+        flags: list[str],
+        directory: Path,
+        port: int = 0,
+        program: str = "small_server",
+        models: Mapping[str, Path] | None = None,
+    ) -> None:
+        models = models or {"run": directory / "run"}
         (directory / "run").mkdir(exist_ok=True)
         paths = [str(REPOSITORY), str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "serving")]
+        named = [f"{name}={path}" for name, path in models.items()]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", program, "serve", "--model", "run", "--port", str(port), *flags],
+            [sys.executable, "-m", program, "serve", "--model", *named, "--port", str(port), *flags],
             cwd=directory,
-            env=environment() | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=environment() | {"PYTHONPATH": os.pathsep.join([str(directory), *paths])},
             stderr=subprocess.PIPE,
             text=True,
         )
         assert self.process.stderr
         line = self.process.stderr.readline()
-        found = re.fullmatch(r"nmt: serving run at (http://127\.0\.0\.1:(\d+))/\n", line)
+        found = re.fullmatch(rf"nmt: serving {', '.join(models)} at (http://127\.0\.0\.1:(\d+))/\n", line)
         assert found, line + self.process.stderr.read()
         self.address, self.port = found[1], int(found[2])
 
