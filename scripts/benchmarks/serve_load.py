@@ -2,9 +2,12 @@
 `Translator`.
 
 Clients and server share the machine. Each client sends one sentence, waits for the answer, and sends the next one. The
-table has the processor time of the clients, and the memory of the server behind each row.
+table has the processor time of each request, in the clients and in the library or server, and the memory of the server
+after each row. With many requests it also has the memory during a row:
 
     python scripts/benchmarks/serve_load.py --model saved_models/demo --source data/demo/test.en --requests 2000
+    python scripts/benchmarks/serve_load.py --model saved_models/demo --source data/demo/test.en --requests 100000 \\
+        --clients 16 --no-library
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count, cycle, islice
 from pathlib import Path
@@ -34,6 +37,9 @@ from scripts.common.running import run_script
 TOGETHER = 16
 """Sentences of the library's batches."""
 READY_SECONDS = 300
+LOOKS = 20
+"""Looks at the memory of the server during a row of `MANY` requests or more."""
+MANY = 5000
 
 
 class Row(NamedTuple):
@@ -43,20 +49,31 @@ class Row(NamedTuple):
     seconds: list[float]
     """Of each request."""
     elapsed: float
-    client_seconds: float = 0.0
-    """Processor time of the clients."""
+    used: float
+    """Processor time of the library or the server, in seconds."""
+    by_clients: float = 0.0
+    """Processor time of the clients, in seconds."""
     memory: int = 0
     """MiB of the server."""
 
+    @property
+    def speed(self) -> float:
+        """Requests per second."""
+        return len(self.seconds) / self.elapsed
+
+    def percentile(self, share: int) -> float:
+        """Milliseconds within which this share of the requests is answered, in percent."""
+        return 1000 * float(np.percentile(self.seconds, share))
+
     def __str__(self) -> str:
-        p50, p95, p99 = 1000 * np.percentile(self.seconds, [50, 95, 99])
-        speed = len(self.seconds) / self.elapsed
-        return (
-            f"{self.name:24} {speed:8.1f} {p50:8.1f} {p95:8.1f} {p99:8.1f} {self.client_seconds:8.1f} {self.memory:8d}"
-        )
+        times = [self.percentile(share) for share in (50, 95, 99)]
+        times += [1000 * used / len(self.seconds) for used in (self.used, self.by_clients)]
+        return f"{self.name:24} {self.speed:8.1f} {' '.join(f'{time:8.1f}' for time in times)} {self.memory:8d}"
 
 
-HEADER = f"{'':24} {'per s':>8} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'client s':>8} {'MiB':>8}"
+HEADER = " ".join(
+    [" " * 24, *(f"{name:>8}" for name in ("per s", "p50 ms", "p95 ms", "p99 ms", "cpu ms", "client", "MiB"))]
+)
 
 
 def main() -> None:
@@ -66,16 +83,34 @@ def main() -> None:
         raise NmtError(f"{arguments.source}: has no sentence")
     drawn = list(islice(cycle(sentences), arguments.requests))
     print(HEADER)
-    for row in _library(arguments.model, drawn):
-        print(row, flush=True)
+    alone, together = _library(arguments.model, drawn) if arguments.library else (None, None)
     with _server(arguments.model) as (port, process):
-        _ask(port, drawn[:64], 8)  # warms up
+        for clients in (1, 8):  # warms up
+            _ask(port, drawn[:64], clients)
         for clients in arguments.clients:
-            started, used = time.perf_counter(), time.process_time()
-            seconds = _ask(port, drawn, clients)
-            elapsed, spent = time.perf_counter() - started, time.process_time() - used
-            memory = process.memory_info().rss >> 20
-            print(Row(f"server, {clients} clients", seconds, elapsed, spent, memory), flush=True)
+            row = _row(port, process, drawn, clients)
+            print(row, flush=True)
+            if clients == 1 and alone:
+                print(f"  p95 is {row.percentile(95) - alone.percentile(95):.1f} ms above the library's")
+            if clients == TOGETHER and together:
+                print(f"  {100 * row.speed / together.speed:.0f} % of the library's speed in batches of {TOGETHER}")
+
+
+def _row(port: int, process: psutil.Process, sentences: Sequence[str], clients: int) -> Row:
+    """The measurement of some clients."""
+
+    def look(place: int) -> None:
+        print(f"  {place:8d} requests: {process.memory_info().rss >> 20} MiB", flush=True)
+
+    def used() -> float:
+        times = process.cpu_times()
+        return float(times.user + times.system)
+
+    started, by_clients, by_server = time.perf_counter(), time.process_time(), used()
+    seconds = _ask(port, sentences, clients, look if len(sentences) >= MANY else None)
+    elapsed = time.perf_counter() - started
+    spent = used() - by_server, time.process_time() - by_clients
+    return Row(f"server, {clients} clients", seconds, elapsed, *spent, process.memory_info().rss >> 20)
 
 
 def _arguments() -> argparse.Namespace:
@@ -86,24 +121,30 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--clients", type=int, nargs="+", default=[1, 4, 16, 64], metavar="N", help="clients of the rows"
     )
+    parser.add_argument(
+        "--no-library", dest="library", action="store_false", help="leave out the sentences through a translator"
+    )
     return parser.parse_args()
 
 
-def _library(model: str, sentences: Sequence[str]) -> Iterator[Row]:
+def _library(model: str, sentences: Sequence[str]) -> tuple[Row, Row]:
     """The same sentences through a translator, one by one and in batches."""
     from nmt import Translator
 
     translator = Translator.load(model)
-    list(translator.translate(sentences[:TOGETHER]))
-    list(translator.translate(sentences[:1]))
+    rows = []
     for size in (1, TOGETHER):
-        seconds, started = [], time.perf_counter()
+        list(translator.translate(sentences[:size]))  # warms up
+        seconds, started, used = [], time.perf_counter(), time.process_time()
         for first in range(0, len(sentences), size):
             begun = time.perf_counter()
             batch = sentences[first : first + size]
             list(translator.translate(batch))
             seconds += [time.perf_counter() - begun] * len(batch)
-        yield Row(f"library, batches of {size}", seconds, time.perf_counter() - started)
+        elapsed, spent = time.perf_counter() - started, time.process_time() - used
+        rows.append(Row(f"library, batches of {size}", seconds, elapsed, spent))
+        print(rows[-1], flush=True)
+    return rows[0], rows[1]
 
 
 @contextmanager
@@ -134,8 +175,12 @@ def _status(port: int) -> int:
     return connection.getresponse().status
 
 
-def _ask(port: int, sentences: Sequence[str], clients: int) -> list[float]:
-    """The seconds of each request, when some clients share the sentences."""
+def _ask(port: int, sentences: Sequence[str], clients: int, look: Callable[[int], None] | None = None) -> list[float]:
+    """The seconds of each request, when some clients share the sentences.
+
+    Args:
+        look: called `LOOKS` times with the number of requests.
+    """
     places, lock = count(), Lock()
     seconds = [0.0] * len(sentences)
     failures: list[str] = []
@@ -147,6 +192,8 @@ def _ask(port: int, sentences: Sequence[str], clients: int) -> list[float]:
                 place = next(places)
             if place >= len(sentences):
                 return
+            if look and place % (len(sentences) // LOOKS) == 0:
+                look(place)
             begun = time.perf_counter()
             body = json.dumps({"text": sentences[place]})
             connection.request("POST", "/v1/translate", body, {"Content-Type": "application/json"})
