@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(REPOSITORY)] + [str(REPOSITORY / "tests" / name) for name in ("", "faults", "run")]
+sys.path[:0] = [str(REPOSITORY), *(str(REPOSITORY / "tests" / name) for name in ("faults", ""))]
 
 import command_faults  # noqa: E402
 import file_damage  # noqa: E402

@@ -31,6 +31,7 @@ from nmt.run.arrays import packed_arrays
 from nmt.run.errors import RunError
 from nmt.run.manifest import replace_listed, write_manifest
 from nmt.run.storage import DirectoryStorage
+from nmt.run.weight_checks import require_numbers
 from nmt.text.languages import Words, words_of
 from nmt.text.tokenizer import Tokenizer
 
@@ -38,6 +39,7 @@ CONFIG, CELLS, WEIGHTS, CHECKPOINT = "config.json", "cells.npz", "weights.npz", 
 CORPUS, TEXT = "corpus", "text"
 SIDES = ("source", "target")
 _FORMAT = 1
+_DAMAGED = "damaged, or of another version of nmt: train the aligner again"
 _LONGEST = 2**30
 """Bytes of the largest file of settings or words that is read."""
 
@@ -79,8 +81,12 @@ class AlignerDirectory:
         Raises:
             RunError: the file is damaged.
         """
-        keys = DirectoryStorage(self.path).arrays(CELLS)["keys"]
-        return Cooccurrence(keys, *(units.size for units in self.units))
+        sizes = [units.size for units in self.units]
+        keys = DirectoryStorage(self.path).arrays(CELLS).get("keys", np.zeros(0))
+        whole = keys.dtype == np.int64 and keys.ndim == 1 and len(keys) > 0
+        if not (whole and keys[0] >= 0 and keys[-1] < sizes[0] * sizes[1] and (np.diff(keys) > 0).all()):
+            raise RunError(f"{self.path / CELLS}: {_DAMAGED}")
+        return Cooccurrence(keys, *sizes)
 
     def save_weights(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Saves the weights that align."""
@@ -90,12 +96,14 @@ class AlignerDirectory:
         """The weights that align.
 
         Raises:
-            RunError: no epoch is finished yet, or the file is damaged.
+            RunError: no epoch is finished yet, or the file is damaged, or has values that are NaN or infinite.
         """
         storage = DirectoryStorage(self.path)
         if not storage.exists(WEIGHTS):
             raise RunError(f"{self.path}: has no weights yet: repeat the nmt aligner command that began its training")
-        return storage.arrays(WEIGHTS)
+        arrays = storage.arrays(WEIGHTS)
+        require_numbers(arrays, self.path / WEIGHTS)
+        return arrays
 
 
 def is_aligner(path: Path) -> bool:
@@ -122,7 +130,7 @@ def open_directory(path: Path) -> AlignerDirectory:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, RunError):
             raise
-        raise RunError(f"{path / CONFIG}: damaged, or of another version of nmt: train the aligner again") from None
+        raise RunError(f"{path / CONFIG}: {_DAMAGED}") from None
     source, target = (
         _load_units(storage, side, words) for side, words in zip(SIDES, words_of_aligner(config), strict=True)
     )

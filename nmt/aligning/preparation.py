@@ -33,6 +33,7 @@ from nmt.files.paths import can_be_read_again
 from nmt.progress import LineProgress, counted
 from nmt.run.arrays import save_arrays
 from nmt.run.manifest import MANIFEST
+from nmt.run.storage import DirectoryStorage
 from nmt.text.formats import text_pairs
 from nmt.text.languages import decide_languages, languages_of
 from nmt.text.pairs import Pair, PairReader
@@ -180,9 +181,11 @@ def _reopened(
     """The aligner that an earlier command began, with the settings that may change.
 
     Raises:
-        NmtError: it was begun with other settings, other text, or the vocabularies of another run.
+        NmtError: it was begun with other settings, other text, or the vocabularies of another run; or its pairs are
+            damaged.
     """
     found = open_directory(directory)
+    DirectoryStorage(directory).require_folder(CORPUS)
     if units and units != found.units:
         raise NmtError(f"{directory}: this aligner was begun with vocabularies of another run: name another directory")
     for field in fields(AlignerConfig):

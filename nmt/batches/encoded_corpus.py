@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -115,7 +116,9 @@ class EncodedCorpus:
         vocabulary: int,
         links: bool = False,
     ) -> EncodedCorpus:
-        """Writes chunks of (source sequences, target sequences) and opens the corpus. `about.json` is written last.
+        """Writes chunks of (source sequences, target sequences) and opens the corpus.
+
+        `about.json` is written last, when the rest is on the disk.
 
         Args:
             directory: created if missing; an existing corpus is replaced.
@@ -137,6 +140,9 @@ class EncodedCorpus:
                     packed = Sequences.of(sequences)
                     files[field][0].write(packed.ids.astype(dtype).tobytes())
                     files[field][1].write(packed.lengths.astype(np.int32).tobytes())
+            for file in (file for both in files.values() for file in both):  # about.json says that they are complete
+                file.flush()
+                os.fsync(file.fileno())
         about = {"dtype": dtype.name, **({"links": True} if links else {})}
         write_atomically(directory / "about.json", json.dumps(about).encode())
         return cls(directory)

@@ -110,6 +110,7 @@ def replacement_for(path: Path, error: type[NmtError]) -> Iterator[Path]:
 def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
     """Yields a temporary directory; it becomes `path` when the block ends, and is removed after an error.
 
+    Its files and names are on the disk before it gets its name, so that a power loss leaves all of it or nothing.
     Missing directories above it are created.
 
     Raises:
@@ -124,7 +125,14 @@ def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
         temporary.mkdir()
         try:
             yield temporary
+            for directory, _, names in os.walk(temporary, topdown=False):
+                for name in names:
+                    sync(Path(directory, name))
+                with suppress(OSError):  # see `move_into_place`
+                    sync(Path(directory))
             os.replace(temporary, final)
+            with suppress(OSError):
+                sync(final.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as problem:

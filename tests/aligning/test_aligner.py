@@ -235,6 +235,15 @@ def test_a_damaged_aligner_is_refused(trained, tmp_path):
     assert main(["verify", str(damaged)]) == 2
 
 
+def test_damaged_pairs_are_not_learned_from(trained, tmp_path):
+    """Training would go on with the pairs that are left."""
+    shutil.copytree(trained / "made", tmp_path / "made")
+    for name in ("source.ids", "source.lengths", "target.ids", "target.lengths"):
+        (tmp_path / "made" / "corpus" / name).write_bytes(b"")
+    with pytest.raises(package.NmtError, match=r"corpus/source\.ids: damaged or changed"):
+        package.Aligner.train(pairs_of(trained), tmp_path / "made")
+
+
 def test_a_whole_aligner_is_verified(trained, capsys):
     assert main(["verify", str(trained / "made")]) == 0
     assert "all as nmt wrote them" in capsys.readouterr().out

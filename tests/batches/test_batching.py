@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -266,6 +267,26 @@ def test_ids_take_two_bytes_where_the_vocabulary_allows(tmp_path: Path, vocabula
     assert batch.source.tolist() == [[4, vocabulary - 1, EOS]]
     assert batch.target_out.tolist() == [[vocabulary - 1, EOS]]
     assert {array.dtype for array in batch} == {np.dtype(np.int32)}
+
+
+def test_ids_are_on_the_disk_before_the_corpus_counts_as_complete(tmp_path, monkeypatch):
+    """A power loss must not leave about.json beside empty files."""
+    steps: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def watched_sync(descriptor: int) -> None:
+        steps.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        sync(descriptor)
+
+    def watched_replace(part: Path, final: Path) -> None:
+        steps.append(final.name)
+        replace(part, final)
+
+    monkeypatch.setattr("os.fsync", watched_sync)
+    monkeypatch.setattr("os.replace", watched_replace)
+    EncodedCorpus.write(tmp_path, [([[4]], [[5]], [[0, 0]])], 10, links=True)
+    names = {f"{field}.{what}" for field in ("source", "target", "links") for what in ("ids", "lengths")}
+    assert names <= set(steps[: steps.index("about.json")])
 
 
 def test_an_incomplete_corpus_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import copy_task
 import disk
@@ -43,7 +43,7 @@ class Command(NamedTuple):
     Attributes:
         words: its arguments.
         refuses: the message with which it refuses once its result is there; empty: it can be repeated.
-        keeps: a reader of the directory, which must succeed or raise `NmtError` in every state.
+        reader: reads the directory, and succeeds or raises `NmtError` in every state.
     """
 
     words: str
@@ -71,7 +71,9 @@ COMMANDS = {
         "distil --model run --source in.source --target in.target --output-source d.source --output-target d.target "
         "--resume"
     ),
-    "short-list": Command("translate --model run --input in.source --output out.txt --short-list 10", reader=_read_run),
+    "short-list": Command(
+        "translate --model run --input in.source --output short.txt --short-list 10", reader=_read_run
+    ),
     "aligner": Command(
         "aligner --source in.source --target in.target --output aligner --lexicon-epochs 2 --jump-epochs 1 "
         "--fertility-epochs 1 --links out.links"
@@ -102,12 +104,13 @@ def base(workshop: Workshop) -> Path:
     settings = copy_task.merged(fields, {"model": SMALL, "training": TRAINING})
     del settings["directory"]
     (place / "config.yaml").write_text(json.dumps(settings))
-    _require_done(_run(workshop, "train --config config.yaml --name run --directory .", place))
+    _require_done(run(workshop, "train --config config.yaml --name run --directory .", place))
     return place
 
 
-def _run(workshop: Workshop, words: str, place: Path, **fault: object) -> Ended:
-    return workshop.forks().run(words.split(), place, **fault)  # type: ignore[arg-type]
+def run(workshop: Workshop, words: str, place: Path, **fault: Any) -> Ended:
+    """Runs `nmt WORDS` in a directory, with a fault of `Forks.run`."""
+    return workshop.forks().run(words.split(), place, **fault)
 
 
 def _require_done(ended: Ended) -> None:
@@ -125,7 +128,7 @@ class Traced:
         self.end = workshop.place / f"end-{name}"
         shutil.rmtree(self.end, ignore_errors=True)
         disk.restore(self.before, self.end)
-        _require_done(_run(workshop, self.command.words, self.end, root=self.end, record=record))
+        _require_done(run(workshop, self.command.words, self.end, root=self.end, record=record))
         self.changes = disk.read_changes(record)
         assert self.changes, "the command changed nothing"
 
@@ -134,13 +137,13 @@ class Traced:
         if self.name == "train":
             require_same(place / "made", self.end / "made")
             return
-        found, expected = (_files(directory) for directory in (place, self.end))
+        found, expected = (read_files(directory) for directory in (place, self.end))
         assert found.keys() == expected.keys(), sorted(found.keys() ^ expected.keys())
         assert [name for name in expected if found[name] != expected[name]] == []
 
     def goes_on(self, place: Path) -> None:
         """The same command ends well, and so does a command that finds the result there already."""
-        ended = _run(self.workshop, self.command.words, place)
+        ended = run(self.workshop, self.command.words, place)
         assert "Traceback" not in ended.stderr, ended.stderr
         if not (ended.returncode == 2 and self.command.refuses and self.command.refuses in ended.stderr):
             _require_done(ended)
@@ -163,7 +166,7 @@ class Traced:
     def error(self, at: int, fault: str, place: Path) -> None:
         """Meets an error, says so in lines, and goes on later."""
         disk.restore(self.before, root := place / "root")
-        met = _run(self.workshop, self.command.words, root, root=root, at=at, fault=ERRORS[fault])
+        met = run(self.workshop, self.command.words, root, root=root, at=at, fault=ERRORS[fault])
         assert "Traceback" not in met.stderr, met.stderr
         assert met.returncode in ((-9, 0) if fault == "half-and-kill" else (0, 2)), met
         assert met.returncode != 2 or re.search("nmt: ", met.stderr), met
@@ -171,7 +174,7 @@ class Traced:
         self.goes_on(root)
 
 
-def _files(directory: Path) -> disk.Files:
+def read_files(directory: Path) -> disk.Files:
     """Files but for hidden ones, the cache, and times in their content."""
     return {
         name: content

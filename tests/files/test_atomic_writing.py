@@ -10,7 +10,7 @@ import pytest
 from commands import run
 
 from nmt.errors import NmtError
-from nmt.files.atomic_writing import move_into_place, replacement_for, replacing, write_atomically
+from nmt.files.atomic_writing import complete_directory, move_into_place, replacement_for, replacing, write_atomically
 from nmt.files.outputs import open_output, open_outputs
 
 
@@ -62,6 +62,28 @@ def test_all_contents_reach_the_disk_before_a_file_is_renamed(tmp_path, monkeypa
         for temporary in temporaries:
             temporary.write_text("new")
     assert steps == ["sync ['a']", "sync ['b']", "rename a", "rename b", "sync directory"]
+
+
+def test_a_directory_reaches_the_disk_with_all_that_is_in_it_before_its_name(tmp_path, monkeypatch):
+    steps: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def watched_sync(descriptor: int) -> None:
+        steps.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name.split(".")[0])
+        sync(descriptor)
+
+    def watched_replace(source: Path, target: Path) -> None:
+        steps.append(f"rename {target.name}")
+        replace(source, target)
+
+    monkeypatch.setattr("os.fsync", watched_sync)
+    monkeypatch.setattr("os.replace", watched_replace)
+    with complete_directory(tmp_path / "made", NmtError) as directory:
+        (directory / "inner").mkdir()
+        (directory / "inner" / "file").write_text("new")
+    renamed = steps.index("rename made")
+    assert {"inner", "file", ""} <= set(steps[:renamed])
+    assert steps[renamed + 1] == tmp_path.name
 
 
 def test_a_file_system_that_cannot_sync_directories_is_fine(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ PAIRS = [("a house and a tree", "une maison et un arbre"), ("a tree", "un arbre"
 
 
 @cache
-def _examples() -> dict[str, Any]:
+def examples() -> dict[str, Any]:
     """Content of each file of a small run, a pack, an export and an aligner."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -77,7 +77,7 @@ def _in_run(place: Path, name: str, data: bytes) -> Path:
     """A run without a manifest, with this content in one of its files."""
     (directory := place / "run").mkdir(exist_ok=True)
     for file in ("config.json", "shared.model"):
-        (directory / file).write_bytes(_examples()[file])
+        (directory / file).write_bytes(examples()[file])
     (directory / name).parent.mkdir(exist_ok=True)
     (directory / name).write_bytes(data)
     return directory
@@ -87,7 +87,7 @@ def check_config(data: bytes, place: Path) -> None:
     """A configuration that is read can be written, and read again."""
     directory = _in_run(place, "config.json", data)
     for name in ("source.model", "target.model"):
-        (directory / name).write_bytes(_examples()["shared.model"])
+        (directory / name).write_bytes(examples()["shared.model"])
     if run := read_or_refused(Run.open, directory):
         (directory / "config.json").write_bytes(run.config_content())
         assert Run.open(directory).config == run.config
@@ -176,7 +176,7 @@ def check_export(data: bytes, place: Path) -> None:
 def check_corpus(name: str, data: bytes, place: Path) -> None:
     """The encoded corpus of a run."""
     for file in ("about.json", "source.ids", "source.lengths", "target.ids", "target.lengths"):
-        directory = _in_run(place, f"corpus/{file}", data if file == name else _examples()[file])
+        directory = _in_run(place, f"corpus/{file}", data if file == name else examples()[file])
     if corpus := read_or_refused(EncodedCorpus, directory / "corpus"):
         read_or_refused(corpus.require_ids, 14, 14)
 
@@ -194,7 +194,7 @@ def check_validation(data: bytes, place: Path) -> None:
 def check_aligner(name: str, data: bytes, place: Path) -> None:
     """An aligner aligns, or is refused."""
     (directory := place / "aligner").mkdir(exist_ok=True)
-    for file, content in _examples()["aligner"].items():
+    for file, content in examples()["aligner"].items():
         if file != MANIFEST:
             (directory / file).write_bytes(data if file == name else content)
     if read_or_refused(open_directory, directory) and (aligner := read_or_refused(Aligner.load, directory)):
@@ -203,11 +203,11 @@ def check_aligner(name: str, data: bytes, place: Path) -> None:
 
 def _from_examples(check: Callable[[bytes, Path], None], *names: str, more: Sequence[bytes] = ()) -> Target:
     """A target whose seeds are files that the writers of the package made."""
-    return Target(check, lambda: [_examples()[name] for name in names] + list(more))
+    return Target(check, lambda: [examples()[name] for name in names] + list(more))
 
 
 def _aligner_target(name: str) -> Target:
-    return Target(partial(check_aligner, name), lambda: [_examples()["aligner"][name]])
+    return Target(partial(check_aligner, name), lambda: [examples()["aligner"][name]])
 
 
 TARGETS = {

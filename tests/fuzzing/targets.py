@@ -13,15 +13,18 @@ for folder in (HERE, HERE.parent, HERE.parent / "serving"):  # for programs othe
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
+import command_targets  # noqa: E402
 import run_targets  # noqa: E402
 import server_targets  # noqa: E402
 import settings_targets  # noqa: E402
 import text_targets  # noqa: E402
 from oracle import Target  # noqa: E402
 
-TARGETS: dict[str, Target] = (
-    text_targets.TARGETS | settings_targets.TARGETS | run_targets.TARGETS | server_targets.TARGETS
-)
+TARGETS: dict[str, Target] = {
+    name: target
+    for module in (text_targets, settings_targets, run_targets, server_targets, command_targets)
+    for name, target in module.TARGETS.items()
+}
 
 
 def found_cases(target: str) -> list[Path]:

@@ -1,0 +1,102 @@
+"""Mixed commands in one directory that lives on, each met by several random faults before it may end.
+
+The oracle is a second directory in which nothing disturbs the same commands: after each command both hold the same
+files.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import disk
+from campaigns import Workshop
+from command_faults import COMMANDS, ERRORS, base, read_files, run
+from forking import Ended
+from same_runs import require_same
+
+MOST_FAULTS = 3
+"""Faults of one command."""
+MOST_CHANGES = 60
+"""A fault comes at a change up to this number; a command with fewer changes may end before it."""
+LONGEST = 2.0
+"""Seconds after which a kill comes at the latest."""
+RUNS = {"train": "made"}
+"""Commands that make a run, whose weights are compared in place of its files."""
+
+
+class Soak:
+    """Rounds of commands.
+
+    Args:
+        workshop: runs the commands.
+        seed: of all draws.
+    """
+
+    def __init__(self, workshop: Workshop, seed: int) -> None:
+        self._workshop, self._draw = workshop, random.Random(seed)
+        self._places = [workshop.place / name for name in ("faulted", "undisturbed")]
+        self.counts: Counter[str] = Counter()
+        """Commands and faults so far, and faults that a command did not live to see."""
+
+    def round(self) -> None:
+        """Every command once, in random order, in two new copies of the base directory.
+
+        Raises:
+            AssertionError: a command left something wrong.
+        """
+        before = disk.snapshot(base(self._workshop))
+        for place in self._places:
+            shutil.rmtree(place, ignore_errors=True)
+            disk.restore(before, place)
+        order = list(COMMANDS)
+        self._draw.shuffle(order)
+        for name in order:
+            self._command(name)
+
+    def _command(self, name: str) -> None:
+        words, (faulted, undisturbed) = COMMANDS[name].words, self._places
+        story = [name]
+        require_done(run(self._workshop, words, undisturbed), story)
+        for _ in range(self._draw.randint(0, MOST_FAULTS)):
+            story.append(self._fault(words, faulted))
+        ended = run(self._workshop, words, faulted)
+        refuses = COMMANDS[name].refuses
+        if not (ended.returncode == 2 and refuses and refuses in ended.stderr):
+            require_done(ended, story)
+        self._compare(name, story)
+        self.counts["commands"] += 1
+
+    def _fault(self, words: str, place: Path) -> str:
+        """Runs a command into a fault; returns the fault in words."""
+        if self._draw.random() < 0.3:
+            seconds = round(self._draw.uniform(0.05, LONGEST), 3)
+            ended, fault = run(self._workshop, words, place, kill_after=seconds), f"killed after {seconds} seconds"
+        else:
+            at, kind = self._draw.randint(1, MOST_CHANGES), self._draw.choice(list(ERRORS))
+            ended = run(self._workshop, words, place, root=place, at=at, fault=ERRORS[kind])
+            fault = f"{kind} at change {at}"
+        assert ended.returncode in (0, 2, -9), (fault, ended)
+        assert "Traceback" not in ended.stderr, (fault, ended.stderr)
+        self.counts["faults" if ended.returncode else "faults without effect"] += 1
+        return fault
+
+    def _compare(self, name: str, story: list[str]) -> None:
+        faulted, undisturbed = self._places
+        if made := RUNS.get(name):
+            require_same(faulted / made, undisturbed / made)
+        found, expected = (
+            {path: content for path, content in read_files(place).items() if path.split("/")[0] not in RUNS.values()}
+            for place in self._places
+        )
+        assert found.keys() == expected.keys(), (story, sorted(found.keys() ^ expected.keys()))
+        different = [path for path in expected if found[path] != expected[path]]
+        assert not different, (story, different)
+
+
+def require_done(ended: Ended, story: list[str]) -> None:
+    """Requires that a command has ended well."""
+    assert ended.returncode == 0 and "Traceback" not in ended.stderr, json.dumps([story, ended.stderr])

@@ -1,0 +1,77 @@
+"""A few points of each campaign of faults; `scripts/faults.py` tries them by the thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import command_faults
+import disk
+import file_damage
+import kills
+import pytest
+import writer_faults
+from campaigns import Campaign, Point, Workshop, conduct
+
+from soak import Soak
+
+SEED = 1
+POINTS = {"damage-run": 20, "damage-pack": 20, "damage-export": 8, "damage-aligner": 8, "writer-errors": 20}
+"""Points of a campaign; of the others two."""
+
+
+@pytest.fixture(scope="module")
+def workshop(library, tmp_path_factory) -> Iterator[Workshop]:
+    made = Workshop(tmp_path_factory.mktemp("workshop"))
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "campaign",
+    [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS],
+    ids=lambda campaign: campaign.name,
+)
+def test_some_faults(campaign, workshop):
+    outcome = conduct(campaign, workshop, SEED, most=POINTS.get(campaign.name, 2))
+    assert outcome.tried == POINTS.get(campaign.name, 2)
+    assert not outcome.found
+
+
+@pytest.mark.slow
+def test_mixed_commands_survive_several_faults_each(workshop):
+    soak = Soak(workshop, SEED)
+    soak.round()
+    assert soak.counts["commands"] == len(command_faults.COMMANDS)
+    assert soak.counts["faults"]
+
+
+def test_a_failure_is_found_named_and_repeated(tmp_path):
+    """A campaign goes on after a failure; the name of a point repeats it with the same seed."""
+
+    def points(workshop, draw):
+        for number in range(100):
+            value = draw.randint(0, 9)
+            yield Point(f"{number}", lambda place, value=value: _require_small(place, value))
+
+    campaign, workshop, said = Campaign("digits", "digits", points, 50), Workshop(tmp_path), []
+    outcome = conduct(campaign, workshop, SEED, say=said.append)
+    assert outcome.tried == 50 and 0 < len(outcome.found) < 50
+    assert len(said) == len(outcome.found)
+    name, why = next(iter(outcome.found.items()))
+    again = conduct(campaign, workshop, SEED, only=name, say=said.append)
+    assert (again.tried, again.found) == (1, {name: why})
+    assert conduct(campaign, workshop, SEED, seconds=-1).tried == 0
+
+
+def _require_small(place, value: int) -> None:
+    assert list(place.iterdir()) == []
+    (place / "file").touch()
+    assert value < 8, f"{value} is large"
+
+
+def test_states_of_a_stop_are_the_files_before_with_some_changes(tmp_path):
+    """A traced command begins with files, whose changes are undone by a loss of power too."""
+    changes = [disk.Change("write", "a", offset=0, content=b"new"), disk.Change("fsync", "a")]
+    found = {(number, kind): files["a"] for number, kind, files in disk.states({"a": b"old"}, changes)}
+    assert found == {(0, "kill"): b"old", (1, "kill"): b"new"}
