@@ -24,14 +24,9 @@ extensions = [
 # The pages that the new tree replaces; each leaves this list when its facts have moved.
 exclude_patterns = [
     "ablations.md",
-    "alignments.md",
     "attention-cost.md",
-    "cleaning.md",
     "comparison.md",
-    "explanation.md",
-    "exports.md",
     "performance.md",
-    "recipes.md",
     "results.md",
     "search.md",
 ]
