@@ -3,10 +3,10 @@ import { emptyAlignment, rounded, sumByWord, wordAlignment } from "./alignment.j
 import { search } from "./search.js";
 import { SourceText } from "./source_text.js";
 import { Tokenizer } from "./tokenizer.js";
+import { UNKNOWN, withCopies } from "./unknown_words.js";
 import { singleSpaced, spacedWords, unspacedWords } from "./words.js";
 
 const ERASED_TOGETHER = 16; // sentences without a word that the network reads at once
-const UNKNOWN = 1;
 
 export class RequestError extends Error {
   status = 422;
@@ -36,7 +36,12 @@ export class Translator {
     if (source.ids.length === 0) return [this.#empty(source, { text: "", words: [], ids: [], wordOfPiece: [], divided: new Map() })];
     const decoder = await this.network.decoder([source.ids]);
     const found = await search(decoder, this.#options(source.ids.length, slots, count, this.#prefix(prefix)));
-    return found.map((hypothesis) => candidate(source, this.target.join(hypothesis.ids), hypothesis));
+    return found.map((hypothesis) => this.#found(source, this.target.join(hypothesis.ids), hypothesis));
+  }
+
+  #found(source, target, hypothesis) {
+    const found = candidate(source, target, hypothesis);
+    return this.settings.search.copy_unknown && target.ids.includes(UNKNOWN) ? withCopies(found, target) : found;
   }
 
   #options(length, slots, nbest, prefix) {

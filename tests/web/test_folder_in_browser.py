@@ -1,0 +1,206 @@
+"""A web folder in a real browser, on a plain file server, without any other host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import copy_task
+import numpy as np
+import pytest
+from browsing import CHROMIUM, chromium, contrast
+from web_folders import require_runtime, serving
+
+from nmt import Translator
+from nmt.explaining.erasure import erase
+from nmt.exporting.export import export_run
+from nmt.run.directory import Run
+from nmt.web.runtime import usual_place
+
+pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(copier_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A web folder of the copier, in float32."""
+    require_runtime()
+    output = tmp_path_factory.mktemp("web") / "copier.web"
+    export_run(Run.open(copier_run), output, "web", runtime=usual_place())
+    return output
+
+
+@pytest.fixture(scope="module")
+def translator(folder: Path) -> Translator:
+    """The same network, computed by `nmt`."""
+    return Translator.load(folder)
+
+
+@dataclass
+class Opened:
+    """The open page, with the addresses it requested and the problems it reported."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def type(self, text: str) -> None:
+        self.page.locator("#text").fill(text)
+
+    def texts(self, row: int = 1) -> list[str]:
+        """The words of a row; row 0 is the source's."""
+        return list(self.page.locator(".result .words").nth(row).locator(".text").all_inner_texts())
+
+    def shows(self, words: str, row: int = 1) -> None:
+        """Waits until a row has these words."""
+        wanted = json.dumps(words.split())
+        self.until(
+            f"""JSON.stringify([...document.querySelectorAll(".result .words")[{row}]?.querySelectorAll(".text")
+            ?? []].map(word => word.textContent)) === JSON.stringify({wanted})"""
+        )
+
+    def until(self, condition: str) -> None:
+        """Waits until a condition holds; the page's policy forbids Playwright's own function."""
+        for _ in range(1200):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError((condition, self.problems))
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).first.click()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def show(browser: Any, folder: Path) -> Iterator[Callable[..., Opened]]:
+    """Opens the page; after the test it must have asked its file server alone, and reported no problem."""
+    made: list[Opened] = []
+    with serving(folder) as address:
+
+        def open_page(fragment: str = "", **settings: Any) -> Opened:
+            opened = Opened(browser.new_context(**settings).new_page())
+            made.append(opened)
+            opened.page.set_default_timeout(60_000)
+            opened.page.context.on("request", lambda request: opened.requests.append(request.url))
+            opened.page.on("console", lambda message: opened.problems.append(message.text))
+            opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+            opened.page.goto(address + fragment)
+            return opened
+
+        yield open_page
+        for opened in made:
+            assert opened.problems == []
+            assert all(url.startswith((address, "data:", "blob:")) for url in opened.requests)
+            opened.page.context.close()
+
+
+def test_translations_and_attention_are_those_of_nmt(show: Callable[..., Opened], translator: Translator) -> None:
+    opened, sources = show(), copy_task.sentences(5, seed=7)
+    opened.type("\n".join(sources))
+    found = [translator.translate_one(source) for source in sources]
+    for place, one in enumerate(found):
+        opened.shows(one.text, row=2 * place + 1)
+    for place, one in enumerate(found):
+        words = opened.page.locator(".result").nth(place).locator(".words").nth(1).locator(".word")
+        for t in range(len(one.alignment.target)):
+            words.nth(t).hover()
+            values = opened.page.locator(".result").nth(place).locator(".words").nth(0).locator(".value")
+            shown = [float(value or 0) for value in values.all_inner_texts()]
+            expected = [*one.alignment.weights[t], one.alignment.end_of_sentence[t]]
+            np.testing.assert_allclose(shown, expected, atol=0.0101)
+    assert opened.page.locator("#unstarted").count() == 0 and not opened.page.locator("#loading").is_visible()
+    assert "MiB once" in opened.page.get_by_text("no text leaves it").inner_text()
+
+
+def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], translator: Translator) -> None:
+    source = next(one for one in copy_task.sentences(20, seed=8) if len(set(one.split())) == len(one.split()) > 3)
+    opened = show(f"#text={source.replace(' ', '+')}")
+    one = translator.translate_one(source)
+    opened.shows(one.text)
+    opened.page.locator("article .word").nth(1).click()
+    panel = opened.page.get_by_role("group", name=f"without {source.split()[1]}")
+    panel.wait_for()
+    ((_, erasure),) = erase(translator, [one])
+    losses = [
+        float(v.replace("\u2212", "-")) for v in panel.locator(".words").nth(1).locator(".value").all_inner_texts()
+    ]
+    np.testing.assert_allclose(losses, erasure.falls[:, 1], atol=0.06)
+    shorter = " ".join(word for place, word in enumerate(source.split()) if place != 1)
+    assert panel.locator(".words").nth(0).locator(".text").all_inner_texts() == [
+        *translator.translate_one(shorter).alignment.target
+    ]
+    opened.press("Edit")
+    target = copy_task.translation(source)
+    opened.page.get_by_label("your translation").fill(f"{target} ")
+    opened.until("document.querySelectorAll('.result .words')[1].querySelector('.value').textContent !== ''")
+    (pair,) = translator.align([source], [target])
+    values = opened.page.locator(".result .words").nth(1).locator(".value").all_inner_texts()
+    shares = [float(value.removeprefix("<").removesuffix("%")) for value in values]
+    np.testing.assert_allclose(shares, 100 * np.exp(pair.word_log_probabilities), atol=1)
+    first = target.split()[0]
+    opened.page.get_by_label("your translation").fill(first)
+    opened.press("Complete from the cursor")
+    opened.until("document.querySelector('.editor textarea').value.split(' ').length > 2")
+    assert opened.page.get_by_label("your translation").input_value().startswith(first)
+
+
+def test_settings_lists_and_files_work(show: Callable[..., Opened], translator: Translator) -> None:
+    source = copy_task.sentences(1, seed=9)[0]
+    opened = show(f"#alternatives=3&text={source.replace(' ', '+')}")
+    expected = [one.text for one in next(iter(translator.translate_nbest([source], nbest=3)))]
+    for place, text in enumerate(expected):
+        opened.shows(text, row=place + 1)
+    lines = [*copy_task.sentences(40, seed=3), "", "ba"]
+    opened.page.locator("#file").set_input_files(
+        {"name": "menu.txt", "mimeType": "text/plain", "buffer": "\n".join(lines).encode()}
+    )
+    keep = opened.page.get_by_role("button", name="Save menu.translated.txt")
+    with opened.page.expect_download() as download:
+        keep.click()
+    saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert saved == [one.text for one in translator.translate(lines)]
+
+
+def test_a_missing_file_is_named(show: Callable[..., Opened]) -> None:
+    opened = show("#model=none")
+    opened.page.context.route("**/step.onnx", lambda route: route.fulfill(status=404))
+    opened.page.reload()
+    opened.page.get_by_role("alert").filter(has_text="step.onnx: the file server answered 404").wait_for()
+    opened.problems.clear()  # the browser notes the missing file
+
+
+def test_a_page_from_the_file_system_says_how_to_open_it(browser: Any, folder: Path) -> None:
+    page = browser.new_page()
+    page.goto((folder / "index.html").as_uri())
+    page.get_by_text("python3 -m http.server").wait_for()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_has_readable_colours_and_names(show: Callable[..., Opened], scheme: str) -> None:
+    source = copy_task.sentences(1, seed=7)[0]
+    opened = show(
+        f"#text={source.replace(' ', '+')}",
+        viewport={"width": 360, "height": 700},
+        has_touch=True,
+        is_mobile=True,
+        color_scheme=scheme,
+    )
+    opened.page.locator(".result").wait_for()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert contrast(opened.page.get_by_text("no text leaves it")) >= 4.5
+    nameless = opened.page.evaluate("""() => [...document.querySelectorAll("button, input, textarea, progress")]
+        .filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)""")
+    assert nameless == []
