@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-import copy_task
 import numpy as np
 import pytest
 from browsing import CHROMIUM, chromium, contrast
-from web_folders import require_runtime, serving
+from commands import REPOSITORY
+from web_folders import serving
 
 from nmt import Translator
 from nmt.explaining.erasure import erase
-from nmt.exporting.export import export_run
-from nmt.run.directory import Run
-from nmt.web.runtime import usual_place
 
 pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
 pytestmark = [
@@ -26,20 +24,14 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
 ]
 
-
-@pytest.fixture(scope="module")
-def folder(copier_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A web folder of the copier, in float32."""
-    require_runtime()
-    output = tmp_path_factory.mktemp("web") / "copier.web"
-    export_run(Run.open(copier_run), output, "web", runtime=usual_place())
-    return output
+DEMO = REPOSITORY / "data" / "demo"
+SOURCES, TARGETS = ((DEMO / f"test.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "fr"))
 
 
 @pytest.fixture(scope="module")
-def translator(folder: Path) -> Translator:
+def translator(demo_folder: Path) -> Translator:
     """The same network, computed by `nmt`."""
-    return Translator.load(folder)
+    return Translator.load(demo_folder)
 
 
 @dataclass
@@ -84,10 +76,10 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any, folder: Path) -> Iterator[Callable[..., Opened]]:
+def show(browser: Any, demo_folder: Path) -> Iterator[Callable[..., Opened]]:
     """Opens the page; after the test it must have asked its file server alone, and reported no problem."""
     made: list[Opened] = []
-    with serving(folder) as address:
+    with serving(demo_folder) as address:
 
         def open_page(fragment: str = "", **settings: Any) -> Opened:
             opened = Opened(browser.new_context(**settings).new_page())
@@ -107,7 +99,7 @@ def show(browser: Any, folder: Path) -> Iterator[Callable[..., Opened]]:
 
 
 def test_translations_and_attention_are_those_of_nmt(show: Callable[..., Opened], translator: Translator) -> None:
-    opened, sources = show(), copy_task.sentences(5, seed=7)
+    opened, sources = show(), SOURCES[:5]
     opened.type("\n".join(sources))
     found = [translator.translate_one(source) for source in sources]
     for place, one in enumerate(found):
@@ -125,8 +117,8 @@ def test_translations_and_attention_are_those_of_nmt(show: Callable[..., Opened]
 
 
 def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], translator: Translator) -> None:
-    source = next(one for one in copy_task.sentences(20, seed=8) if len(set(one.split())) == len(one.split()) > 3)
-    opened = show(f"#text={source.replace(' ', '+')}")
+    source, target = SOURCES[0], TARGETS[0]
+    opened = show(f"#text={quote(source)}")
     one = translator.translate_one(source)
     opened.shows(one.text)
     opened.page.locator("article .word").nth(1).click()
@@ -142,9 +134,8 @@ def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], tr
         *translator.translate_one(shorter).alignment.target
     ]
     opened.press("Edit")
-    target = copy_task.translation(source)
     opened.page.get_by_label("your translation").fill(f"{target} ")
-    opened.until("document.querySelectorAll('.result .words')[1].querySelector('.value').textContent !== ''")
+    opened.shows(target)
     (pair,) = translator.align([source], [target])
     values = opened.page.locator(".result .words").nth(1).locator(".value").all_inner_texts()
     shares = [float(value.removeprefix("<").removesuffix("%")) for value in values]
@@ -157,16 +148,16 @@ def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], tr
 
 
 def test_settings_lists_and_files_work(show: Callable[..., Opened], translator: Translator) -> None:
-    source = copy_task.sentences(1, seed=9)[0]
-    opened = show(f"#alternatives=3&text={source.replace(' ', '+')}")
+    source = SOURCES[3]
+    opened = show(f"#alternatives=3&text={quote(source)}")
     expected = [one.text for one in next(iter(translator.translate_nbest([source], nbest=3)))]
     for place, text in enumerate(expected):
         opened.shows(text, row=place + 1)
-    lines = [*copy_task.sentences(40, seed=3), "", "ba"]
+    lines = [*SOURCES[10:45], "", "garden"]
     opened.page.locator("#file").set_input_files(
         {"name": "menu.txt", "mimeType": "text/plain", "buffer": "\n".join(lines).encode()}
     )
-    keep = opened.page.get_by_role("button", name="Save menu.translated.txt")
+    keep = opened.page.get_by_role("button", name="Save menu.fr.txt")
     with opened.page.expect_download() as download:
         keep.click()
     saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
@@ -181,18 +172,18 @@ def test_a_missing_file_is_named(show: Callable[..., Opened]) -> None:
     opened.problems.clear()  # the browser notes the missing file
 
 
-def test_a_page_from_the_file_system_says_how_to_open_it(browser: Any, folder: Path) -> None:
+def test_a_page_from_the_file_system_says_how_to_open_it(browser: Any, demo_folder: Path) -> None:
     page = browser.new_page()
-    page.goto((folder / "index.html").as_uri())
+    page.goto((demo_folder / "index.html").as_uri())
     page.get_by_text("python3 -m http.server").wait_for()
     page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_has_readable_colours_and_names(show: Callable[..., Opened], scheme: str) -> None:
-    source = copy_task.sentences(1, seed=7)[0]
+    source = SOURCES[0]
     opened = show(
-        f"#text={source.replace(' ', '+')}",
+        f"#text={quote(source)}",
         viewport={"width": 360, "height": 700},
         has_touch=True,
         is_mobile=True,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import REPOSITORY
 from node_process import NODE, modules, run_node
 from web_folders import require_runtime
 
@@ -39,6 +40,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
 SOURCES = ["ba be", "ki", "", "bo bu ka ke ki ba", "be unknown be", "ba " * 30, "ka ka"]
 TARGETS = ["ka", "be bi bo", "ba", "ki", "", "bu bu", "zz ka"]
 
+DEMO = REPOSITORY / "data" / "demo"
+
 IMPORTS = """
 import { readFileSync as read } from "node:fs";
 import { Network } from "./engine/network.js";
@@ -59,7 +62,7 @@ for (const [place, text] of input.sources.entries()) {
     found.greedy.push((await translator.translate(text, { beam_size: 1 })).candidates);
     found.beam.push((await translator.translate(text, { beam_size: 5 })).candidates);
     found.lists.push((await translator.translate(text, { n_best: 4 })).candidates);
-    found.prefixed.push((await translator.translate(text, { beam_size: 5, prefix: "bi ka" })).candidates);
+    found.prefixed.push((await translator.translate(text, { beam_size: 5, prefix: input.prefix })).candidates);
     found.aligned.push([await translator.align(text, input.targets[place])]);
     found.explained.push(await translator.explain(text, input.targets[place]));
 }
@@ -72,27 +75,27 @@ def _runtime() -> None:
     require_runtime()
 
 
-def answers(translator: Translator) -> dict[str, list[Any]]:
+def answers(translator: Translator, sources: list[str], targets: list[str], prefix: str) -> dict[str, list[Any]]:
     """What `SCRIPT` returns, by `nmt`."""
     own = translator.config.search
     greedy, beam = replace(own, beam_size=1), replace(own, beam_size=5)
     requests = {
-        "greedy": [TranslationRequest(text, greedy) for text in SOURCES],
-        "beam": [TranslationRequest(text, beam) for text in SOURCES],
-        "lists": [TranslationRequest(text, own, nbest=4) for text in SOURCES],
-        "prefixed": [TranslationRequest(text, beam, "bi ka") for text in SOURCES],
+        "greedy": [TranslationRequest(text, greedy) for text in sources],
+        "beam": [TranslationRequest(text, beam) for text in sources],
+        "lists": [TranslationRequest(text, own, nbest=4) for text in sources],
+        "prefixed": [TranslationRequest(text, beam, prefix) for text in sources],
     }
     found = {name: list(translator.answer(of_name)) for name, of_name in requests.items()}
-    pairs = list(translator.align(SOURCES, TARGETS))
+    pairs = list(translator.align(sources, targets))
     explained = [erasure.falls for _, erasure in erase(translator, pairs)]
     return {**found, "aligned": [[pair] for pair in pairs], "explained": explained}
 
 
-def assert_same(found: dict[str, list[Any]], expected: dict[str, list[Any]]) -> None:
+def assert_same(found: dict[str, list[Any]], expected: dict[str, list[Any]], sources: list[str]) -> None:
     for ours, theirs in zip(found.pop("explained"), expected.pop("explained"), strict=True):
         np.testing.assert_allclose(np.reshape(ours, theirs.shape), theirs, atol=3e-4)
     for name, lists in expected.items():
-        for text, ours, theirs in zip(SOURCES, found[name], lists, strict=True):
+        for text, ours, theirs in zip(sources, found[name], lists, strict=True):
             assert [one["text"] for one in ours] == [one.text for one in theirs], (name, text)
             for one, other in zip(ours, theirs, strict=True):
                 alignment = other.alignment.to_json()
@@ -121,4 +124,22 @@ def test_it_answers_as_nmt_does(make_run: Callable[..., Path], tmp_path: Path, n
     }
     translator.config = replace(translator.config, search=replace(translator.config.search, **search))
     values = {"folder": str(tmp_path / "folder"), "sources": SOURCES, "targets": TARGETS, "search": search}
-    assert_same(run_node(modules(tmp_path), IMPORTS, SCRIPT, values), answers(translator))
+    found = run_node(modules(tmp_path), IMPORTS, SCRIPT, {**values, "prefix": "bi ka"})
+    assert_same(found, answers(translator, SOURCES, TARGETS, "bi ka"), SOURCES)
+
+
+ODD = [
+    "My sister sleeps.",
+    "the OLD garden is empty .",
+    "The old garden is empty. My sister sleeps in the garden! Is the baker here?",
+    "caf\u00e9 \u200b 12\u00bd \U0001f600 zzz",
+    "...",
+]
+
+
+def test_demo_sentences_are_translated_and_aligned_as_nmt_does(demo_folder: Path, tmp_path: Path) -> None:
+    lines = {side: (DEMO / f"test.{side}").read_text(encoding="utf-8").splitlines()[:30] for side in ("en", "fr")}
+    sources, targets = [*lines["en"], *ODD], [*lines["fr"], *lines["fr"][: len(ODD)]]
+    values = {"folder": str(demo_folder), "sources": sources, "targets": targets, "search": {}, "prefix": "Le"}
+    found = run_node(modules(tmp_path), IMPORTS, SCRIPT, values)
+    assert_same(found, answers(Translator.load(demo_folder), sources, targets, "Le"), sources)
