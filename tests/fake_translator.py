@@ -23,6 +23,7 @@ from nmt.explaining.erasure import Erasure
 from nmt.text.languages import Words
 from nmt.text.pieces import UNK
 from nmt.translation import loading, translator
+from nmt.translation.aligner_links import linked
 from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.inference.protocol import Report
 from nmt.translation.request import TranslationRequest
@@ -60,7 +61,9 @@ class Translator(translator.Translator):
     config = replace(RunConfig(), search=SearchConfig(beam_size=3, length_penalty=0.5))
     profile = None
     inference: Any = SimpleNamespace(batches_at_once=2)
-    run: Any = SimpleNamespace(source=Vocabulary(), target=Vocabulary())
+    run: Any = SimpleNamespace(
+        source=Vocabulary(), target=Vocabulary(), storage=SimpleNamespace(exists=lambda name: False)
+    )
     searches: list[SearchConfig | None] = []
     """The search of each call's first request."""
     linkings: list[Linking] = []
@@ -95,14 +98,17 @@ class Translator(translator.Translator):
                 found = [
                     replace(best, text=text + "!" * n, log_probability=-1.5 - n) for n in range(request.candidates)
                 ]
-                yield translator.chosen(request, found)
+                yield self._linked(translator.chosen(request, found))
 
     def align(
         self, sources: Iterable[str], targets: Iterable[str], linking: Linking = DEFAULT_LINKING
     ) -> Iterator[Translation]:
         self.linkings.append(linking)
         for source, target in zip(sources, targets, strict=True):
-            yield make_pair(source, target, truncated=False)
+            yield self._linked([make_pair(source, target, truncated=False)])[0]
+
+    def _linked(self, translations: list[Translation]) -> list[Translation]:
+        return linked(translations, self.aligner) if self.aligner else translations
 
     def _capitals(self, sentence: str) -> Translation:
         if sentence == "interrupt" and self.interrupts:

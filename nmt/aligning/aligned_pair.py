@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.alignment.hard_links import BY_ALIGNER, LinkedBy
 from nmt.alignment.links import Links
 from nmt.alignment.symmetrizing import Symmetrization, symmetrize
 from nmt.alignment.word_alignment import WordAlignment
@@ -28,6 +29,9 @@ class AlignedPair(WordAlignment):
 
     probabilities: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     """[target words, source words]: probability of each link, the mean of both directions."""
+    linked_by: LinkedBy = BY_ALIGNER
+    cut: bool = False
+    """Whether a side has words beyond `max_words`, which have no links."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists for `json.dumps`, rounded to 4 decimals."""
@@ -49,9 +53,8 @@ def align_words(
     """
     probabilities = ((forward[:, 1:] + backward[:, 1:].T) / 2).astype(np.float32)
     links = (frozenset((s, t) for t, s in _choices(forward)), frozenset(_choices(backward)))
-    return AlignedPair(
-        tuple(source), tuple(target), forward[:, 1:], forward[:, 0], _merged(links, supported, method), probabilities
-    )
+    merged = _merged(links, supported, method)
+    return AlignedPair(tuple(source), tuple(target), forward[:, 1:], forward[:, 0], merged, probabilities=probabilities)
 
 
 def _merged(links: tuple[Links, Links], supported: Supported, method: Merging) -> Links:

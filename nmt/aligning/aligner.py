@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,8 @@ from numpy.typing import NDArray
 
 from nmt.aligning.aligned_pair import AlignedPair, align_words
 from nmt.aligning.batches import make_pair_batch, similar_batches
-from nmt.aligning.directory import WEIGHTS, AlignerDirectory, open_directory
+from nmt.aligning.cooccurrence import Cooccurrence
+from nmt.aligning.directory import WEIGHTS, AlignerDirectory, is_aligner, open_directory
 from nmt.aligning.hidden_markov import Posterior
 from nmt.aligning.learning import learn
 from nmt.aligning.model import AlignmentModel
@@ -25,11 +28,14 @@ from nmt.files.locking import locked
 from nmt.files.paths import output_directory
 from nmt.progress import report
 from nmt.run.errors import RunError
+from nmt.run.pack_storage import storage_of
 from nmt.text.tokenizer import SegmentedSentence, cut_words
 
 WINDOW_PAIRS, WINDOW_CELLS = 2048, 2**21
 """Pairs that are sorted by length together, and cells of their alignments: memory depends on these alone."""
 
+Sentence = str | Sequence[str]
+"""A sentence, or its words."""
 Segmented = tuple[SegmentedSentence, SegmentedSentence]
 
 
@@ -37,31 +43,51 @@ class Aligner:
     """Aligns the words of sentence pairs.
 
     Args:
-        made: settings, units and the learned model.
-
-    Raises:
-        NmtError: a file is missing or damaged.
+        config: settings, with the languages and kinds of words that the text decided.
+        units: of source and target.
+        cooccurrence: the pairs of words that the model knows.
+        model: the learned model.
+        directory: where the aligner was read from, or the file in a run.
     """
 
-    def __init__(self, made: AlignerDirectory) -> None:
-        self.directory, self.config, self.units = made.path, made.config, made.units
-        self._cooccurrence = made.cooccurrence()
-        weights = made.weights()
+    def __init__(
+        self,
+        config: AlignerConfig,
+        units: tuple[Units, Units],
+        cooccurrence: Cooccurrence,
+        model: AlignmentModel,
+        directory: Path,
+    ) -> None:
+        self.config, self.units, self.directory = config, units, directory
+        self.cooccurrence, self.model = cooccurrence, model
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Aligner:
+        """Loads an aligner, or the aligner of a run, a pack or an export.
+
+        An aligner whose training is unfinished aligns with the model of its newest epoch.
+
+        Raises:
+            NmtError: the path holds no aligner, or a file is damaged.
+        """
+        from nmt.aligning.run_aligner import load_run_aligner
+
+        path = Path(directory)
+        if path.exists() and not is_aligner(path) and (found := load_run_aligner(storage_of(path))):
+            return found
+        return cls._opened(open_directory(path))
+
+    @classmethod
+    def _opened(cls, made: AlignerDirectory) -> Aligner:
+        """The aligner in a directory of its own."""
+        cooccurrence, weights = made.cooccurrence(), made.weights()
         try:
-            self._model = AlignmentModel.from_arrays(weights, made.config.empty_share, self._cooccurrence)
+            model = AlignmentModel.from_arrays(weights, made.config.empty_share, cooccurrence)
         except (KeyError, ValueError):
             raise RunError(
                 f"{made.path / WEIGHTS}: damaged, or of another version of nmt: train the aligner again"
             ) from None
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Aligner:
-        """Loads an aligner; one whose training is unfinished aligns with the model of its newest epoch.
-
-        Raises:
-            NmtError: the directory holds no aligner, or a file is damaged.
-        """
-        return cls(open_directory(Path(directory)))
+        return cls(made.config, made.units, cooccurrence, model, made.path)
 
     @classmethod
     def train(
@@ -95,20 +121,33 @@ class Aligner:
         taken = NmtError(f"another process trains the aligner in {directory}: wait for it, or end it")
         with output_directory(Path(directory)) as path, locked(path, taken):
             made = prepare(path, readable_pairs(pairs, config, path), config, say, units, corpus)
-            return cls(made) if learn(made, interrupted) else None
+            return cls._opened(made) if learn(made, interrupted) else None
 
-    def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[AlignedPair]:
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the settings and of the learned model."""
+        found = hashlib.sha256(repr(self.config).encode() + self.cooccurrence.keys.tobytes())
+        for array in self.model.to_arrays().values():
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+    def align(self, pairs: Iterable[tuple[Sentence, Sentence]]) -> Iterator[AlignedPair]:
         """The alignment of each pair, in order; a pair with an empty side has no links.
 
-        Pairs are read a window ahead, so memory does not grow with their number. Words beyond `max_words` are left out
-        of the alignment.
+        Pairs are read a window ahead, so memory does not grow with their number.
+
+        Args:
+            pairs: sentences. Words beyond `max_words` are left out of the alignment, which then has `cut` set. Of a
+                sentence given as its words all words are aligned.
         """
         for window in _windows(map(self._segmented, pairs)):
             yield from self._align_window(window)
 
-    def _segmented(self, pair: tuple[str, str]) -> Segmented:
+    def _segmented(self, pair: tuple[Sentence, Sentence]) -> Segmented:
         source, target = (
             cut_words(units.segment(sentence), self.config.max_words)
+            if isinstance(sentence, str)
+            else units.segment_words(sentence)
             for units, sentence in zip(self.units, pair, strict=True)
         )
         return source, target
@@ -118,9 +157,9 @@ class Aligner:
         readable = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         found: list[AlignedPair | None] = [None] * len(window)
         for rows in similar_batches(source.lengths, target.lengths, readable, self.config.batch_tokens):
-            batch = make_pair_batch(source, target, rows, self._cooccurrence)
-            forward, backward = map(_with_empty, self._model.posteriors(batch, self._ordered, self.config.rounds))
-            supported = self._model.supported(batch)
+            batch = make_pair_batch(source, target, rows, self.cooccurrence)
+            forward, backward = map(_with_empty, self.model.posteriors(batch, self._ordered, self.config.rounds))
+            supported = self.model.supported(batch)
             for number, row in enumerate(rows):
                 pair = window[row]
                 source_length, target_length = (len(side.ids) for side in pair)
@@ -131,7 +170,8 @@ class Aligner:
                     [by[number, :target_length, :source_length] for by in supported],
                 )
         for pair, alignment in zip(window, found, strict=True):
-            yield alignment or _unaligned(pair)
+            alignment = alignment or _unaligned(pair)
+            yield replace(alignment, cut=True) if any(side.cut for side in pair) else alignment
 
     def _aligned(
         self, pair: Segmented, forward: np.ndarray, backward: np.ndarray, supported: Sequence[np.ndarray]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma  # type: ignore[import-untyped]
 
 from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, is_word
@@ -127,6 +126,8 @@ class DirectedModel:
             config: has the power of the jumps.
             concentration: of the lexicon's prior; 0: the most probable lexicon without a prior.
         """
+        from scipy.special import digamma  # type: ignore[import-untyped]  # takes a while to import; aligning needs none
+
         total = np.bincount(text.by, counts.cells, minlength=len(text.partners))
         if concentration:
             spread = digamma(total + concentration * text.partners + TINY)
@@ -141,6 +142,23 @@ class DirectedModel:
             self.jumps = jumps / jumps.sum()
         if len(counts.fertilities):
             self.ratios = fertility.log_ratios(counts.fertilities)
+
+    def require_shapes(self, cells: int, generating: int, generated: int) -> None:
+        """Refuses arrays that do not fit the words.
+
+        Args:
+            cells: pairs of words.
+            generating, generated: numbers of ids.
+
+        Raises:
+            ValueError: an array has another shape.
+        """
+        ratios = (0, fertility.MOST), (generating, fertility.MOST)
+        fitting: Sequence[Sequence[tuple[int, ...]]]
+        fitting = [(cells + 1,)], [(cells + 1,)], [(generated,)], [(JUMPS,)], ratios
+        for name, shapes in zip(VALUES, fitting, strict=True):
+            if getattr(self, name).shape not in shapes:
+                raise ValueError(f"{name} has another shape")
 
 
 @dataclass
@@ -202,20 +220,10 @@ class AlignmentModel:
             ValueError: an array does not fit the pairs of words.
         """
         sizes = cooccurrence.source_size, cooccurrence.target_size
-        for name, generating, generated in zip(NAMES, sizes, reversed(sizes), strict=True):
-            cells = (len(cooccurrence) + 1,)
-            shapes = (
-                (cells,),
-                (cells,),
-                ((generated,),),
-                ((JUMPS,),),
-                ((0, fertility.MOST), (generating, fertility.MOST)),
-            )
-            for value, fitting in zip(VALUES, shapes, strict=True):
-                if arrays[f"{name}.{value}"].shape not in fitting:
-                    raise ValueError(f"{name}.{value} has another shape")
         made = [
             DirectedModel(**{value: arrays[f"{name}.{value}"] for value in VALUES}, empty_share=empty_share)
             for name in NAMES
         ]
+        for direction, generating, generated in zip(made, sizes, reversed(sizes), strict=True):
+            direction.require_shapes(len(cooccurrence), generating, generated)
         return cls((made[0], made[1]))

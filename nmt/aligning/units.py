@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +26,8 @@ class Units(Protocol):
     def size(self) -> int: ...
 
     def segment(self, sentence: str) -> SegmentedSentence: ...
+
+    def segment_words(self, words: Sequence[str]) -> SegmentedSentence: ...
 
 
 def word_posterior(posterior: Floats, source: SegmentedSentence, target: SegmentedSentence) -> Floats:

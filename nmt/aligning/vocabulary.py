@@ -39,10 +39,12 @@ class WordVocabulary:
 
     def segment(self, sentence: str) -> SegmentedSentence:
         """The words of a sentence, each one unit, with their ids."""
-        words = self.cut(sentence)
-        return SegmentedSentence(
-            sentence, words, [self._ids.get(_form(word), UNK) for word in words], list(range(len(words)))
-        )
+        return self.segment_words(self.cut(sentence))._replace(text=sentence)
+
+    def segment_words(self, words: Sequence[str]) -> SegmentedSentence:
+        """A sentence that is already cut into words."""
+        ids = [self._ids.get(_form(word), UNK) for word in words]
+        return SegmentedSentence(" ".join(words), list(words), ids, list(range(len(words))))
 
     def to_bytes(self) -> bytes:
         """A word per line, in the order of their ids."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ SHARE_FLOOR = 0.1
 LEAST_ATTENTION = 0.05
 """The least attention of a linked word: for a target word a share of its attention, for a source word received mass."""
 
-BY_ALIGNER = "aligner"
-"""In place of a method of merging: the links are those of an aligner."""
+LinkedBy = Literal["attention", "aligner"]
+BY_ATTENTION: Final[LinkedBy] = "attention"
+BY_ALIGNER: Final[LinkedBy] = "aligner"
+"""What made the links of a pair."""
 
 LinkRule = Literal["share", "shares", "argmax", "threshold"]
 Side = Literal["target", "source"]

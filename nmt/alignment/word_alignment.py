@@ -1,4 +1,4 @@
-"""Soft attention between the words of a pair, with the hard links that follow from it.
+"""Soft attention between the words of a pair, with hard links, which follow from it or come from an aligner.
 
 Words and links are 0-based; a link is (source word, target word).
 """
@@ -6,14 +6,14 @@ Words and links are 0-based; a link is (source word, target word).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nmt import notebook
 from nmt.alignment.errors import AlignmentError, require
-from nmt.alignment.hard_links import hard_links
+from nmt.alignment.hard_links import BY_ATTENTION, LinkedBy, hard_links
 from nmt.alignment.links import Links
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh
 
@@ -23,7 +23,7 @@ _UNDECIDED: Links = frozenset({(-1, -1)})
 
 @dataclass(frozen=True, eq=False)
 class WordAlignment:
-    """The attention of each target word to each source word, and the links that follow from it.
+    """The attention of each target word to each source word, and the links between words.
 
     The words are those that the model read. The words behind the cut of a long sentence are absent, so memory follows
     the length that the model reads.
@@ -41,6 +41,8 @@ class WordAlignment:
     """[target words]: attention mass on the source's end-of-sentence symbol."""
     links: Links = _UNDECIDED
     """Hard links; by default those of `hard_links` on the weights."""
+    linked_by: LinkedBy = BY_ATTENTION
+    """What made the links: attention or an aligner."""
 
     def __post_init__(self) -> None:
         shape = (len(self.target), len(self.source))
@@ -59,6 +61,7 @@ class WordAlignment:
             return NotImplemented
         return (
             (self.source, self.target, self.links) == (other.source, other.target, other.links)
+            and self.linked_by == other.linked_by
             and np.array_equal(self.weights, other.weights)
             and np.array_equal(self.end_of_sentence, other.end_of_sentence)
         )
@@ -86,6 +89,7 @@ class WordAlignment:
             "weights": np.round(self.weights.astype(float), 4).tolist(),
             "end_of_sentence": np.round(self.end_of_sentence.astype(float), 4).tolist(),
             "links": [list(link) for link in sorted(self.links)],
+            "linked_by": self.linked_by,
         }
 
     @classmethod
@@ -107,6 +111,7 @@ class WordAlignment:
                 weights=values["weights"],
                 end_of_sentence=values["end_of_sentence"],
                 links=_links(values["links"]),
+                linked_by=_linked_by(values.get("linked_by", BY_ATTENTION)),
             )
         except KeyError as error:
             raise AlignmentError(f"{where}: '{error.args[0]}' is missing") from None
@@ -137,6 +142,11 @@ def _words(name: str, values: Any) -> tuple[str, ...]:
         isinstance(values, list) and all(isinstance(word, str) for word in values), f"{name}: expected a list of words"
     )
     return tuple(values)
+
+
+def _linked_by(value: Any) -> LinkedBy:
+    require(value in get_args(LinkedBy), f"linked_by: expected one of {', '.join(get_args(LinkedBy))}")
+    return cast(LinkedBy, value)
 
 
 def _links(values: Any) -> Links:

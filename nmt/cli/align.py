@@ -19,7 +19,18 @@ from nmt.cli.flags import (
     refuse_search_flags,
 )
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
-from nmt.cli.loading import language_tags, lines_of, load, load_run, say, say_if_cut, use_aligner, words_of_run
+from nmt.cli.loading import (
+    NO_ALIGNER,
+    add_aligner_flag,
+    language_tags,
+    lines_of,
+    load,
+    load_run,
+    say,
+    say_if_cut,
+    use_aligner,
+    words_of_run,
+)
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, as_flags, count, finite, positive, refuse_idle
 from nmt.errors import NmtError
@@ -38,6 +49,9 @@ if TYPE_CHECKING:
 
 NUMBERS = ("alignments.pharaoh", "alignments.jsonl")
 """Files with the links and the attention weights of all pairs."""
+
+OF_ATTENTION = ("links", "threshold", "links_of", "attention", "reverse")
+"""Flags of links that attention makes."""
 
 DEFAULT_SYMMETRIZING: Final = "grow-diag-final-and"
 
@@ -92,30 +106,22 @@ def _add_linking_flags(parser: Parser) -> None:
     parser.add_argument(
         "--links",
         choices=["share", "shares", "argmax", "threshold"],
-        default="share",
-        help="links of a word: share, to the word whose attention it claims most of; shares, also to each word whose "
-        "attention it claims a --threshold share of; argmax, to the word that it attends to most; threshold, to each "
-        "word that receives a --threshold share of its attention (default: share)",
+        help="links of attention: share, to the word whose attention a word claims most of; shares, also to each word "
+        "whose attention it claims a --threshold share of; argmax, to the word that it attends to most; threshold, to "
+        "each word that receives a --threshold share of its attention (default: share)",
     )
     parser.add_argument(
         "--threshold", type=finite, metavar="X", help="smallest share for --links shares or threshold (default: 0.4)"
     )
-    parser.add_argument(
-        "--aligner",
-        metavar="DIR",
-        help="aligner of nmt aligner, which makes the links (default: attention does); training.aligner keeps one in "
-        "the directory aligner of its run",
-    )
+    add_aligner_flag(parser)
     parser.add_argument(
         "--links-of",
         choices=["target", "source"],
-        default="target",
         help="side whose words get links (default: target)",
     )
     parser.add_argument(
         "--attention",
         choices=["emit", "read"],
-        default="emit",
         help="step whose attention a target piece has: emit, the step that emits it; read, the next step, which reads "
         "it (default: emit)",
     )
@@ -131,9 +137,11 @@ def run(arguments: Namespace) -> None:
     gold = read_gold_flags(arguments, text.name, total)
     translator, search = load(arguments)
     use_aligner(arguments, translator)
+    if translator.aligner and arguments.aligner is None:
+        say("the aligner that the run keeps makes the links; with --aligner none attention makes them")
     words = words_of_run(translator.config)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
-    reverse = load_run(arguments.reverse, **how) if arguments.reverse else None
+    reverse = load_run(arguments.reverse, **how, aligner=False) if arguments.reverse else None
     if reverse is not None:
         _require_same_words(words, reverse)
     progress = lines_of(total)
@@ -153,9 +161,11 @@ def _refuse_contradictions(arguments: Namespace) -> None:
     if are_pairs_given(arguments):
         refuse_search_flags(arguments)
     refuse_file(arguments.output)
-    if arguments.aligner:
+    if arguments.aligner not in (None, NO_ALIGNER):
         why = "is for links of attention: leave it or --aligner out"
-        refuse_idle(arguments, ["links", "threshold", "links_of", "attention", "reverse"], why)
+        refuse_idle(arguments, OF_ATTENTION, why)
+    elif any(getattr(arguments, name) for name in OF_ATTENTION):
+        arguments.aligner = NO_ALIGNER  # these flags are a choice of attention
     if not arguments.reverse:
         why = "makes one alignment of two: give --reverse, the run of the opposite direction"
         refuse_idle(arguments, ["symmetrize"], why)
@@ -175,7 +185,9 @@ def _linking(arguments: Namespace) -> Linking:
         refuse_idle(arguments, ["threshold"], "is for --links shares and threshold")
     given = {} if arguments.threshold is None else {"threshold": arguments.threshold}
     with as_flags(Linking):
-        return Linking(arguments.links, arguments.links_of, step=arguments.attention, **given)
+        return Linking(
+            arguments.links or "share", arguments.links_of or "target", step=arguments.attention or "emit", **given
+        )
 
 
 def _require_same_words(words: tuple[Words, Words], reverse: Translator) -> None:
@@ -270,10 +282,6 @@ def _gold_links(
 
 def _link_rule(arguments: Namespace) -> dict[str, Any]:
     """The fields of a picture that say how its links were made."""
-    if arguments.aligner:
-        from nmt.alignment.hard_links import BY_ALIGNER
-
-        return {"merged": BY_ALIGNER}
     if not arguments.reverse:
         return {"linking": _linking(arguments)}
     return {"merged": arguments.symmetrize or DEFAULT_SYMMETRIZING}

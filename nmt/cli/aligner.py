@@ -13,7 +13,7 @@ from nmt.cli.files import require_files_of_their_own, require_same_length
 from nmt.cli.flags import refuse_file, with_dashes
 from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
 from nmt.cli.loading import require_runs, say
-from nmt.cli.pair_files import GivenText, add_pair_flags
+from nmt.cli.pair_files import GivenText, add_pair_flags, is_text_given
 from nmt.cli.parser import Parser, as_flags, refuse_idle
 from nmt.cli.train import INTERRUPTED
 from nmt.config import config_from_dict
@@ -34,15 +34,20 @@ DEFAULT_DIRECTORY = "saved_models/aligner"
 DESCRIPTION = (
     "Links the words of sentence pairs. An aligner learns from these pairs alone, without gold links and without a "
     "translation model; then it writes the links of each pair, line by line. Its directory keeps it: the same command "
-    "resumes an interrupted training, and --model aligns other text with it."
+    "resumes an interrupted training, and --model aligns other text with it. With --for RUN, a run learns and keeps an "
+    "aligner, which then makes the links of nmt align, translate, explain and serve."
 )
 EXAMPLE = "nmt aligner --source my.en --target my.de --output saved_models/my-aligner --links my.links"
 
 _OF_TEXT = ("source_language", "target_language")
 """Settings whose flags come with the flags of pairs."""
 _SETTINGS = [setting for setting in settings_of(AlignerConfig) if setting.name not in (*_OF_TEXT, "unit")]
-_OF_LINKS = ("symmetrize", "rounds", "batch_tokens")
+_OF_LINKS = ("symmetrize", "rounds", "max_words", "batch_tokens")
 """Settings that apply to a trained aligner."""
+_OF_OUTPUT = ("links", "format", "gold", "gold_format", "gold_base")
+"""Flags of the links that are written."""
+_OF_RUN = ("source_language", "target_language", "source_words", "target_words")
+"""Settings that a run has decided."""
 
 
 def add_flags(parser: Parser) -> None:
@@ -50,7 +55,18 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--output", metavar="DIR", help=f"directory of the aligner that is trained (default: {DEFAULT_DIRECTORY})"
     )
-    parser.add_argument("--model", metavar="DIR", help="align with this trained aligner; nothing is trained")
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        help="align with this trained aligner, or with the aligner of a run, pack or export; nothing is trained",
+    )
+    parser.add_argument(
+        "--for",
+        dest="for_run",
+        metavar="RUN",
+        help="train an aligner on the training pairs of this run, and keep it in the run, whose links it then makes; "
+        "pairs are named only to learn from other text",
+    )
     parser.add_argument("--links", metavar="FILE", default="-", help="file for the links (default: standard output)")
     parser.add_argument(
         "--format",
@@ -71,6 +87,8 @@ def add_flags(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Trains or loads an aligner, and writes the links of all pairs."""
+    if arguments.for_run:
+        return _learn_for_run(arguments)
     _refuse_contradictions(arguments)
     text = GivenText(arguments, languages=True)
     read = [*text.paths, *(path for path in (arguments.gold, arguments.config) if path)]
@@ -94,6 +112,28 @@ def run(arguments: Namespace) -> int:
         require_same_length({text.name: len(measured), arguments.gold: len(gold)})
         print_alignment_score(measured, gold)
     return 0
+
+
+def _learn_for_run(arguments: Namespace) -> int:
+    """Trains the aligner that a run keeps."""
+    refuse_idle(arguments, ["model", "output", "run"], "names another aligner: leave it or --for out")
+    refuse_idle(arguments, _OF_OUTPUT, "is for links of pairs, and --for writes none: align pairs with --model RUN")
+    refuse_idle(arguments, _OF_RUN, "is decided by the run: leave it out")
+    require_runs([arguments.for_run])
+    from nmt.aligning.run_training import WORK, learn_for_run
+    from nmt.run.directory import Run
+    from nmt.training.interruption import interruption
+
+    config, run, pairs = _config(arguments), Run.open(arguments.for_run), None
+    if is_text_given(arguments):
+        from nmt.aligning.preparation import readable_pairs
+
+        text = GivenText(arguments)
+        require_files_of_their_own(text.paths, [])
+        run.require_directory()
+        pairs = readable_pairs(text.pairs, config, run.directory / WORK)
+    with interruption() as interrupted:
+        return 0 if learn_for_run(run, config, say, interrupted, pairs) else INTERRUPTED
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:
@@ -152,9 +192,11 @@ def _write(
 
     progress, form = LineProgress(total, unit="pairs", task="aligning"), _FORMATS[arguments.format]
     measured: list[Links] = []
+    cut = 0
     with open_output(arguments.links) as output:
         for alignment in progress.over(aligner.align(text_pairs(pairs, text.languages))):
             output.writelines(f"{line}\n" for line in form(progress.count, alignment))
+            cut += alignment.cut
             if arguments.gold:
                 measured.append(alignment.links)
     place = "standard output" if arguments.links == "-" else arguments.links
@@ -162,6 +204,11 @@ def _write(
         f"{counted(progress.count, 'pair')} aligned in {progress.seconds:.1f} s ({progress.speed}), links written to "
         f"{place}; the aligner is in {aligner.directory}"
     )
+    if cut:
+        say(
+            f"{counted(cut, 'pair')} with more than {aligner.config.max_words} words on a side: later words have no "
+            f"links; to link them, repeat with --model {aligner.directory} and a larger --max-words"
+        )
     return measured
 
 

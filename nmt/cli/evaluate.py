@@ -19,7 +19,16 @@ from nmt.cli.gold import (
     require_measurable,
 )
 from nmt.cli.link_evaluation import add_link_flags, evaluate_links, refuse_link_flags
-from nmt.cli.loading import config_of, lines_of, load, say, watched, words_of_run
+from nmt.cli.loading import (
+    add_aligner_flag,
+    config_of,
+    lines_of,
+    load,
+    say,
+    use_aligner,
+    watched,
+    words_of_run,
+)
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser
 from nmt.config import config_to_dict
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Translates a test set and prints BLEU and chrF with their signatures. With --gold, it also prints the alignment "
-    "error rate (AER) of the model's attention on the reference pairs. With --links, it measures files of links "
+    "error rate (AER) of the model's links on the reference pairs. With --links, it measures files of links "
     "instead, without a model."
 )
 EXAMPLE = "nmt evaluate --model saved_models/mine --source test.en --target test.de"
@@ -48,6 +57,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
     add_classes_flag(parser)
+    add_aligner_flag(parser, "links for --gold")
     add_link_flags(parser)
     parser.add_argument("--tokenize", metavar="NAME", help="sacreBLEU's tokenizer (default: the run's)")
     parser.add_argument("--output", metavar="FILE", help="file for the translations")
@@ -94,6 +104,9 @@ def _evaluate_model(arguments: Namespace) -> None:
         hypotheses = [found.text for found in watched(translations, progress)]
         results = _print_scores(hypotheses, references, tokenize)
         if gold is not None:
+            use_aligner(arguments, translator)
+            if translator.aligner:
+                say("an aligner makes the links that are measured")
             pairs = lines_of(len(sources)).over(translator.align(sources, references))
             alignments = [pair.alignment for pair in pairs]
             sides = [(one.source, one.target) for one in alignments]

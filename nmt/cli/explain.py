@@ -17,7 +17,7 @@ from nmt.cli.flags import (
     refuse_file,
     refuse_search_flags,
 )
-from nmt.cli.loading import language_tags, lines_of, load, say, say_if_cut, watched
+from nmt.cli.loading import add_aligner_flag, language_tags, lines_of, load, say, say_if_cut, use_aligner, watched
 from nmt.cli.pair_files import GivenText, add_pair_flags, are_pairs_given
 from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.files.outputs import open_output
@@ -64,6 +64,7 @@ def add_flags(parser: Parser) -> None:
         metavar="N",
         help="number of unusual pairs that are printed and drawn (default: 10)",
     )
+    add_aligner_flag(parser)
     add_search_flags(parser)
     parser.aliases["--worst"] = "--limit"
 
@@ -78,6 +79,7 @@ def run(arguments: Namespace) -> None:
     require_files_of_their_own(text.paths, [str(Path(arguments.output) / name) for name in (RECORDS, TABLE)])
     total = text.count()
     translator, search = load(arguments)
+    use_aligner(arguments, translator)
     if text.pairs:
         pairs = translator.align(*text.checked_sides(translator))
     else:

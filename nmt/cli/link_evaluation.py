@@ -19,7 +19,7 @@ from nmt.text.lines import read_lines
 if TYPE_CHECKING:
     from nmt.alignment.links import Gold, Links
 
-_MODEL_FLAGS = ("model", "checkpoints", "averaging", "precision", "tokenize", "output", *SEARCH)
+_MODEL_FLAGS = ("model", "checkpoints", "averaging", "precision", "tokenize", "output", "aligner", *SEARCH)
 
 
 def add_link_flags(parser: Parser) -> None:
@@ -45,7 +45,7 @@ def refuse_link_flags(arguments: Namespace) -> None:
     if not arguments.model:
         raise NmtError("--model is missing: give the run directory of nmt train, or --links to measure files of links")
     if not arguments.gold:
-        refuse_idle(arguments, ["classes"], "is for the links of --gold: name that file too")
+        refuse_idle(arguments, ["classes", "aligner"], "is for the links of --gold: name that file too")
 
 
 def evaluate_links(arguments: Namespace) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nmt.cli.parser import as_flags, refuse_idle
+from nmt.cli.parser import Parser, as_flags, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
@@ -30,6 +30,25 @@ SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 CHOOSING = ("diversity", "prune")
 """Settings that only a beam without constraints reads."""
+
+
+NO_ALIGNER = "none"
+"""In place of an aligner: attention makes the links, although the run keeps an aligner."""
+
+
+def add_aligner_flag(parser: Parser, purpose: str = "links") -> None:
+    """The flag that names the aligner which makes the links.
+
+    Args:
+        parser: of a command with `use_aligner`.
+        purpose: the links that it makes, for the help.
+    """
+    parser.add_argument(
+        "--aligner",
+        metavar="DIR",
+        help=f"aligner of nmt aligner that makes the {purpose}; none: attention makes them (default: the aligner that "
+        "the run keeps, or else attention)",
+    )
 
 
 def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
@@ -87,13 +106,14 @@ def languages_from_flags(arguments: Namespace) -> Languages:
 
 
 def load_models(arguments: Namespace) -> Translator:
-    """The model or ensemble that a command line names."""
+    """The model or ensemble that a command line names; attention makes its links, see `use_aligner`."""
     _require_models(arguments)
     return load_run(
         *arguments.model,
         averaging=arguments.averaging,
         checkpoints=arguments.checkpoints,
         precision=arguments.precision,
+        aligner=False,
     )
 
 
@@ -136,10 +156,13 @@ def _require_models(arguments: Namespace) -> None:
 
 
 def use_aligner(arguments: Namespace, translator: Translator) -> None:
-    """Gives a translator the aligner that the command line names."""
-    if arguments.aligner:
-        from nmt.aligning.aligner import Aligner
+    """Gives a translator the aligner that the command line names, or else the one that its run keeps, if any."""
+    from nmt.aligning.aligner import Aligner
+    from nmt.aligning.run_aligner import load_run_aligner
 
+    if arguments.aligner is None:
+        translator.aligner = load_run_aligner(translator.run.storage)
+    elif arguments.aligner != NO_ALIGNER:
         translator.aligner = Aligner.load(arguments.aligner)
 
 

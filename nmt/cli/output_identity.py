@@ -29,6 +29,8 @@ def output_identity(
     """
     contents = [_digest(name) if name else "" for name in inputs]
     settings = {name: getattr(arguments, name) for name in ("averaging", *flags)} | {"search": config_to_dict(search)}
+    if translator.aligner is not None:
+        settings["links"] = translator.aligner.fingerprint
     return hashlib.sha256(json.dumps([translator.fingerprint, contents, settings]).encode()).hexdigest()
 
 

@@ -12,7 +12,8 @@ from nmt.errors import NmtError
 
 DESCRIPTION = (
     "Writes one file with what a run needs to translate: weights, vocabularies, settings, the short list if there is "
-    "one, and a model card. Every command takes the file as --model. It has none of the training text."
+    "one, the aligner if the run keeps one, and a model card. Every command takes the file as --model. It has no "
+    "sentence of the training text; the aligner has its words."
 )
 EXAMPLE = "nmt pack --model saved_models/mine --output mine.nmt"
 

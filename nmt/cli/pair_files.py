@@ -41,6 +41,11 @@ def are_pairs_given(arguments: Namespace) -> bool:
     return any(getattr(arguments, name) for name in _FILES if name != "source")
 
 
+def is_text_given(arguments: Namespace) -> bool:
+    """Whether the command line names any file of text."""
+    return any(getattr(arguments, name) for name in _FILES)
+
+
 def add_pair_flags(parser: Parser, datasets: bool = False) -> None:
     """Flags that name sentence pairs. --input and --reference are other names of --source and --target.
 

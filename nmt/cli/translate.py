@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import checked, lines_of, load, say, say_if_cut, use_aligner
+from nmt.cli.loading import add_aligner_flag, checked, lines_of, load, say, say_if_cut, use_aligner
 from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.cli.request_files import RequestFiles
@@ -25,6 +25,7 @@ from nmt.text.documents import document_kind
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
+    from nmt.config import SearchConfig
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
@@ -93,11 +94,7 @@ def add_flags(parser: Parser) -> None:
 
 
 def _add_markup_flags(parser: Parser) -> None:
-    parser.add_argument(
-        "--aligner",
-        metavar="DIR",
-        help="aligner of nmt aligner, which makes the links for --markup and --alignments (default: attention does)",
-    )
+    add_aligner_flag(parser, "links for --markup, --alignments and --copy-unknown")
     parser.add_argument(
         "--markup",
         choices=["auto", "html", "xliff", "none"],
@@ -138,7 +135,8 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
         translator, search = load(arguments)
-        use_aligner(arguments, translator)
+        if _needs_links(arguments, search):
+            use_aligner(arguments, translator)
         requests.check(search, translator)
         done = 0
         if resumable is not None:
@@ -163,10 +161,20 @@ def _check_flags(arguments: Namespace, path: str) -> None:
         raise NmtError(f"{arguments.alignments}: --alignments needs a file of its own")
     if arguments.resume and _writes_lists(arguments):
         raise NmtError("--resume counts lines, and an n-best list has several lines per sentence: leave one out")
-    if not (arguments.alignments or arguments.markup in ("auto", "html", "xliff")):
-        refuse_idle(arguments, ["aligner"], "makes the links for --markup and --alignments: give one of them")
+    if not (arguments.alignments or _has_markup(arguments) or arguments.copy_unknown):
+        why = "makes the links for --markup, --alignments and --copy-unknown: give one of them"
+        refuse_idle(arguments, ["aligner"], why)
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
+
+
+def _has_markup(arguments: Namespace) -> bool:
+    return arguments.markup in ("auto", "html", "xliff")
+
+
+def _needs_links(arguments: Namespace, search: SearchConfig) -> bool:
+    """Whether the output depends on links, which take time."""
+    return bool(arguments.alignments or _has_markup(arguments) or search.copy_unknown)
 
 
 def _writes_lists(arguments: Namespace) -> bool:

@@ -108,7 +108,7 @@ def drawable(alignment: WordAlignment) -> bool:
 
 def link_rule(alignment: WordAlignment, linking: Linking = DEFAULT_LINKING, merged: str = "") -> LinkRule:
     """The rule that made the links of an alignment, if they are those that `linking` gives."""
-    if merged == BY_ALIGNER:
+    if alignment.linked_by == BY_ALIGNER:
         return LinkRule("by an aligner, not by attention", None)
     if merged:
         return LinkRule(f"both models, merged by {merged}", None)

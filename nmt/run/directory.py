@@ -12,6 +12,7 @@ saved_models/NAME/
     samples.jsonl        translations of a few validation sentences over the steps
     run.html             a page with the curves, the samples, the settings and the report on the text
     shortlist.npz        translations of each piece, after the first search with a short list
+    aligner.npz          the run's word aligner, which makes the links (`nmt.aligning.run_aligner`)
     profile.json         what the training text looks like, to compare other text with it
     corpus/              the training pairs as ids, and their links if attention is guided
     tensorboard/         scalars and alignment images
@@ -47,7 +48,7 @@ from nmt.run.weight_checks import require_configured_sizes, require_numbers
 from nmt.text.languages import Languages, languages_of, words_of
 from nmt.text.tokenizer import Tokenizer
 
-CONFIG, BEST, SHORT_LIST = "config.json", "best.npz", "shortlist.npz"
+CONFIG, BEST, SHORT_LIST, ALIGNER = "config.json", "best.npz", "shortlist.npz", "aligner.npz"
 
 CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
@@ -193,6 +194,11 @@ class Run:
         """Saves the arrays of a short list."""
         self.require_directory()
         replace_listed(self.directory, SHORT_LIST, packed_arrays(arrays))
+
+    @property
+    def has_aligner(self) -> bool:
+        """Whether the run keeps a word aligner."""
+        return self.storage.exists(ALIGNER)
 
     def checkpoints(self) -> list[Path]:
         """Files of the checkpoints, the oldest first."""

@@ -35,7 +35,7 @@ FOREIGN = ("ctranslate2", "savedmodel")
 """Formats of exports that other programs compute with; their files are in a folder of this name."""
 
 LISTED = (
-    *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "profile.json", *NETWORK),
+    *("config.json", *VOCABULARIES, "best.npz", "shortlist.npz", "aligner.npz", "profile.json", *NETWORK),
     *("source.words", "target.words", "cells.npz", "weights.npz"),  # of an aligner
 )
 """The files with a sum; in a directory those of corpus/ and of the folders in `FOREIGN` too. A run has some of them."""

@@ -15,7 +15,7 @@ import numpy as np
 from nmt.config import CorpusConfig, PairsConfig, RunConfig
 from nmt.files.atomic_writing import replacement_for
 from nmt.run.arrays import packed_arrays
-from nmt.run.directory import BEST, CONFIG, SHORT_LIST, Run
+from nmt.run.directory import ALIGNER, BEST, CONFIG, SHORT_LIST, Run
 from nmt.run.errors import RunError
 from nmt.run.exported import is_export
 from nmt.run.manifest import MANIFEST, Manifest
@@ -95,6 +95,8 @@ def members_of(
     }
     if short_list and run.storage.exists(SHORT_LIST):
         members[SHORT_LIST] = packed_arrays(run.load_short_list())
+    if run.has_aligner:
+        members[ALIGNER] = packed_arrays(run.storage.arrays(ALIGNER))
     if run.storage.exists(PROFILE):
         members[PROFILE] = run.storage.read(PROFILE, LARGEST_PROFILE)
     sums = {name: (hashlib.sha256(content).hexdigest(),) for name, content in members.items()}

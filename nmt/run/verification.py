@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
-from nmt.run.directory import BEST, CHECKPOINTS, SHORT_LIST, Run
+from nmt.run.directory import ALIGNER, BEST, CHECKPOINTS, SHORT_LIST, Run
 from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
 from nmt.run.manifest import MANIFEST, discard_manifest, listed_files, only_writer, read_manifest, write_manifest
@@ -102,6 +102,8 @@ def _loading(run: Run, checkpoints: Sequence[Path]) -> Iterator[Callable[[], obj
         yield run.weights
     if run.storage.exists(SHORT_LIST):
         yield run.load_short_list
+    if run.has_aligner:
+        yield partial(run.storage.arrays, ALIGNER)
     for path in checkpoints:
         yield partial(_load_checkpoint, run, path)
 

@@ -99,6 +99,10 @@ class Alignment(BaseModel):
     weights: Annotated[list[list[float]], Field(description="[target words][source words]: attention, 4 decimals.")]
     end_of_sentence: Annotated[list[float], Field(description="[target words]: attention to the end of the source.")]
     links: Annotated[list[tuple[int, int]], Field(description="Pairs of a source word and a target word.")]
+    linked_by: Annotated[
+        Literal["attention", "aligner"],
+        Field(description="What made the links: attention, or the word aligner that the model keeps."),
+    ]
 
 
 class Candidate(BaseModel):

@@ -234,6 +234,10 @@ class Tokenizer:
             start = end
         return self._segmented(sentence, text, encoded["ids"], spans)
 
+    def segment_words(self, words: Sequence[str]) -> SegmentedSentence:
+        """The pieces of a sentence that is already cut into words."""
+        return self.segment(" ".join(words))
+
     def join(self, ids: Sequence[int]) -> SegmentedSentence:
         """The text of `decode` with the word of each piece.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Protocol
 
+from nmt.alignment.hard_links import BY_ALIGNER
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.batches.windows import windows
 from nmt.translation.result import Translation, TranslationList
@@ -15,36 +16,43 @@ from nmt.translation.result import Translation, TranslationList
 class PairAligner(Protocol):
     """Aligns the words of sentence pairs, as `nmt.Aligner` does."""
 
-    def align(self, pairs: Iterable[tuple[str, str]]) -> Iterable[WordAlignment]: ...
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides the links."""
+
+    def align(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterable[WordAlignment]: ...
 
 
 def with_aligner_links(
     aligner: PairAligner | None, answers: Iterator[list[Translation]], chunk: int
 ) -> Iterator[list[Translation]]:
-    """The translations with the links of an aligner.
-
-    A translation keeps its own links if the aligner reads other words, as in a sentence that was cut. The weights are
-    still those of attention.
+    """The translations with the links of an aligner between their words. The weights are still those of attention.
 
     Args:
         aligner: None leaves the translations as they are.
-        answers: the translations of each request.
-        chunk: requests whose translations are aligned together.
+        answers: the translations of each sentence. Those with links of an aligner keep their links.
+        chunk: sentences whose translations are aligned together.
     """
     if aligner is None:
         yield from answers
         return
     for window in windows(answers, chunk):
         flat = list(chain.from_iterable(window))
-        aligned = iter(_linked(flat, aligner))
+        aligned = iter(linked(flat, aligner))
         for translations in window:
             yield TranslationList(islice(aligned, len(translations)))
 
 
-def _linked(translations: Sequence[Translation], aligner: PairAligner) -> Iterator[Translation]:
-    found = aligner.align((one.source, one.text) for one in translations)
-    for one, other in zip(translations, found, strict=True):
-        ours = one.alignment
-        if (ours.source, ours.target) == (other.source, other.target):
-            one = replace(one, alignment=replace(ours, links=other.links))
-        yield one
+def linked(translations: Sequence[Translation], aligner: PairAligner) -> list[Translation]:
+    """The translations with the links of an aligner, see `with_aligner_links`."""
+    waiting = [one.alignment for one in translations if one.alignment.linked_by != BY_ALIGNER]
+    found = iter(aligner.align((alignment.source, alignment.target) for alignment in waiting))
+    return [one if one.alignment.linked_by == BY_ALIGNER else _with_links(one, next(found)) for one in translations]
+
+
+def _with_links(translation: Translation, found: WordAlignment) -> Translation:
+    """The translation with other links; with its own if the aligner reads other words, as pieces of a run may."""
+    ours = translation.alignment
+    if (ours.source, ours.target) != (found.source, found.target):
+        return translation
+    return replace(translation, alignment=replace(ours, links=found.links, linked_by=BY_ALIGNER))

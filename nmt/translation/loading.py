@@ -39,6 +39,7 @@ def load_translator(
     averaging: Averaging = "probability",
     checkpoints: int = 0,
     precision: Precision = "float32",
+    aligner: bool = True,
 ) -> Translator:
     """The translator of a run, or of an ensemble of several runs, or of exports.
 
@@ -51,6 +52,7 @@ def load_translator(
         averaging: of the runs' distributions at each step.
         checkpoints: use the mean of this many newest checkpoints; 0: use the best weights.
         precision: of the matrix products; their weights are stored in it.
+        aligner: whether the word aligner that the first run may keep makes the links; otherwise attention does.
 
     Raises:
         RunError: a directory that is not a trained run, different vocabularies, too few checkpoints, or exports with
@@ -62,7 +64,19 @@ def load_translator(
     profile = load_profile(runs[0].directory, (runs[0].source.size, runs[0].target.size))
     if any(map(is_export, paths)):
         _require_exports(paths, checkpoints, precision)
-        return _translator_of_exports(runs, averaging, profile)
+        translator = _translator_of_exports(runs, averaging, profile)
+    else:
+        translator = _translator_of_runs(runs, averaging, checkpoints, precision, profile)
+    if aligner:
+        from nmt.aligning.run_aligner import load_run_aligner
+
+        translator.aligner = load_run_aligner(runs[0].storage)
+    return translator
+
+
+def _translator_of_runs(
+    runs: Sequence[Run], averaging: Averaging, checkpoints: int, precision: Precision, profile: TextProfile | None
+) -> Translator:
     from nmt.backend.machine import configure_runtime
     from nmt.backend.precision import decide_precision
 

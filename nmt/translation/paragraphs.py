@@ -8,6 +8,7 @@ from threading import Lock
 
 import numpy as np
 
+from nmt.alignment.hard_links import BY_ATTENTION
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.text.languages.words import Words
 from nmt.translation.inference.protocol import Report
@@ -66,6 +67,7 @@ def _joined_alignment(pairs: Sequence[Translation], words: Words) -> WordAlignme
         weights,
         np.concatenate([np.zeros(0, np.float32), *(pair.alignment.end_of_sentence for pair in pairs)]),
         frozenset(links),
+        pairs[0].alignment.linked_by if pairs else BY_ATTENTION,
     )
 
 

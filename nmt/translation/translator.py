@@ -22,7 +22,7 @@ from nmt.text.markup import MarkupKind, plain_text
 from nmt.text.pieces import UNK
 from nmt.text.profile import TextProfile
 from nmt.text.tokenizer import SegmentedSentence, cut_words
-from nmt.translation.aligner_links import PairAligner, with_aligner_links
+from nmt.translation.aligner_links import PairAligner, linked, with_aligner_links
 from nmt.translation.glossary import Glossary
 from nmt.translation.inference.protocol import EmbeddingInference, Hypothesis, Inference, Report
 from nmt.translation.inference.search_batch import longest_translations
@@ -52,7 +52,8 @@ class Translator:
     """Sentences that are read, sorted by length and translated together."""
 
     aligner: PairAligner | None = None
-    """The word aligner that makes the links of translations and pairs; None: they follow from attention."""
+    """The word aligner that makes the links of translations and pairs, as a run with an aligner has it; None: the
+    links follow from attention."""
 
     def __init__(self, run: Run, inference: Inference, profile: TextProfile | None = None) -> None:
         self.run, self.config, self.inference, self.profile = run, run.config, inference, profile
@@ -68,7 +69,7 @@ class Translator:
         Args:
             directory: the run.
             others: more runs with equal vocabularies.
-            options: `averaging`, `checkpoints`, `precision`.
+            options: `averaging`, `checkpoints`, `precision`, `aligner`.
 
         Raises:
             RunError: a directory that is not a trained run, different vocabularies, or too few checkpoints.
@@ -130,10 +131,7 @@ class Translator:
                 `minimum_bayes_risk` with BLEU needs and that is not installed.
         """
 
-        def links(plain: Iterator[TranslationRequest]) -> Iterator[list[Translation]]:
-            return with_aligner_links(self.aligner, self._answer_text(plain, linking, report), self.chunk_size)
-
-        return self._markup.around(requests, links)
+        return self._markup.around(requests, lambda plain: self._answer_text(plain, linking, report))
 
     def _answer_text(
         self, requests: Iterable[TranslationRequest], linking: Linking, report: Report | None
@@ -145,7 +143,8 @@ class Translator:
             parts = [self.source_text.sentences(request) for request in chunk]
             sentences = list(chain.from_iterable(parts))
             lines = report if report is None else LineReport(report, len(chunk), len(sentences))
-            found = iter(self._answer_together(sentences, linking, lines))
+            searched = self._answer_together(sentences, linking, lines)
+            found = with_aligner_links(self.aligner, searched, self.chunk_size)
             for request, of_request in zip(chunk, parts, strict=True):
                 yield _joined(request, list(islice(found, len(of_request))), words)
 
@@ -156,8 +155,19 @@ class Translator:
         sources = [cut_words(self.source_text.segment(one.text), one.search.max_source) for one in requests]
         found = self._search.find(requests, sources, report)
         for request, source, hypotheses in zip(requests, sources, found, strict=True):
-            translations = [_translation(self.run, request, source, one, linking) for one in hypotheses]
+            translations = [self._translation(request, source, one, linking) for one in hypotheses]
             yield chosen(request, translations, self._tokenize)
+
+    def _translation(
+        self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
+    ) -> Translation:
+        target = self.run.target.join(hypothesis.ids)
+        translation = make_translation(source, target, hypothesis, self.run.target, linking)
+        if not request.search.copy_unknown or UNK not in hypothesis.ids:
+            return translation
+        if self.aligner is not None:
+            (translation,) = linked([translation], self.aligner)
+        return copy_unknown_words(translation, target, request.lexicon)
 
     def translate_one(self, sentence: str, search: SearchConfig | None = None, **options: Any) -> Translation:
         """The translation of one sentence; see `translate` for the options."""
@@ -253,16 +263,6 @@ def _align(
         for source, target in zip(read, written, strict=True):
             hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
             yield make_translation(source, target, hypothesis, run.target, linking)
-
-
-def _translation(
-    run: Run, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
-) -> Translation:
-    target = run.target.join(hypothesis.ids)
-    translation = make_translation(source, target, hypothesis, run.target, linking)
-    if request.search.copy_unknown and UNK in hypothesis.ids:
-        return copy_unknown_words(translation, target, request.lexicon)
-    return translation
 
 
 def _joined(

@@ -6,7 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt.alignment.hard_links import BY_ALIGNER
 from nmt.alignment.pieces_to_words import piece_parts
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.text.pieces import UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation.result import Translation
@@ -16,10 +21,11 @@ def copy_unknown_words(translation: Translation, target: SegmentedSentence, lexi
     """The translation with a source word in place of each unknown piece (Luong et al. 2015, "Addressing the Rare Word
     Problem in Neural Machine Translation", section 3.3).
 
-    The source word is the one that the piece's word attends to most, or that word's entry in the lexicon.
+    The source word is the one that the piece's word attends to most, or that word's entry in the lexicon. If an aligner
+    links the piece's word, only the linked source words count.
 
     Args:
-        translation: to change; its attention chooses the source words.
+        translation: to change; its attention and an aligner's links choose the source words.
         target: the translation's words and pieces.
         lexicon: the word to write for a source word, looked up with and without its punctuation.
     """
@@ -31,11 +37,23 @@ def copy_unknown_words(translation: Translation, target: SegmentedSentence, lexi
         if target.ids[piece] == UNK
     }
     for word in unknown:
-        if alignment.weights[word].any():
-            source = alignment.source[int(alignment.weights[word].argmax())]
+        weights = _choosing(alignment, word)
+        if weights.any():
+            source = alignment.source[int(weights.argmax())]
             words[word] = _with_copy(words[word], source, lexicon)
     text = _with_words(translation.text, alignment.target, words)
     return replace(translation, text=text, alignment=replace(alignment, target=tuple(words)))
+
+
+def _choosing(alignment: WordAlignment, word: int) -> NDArray[np.float32]:
+    """The attention of a target word to the source words that it may be a copy of, [source words]."""
+    weights = alignment.weights[word]
+    linked = [s for s, t in alignment.links if t == word] if alignment.linked_by == BY_ALIGNER else []
+    if not linked:
+        return weights
+    chosen = np.zeros_like(weights)
+    chosen[linked] = weights[linked] + np.finfo(np.float32).tiny  # a link without attention counts too
+    return chosen
 
 
 def _with_words(text: str, old: Sequence[str], new: Sequence[str]) -> str:

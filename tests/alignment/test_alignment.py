@@ -290,6 +290,7 @@ def test_json_is_short_and_readable() -> None:
         "weights": [[0.2, 0.0667], [0.0333, 0.2333]],
         "end_of_sentence": [0.0667, 0.0667],
         "links": [[0, 0], [1, 1]],
+        "linked_by": "attention",
     }
 
 

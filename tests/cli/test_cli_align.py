@@ -6,13 +6,24 @@ import json
 from dataclasses import replace
 
 import fake_translator
+import numpy as np
 import pytest
 
 from nmt.alignment.hard_links import Linking
-from nmt.cli import align, main
+from nmt.alignment.word_alignment import WordAlignment
+from nmt.cli import main
 from nmt.config import CorpusConfig, TrainingConfig
 
-REAL_PAIRS = align._pairs
+
+class Crossing:
+    """An aligner that links the first word to the last, and so on."""
+
+    def align(self, pairs):
+        for source, target in pairs:
+            links = frozenset((s, len(target) - 1 - s) for s in range(min(len(source), len(target))))
+            weights = np.zeros((len(target), len(source)), np.float32)
+            yield WordAlignment(source, target, weights, np.zeros(len(target), np.float32), links)
+
 
 # Align
 
@@ -70,15 +81,23 @@ def test_reverse_must_be_another_run_than_model(model, write, tmp_path, capsys):
 
 
 def test_an_aligner_s_links_are_drawn_as_its_own(model, write, tmp_path, monkeypatch):
-    """The translator gets the aligner, and the page says that the links are none of attention."""
-    made = object()
-    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: made)
-    used = []
-    monkeypatch.setattr("nmt.cli.align._pairs", lambda *given: used.append(given[2].aligner) or REAL_PAIRS(*given))
+    """The page and the records say that the links are none of attention."""
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Crossing())
     command = ["align", "--model", model, "--source", write("in", "ein haus"), "--output", str(tmp_path / "o")]
     assert main([*command, "--format", "html", "--aligner", "made"]) == 0
-    assert used == [made]
     assert "by an aligner, not by attention" in (tmp_path / "o" / "alignments.html").read_text()
+    (record,) = map(json.loads, (tmp_path / "o" / "alignments.jsonl").read_text().splitlines())
+    assert (record["links"], record["linked_by"]) == ([[0, 1], [1, 0]], "aligner")
+
+
+def test_a_run_s_own_aligner_makes_the_links_unless_flags_choose_attention(model, write, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("nmt.aligning.run_aligner.load_run_aligner", lambda storage: Crossing())
+    command = ["align", "--model", model, "--source", write("in", "ein haus"), "--output", str(tmp_path / "o")]
+    for more, by in (([], "aligner"), (["--aligner", "none"], "attention"), (["--links", "argmax"], "attention")):
+        assert main([*command, "--limit", "0", *more]) == 0
+        record = json.loads((tmp_path / "o" / "alignments.jsonl").read_text())
+        assert record["linked_by"] == by
+        assert ("the aligner that the run keeps" in capsys.readouterr().err) == (by == "aligner")
 
 
 def test_an_aligner_makes_rules_for_attention_idle(model, write, tmp_path, capsys):
@@ -96,7 +115,7 @@ def test_both_directions_are_loaded_with_the_same_weights_and_precision(model, w
     assert main([*command, *more]) == 0
     (_, forward), (_, reverse) = fake_translator.Translator.loaded
     assert (forward["checkpoints"], forward["precision"]) == (3, "mixed_bfloat16")
-    assert reverse.items() <= forward.items() and len(reverse) == 2
+    assert reverse.items() <= forward.items() and len(reverse) == 3
 
 
 def test_several_formats_can_be_drawn_and_a_pdf_is_one_file(model, write, tmp_path):

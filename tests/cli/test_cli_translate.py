@@ -429,7 +429,7 @@ def test_several_models_are_an_ensemble(model, write):
     fake_translator.Translator.loaded.clear()
     command = ["translate", "--model", model, model, "--averaging", "log_probability", "--checkpoints", "2"]
     assert main([*command, "--input", write("in", "a")]) == 0
-    how = {"averaging": "log_probability", "checkpoints": 2, "precision": "auto"}
+    how = {"averaging": "log_probability", "checkpoints": 2, "precision": "auto", "aligner": False}
     assert fake_translator.Translator.loaded == [((model, model), how)]
 
 

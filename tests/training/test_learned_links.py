@@ -34,6 +34,9 @@ def test_the_aligner_is_kept_in_the_run(corpus, run):
     sentence = copy_task.sentences(1, seed=5)[0]
     (found,) = aligner.align([(sentence, copy_task.translation(sentence))])
     assert found.pharaoh() == copy_task.links(sentence)
+    (own,) = Aligner.load(run.run.directory).align([(sentence, copy_task.translation(sentence))])
+    assert own.links == found.links
+    assert "aligner.npz" in read_manifest(run.run.directory).files
     assert not (run.run.directory / "aligner" / "corpus").exists()
     assert not any(name.startswith("corpus/") for name in read_manifest(run.run.directory / "aligner").files)
 

@@ -207,7 +207,7 @@ class Backwards:
 
     def align(self, pairs):
         for source, target in pairs:
-            words, found = tuple(source.split()), tuple(target.split())
+            words, found = tuple(source), tuple(target)
             links = frozenset((s, len(found) - 1 - s) for s in range(min(len(words), len(found))))
             weights = np.zeros((len(found), len(words)), np.float32)
             yield WordAlignment(words, found, weights, np.zeros(len(found), np.float32), links)

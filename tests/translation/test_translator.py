@@ -396,6 +396,24 @@ def test_unknown_pieces_become_copies(word, source, lexicon, expected):
     assert copied.alignment.links == alignment.links
 
 
+@pytest.mark.parametrize(
+    ("links", "by", "expected"),
+    [
+        ({(0, 1)}, "aligner", "zu"),
+        ({(0, 1)}, "attention", "Wien"),
+        (set(), "aligner", "Wien"),
+        ({(2, 1)}, "aligner", "a"),
+    ],
+)
+def test_an_aligner_s_links_decide_on_copies(links, by, expected):
+    """Attention decides where attention makes the links, or where the aligner has none for the word."""
+    weights = [[0.9, 0.1, 0.0], [0.2, 0.7, 0.0]]
+    alignment = WordAlignment(("zu", "Wien", "a"), ("b", "⁇"), weights, [0.0, 0.1], frozenset(links), by)
+    translation = Translation("zu Wien a", "b ⁇", -1.0, -1.0, alignment)
+    pieces = SegmentedSentence(translation.text, ["b", "⁇"], [5, UNK], [0, 1])
+    assert copy_unknown_words(translation, pieces, {}).text == f"b {expected}"
+
+
 def test_a_copy_leaves_text_without_spaces_as_it_is():
     words = ("ボブ", "は", "⁇", "です", "。")
     alignment = WordAlignment(("Bob", "is", "Zoë"), words, np.eye(5, 3)[[0, 1, 2, 1, 4]], np.zeros(5))

@@ -9,10 +9,14 @@ from pathlib import Path
 
 from nmt.aligning.aligner import Aligner
 from nmt.aligning.directory import CHECKPOINT, CORPUS
+from nmt.aligning.run_aligner import run_aligner_arrays
+from nmt.aligning.run_training import settings_for
 from nmt.config import RunConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.files.outputs import open_output
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
+from nmt.run.arrays import save_arrays
+from nmt.run.directory import ALIGNER as RUN_ALIGNER
 from nmt.run.manifest import forget_folder
 from nmt.text.formats import line_pairs
 from nmt.text.languages import languages_of
@@ -43,8 +47,7 @@ def learn_links(config: RunConfig, directory: Path, part: Path, say: Callable[[s
         KeyboardInterrupt: the training was interrupted.
     """
     corpus = config.corpus
-    names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
-    settings = replace(AlignerConfig(), **{name: getattr(corpus, name) for name in names})
+    settings = settings_for(corpus, AlignerConfig())
     with interruption() as interrupted:
         aligner = Aligner.train(
             replace(corpus.train, alignment=""), directory / ALIGNER, settings, None, say, interrupted, corpus
@@ -54,9 +57,13 @@ def learn_links(config: RunConfig, directory: Path, part: Path, say: Callable[[s
     links = directory / ALIGNER / LINKS
     pairs = line_pairs(corpus.train, languages_of(corpus))
     progress = LineProgress(task="aligning", unit="pairs")
+    cut = 0
     with open_output(str(links)) as output:
         for alignment in progress.over(aligner.align(pairs)):
             output.write(alignment.pharaoh() + "\n")
+            cut += alignment.cut
+    if cut:
+        say(f"{counted(cut, 'pair')} with more than {settings.max_words} words on a side: later words have no links")
     unneeded = shutil.ignore_patterns(CORPUS, CHECKPOINT, LINKS)
     shutil.copytree(directory / ALIGNER, part / ALIGNER, ignore=unneeded, dirs_exist_ok=True)
     forget_folder(part / ALIGNER, CORPUS)
@@ -68,3 +75,8 @@ def remove_scratch(directory: Path) -> None:
     forget_folder(directory / ALIGNER, CORPUS)
     shutil.rmtree(directory / ALIGNER / CORPUS, ignore_errors=True)
     (directory / ALIGNER / LINKS).unlink(missing_ok=True)
+
+
+def keep_aligner(directory: Path) -> None:
+    """Writes the part of the learned aligner that makes the links of a run, before the run has a manifest."""
+    save_arrays(directory / RUN_ALIGNER, run_aligner_arrays(Aligner.load(directory / ALIGNER)))

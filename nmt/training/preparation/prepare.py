@@ -22,7 +22,7 @@ from nmt.training.fine_tuning import open_initial_run
 from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
-from nmt.training.preparation.learned_links import ALIGNER, learn_links, remove_scratch
+from nmt.training.preparation.learned_links import ALIGNER, keep_aligner, learn_links, remove_scratch
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -79,6 +79,8 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
 
     prepared_before = cache.fetch(key, write, directory)
     remove_scratch(directory)
+    if config.training.aligner:
+        keep_aligner(directory)
     if prepared_before:
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
         for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
