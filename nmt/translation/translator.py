@@ -155,19 +155,8 @@ class Translator:
         sources = [cut_words(self.source_text.segment(one.text), one.search.max_source) for one in requests]
         found = self._search.find(requests, sources, report)
         for request, source, hypotheses in zip(requests, sources, found, strict=True):
-            translations = [self._translation(request, source, one, linking) for one in hypotheses]
+            translations = [_translation(self, request, source, one, linking) for one in hypotheses]
             yield chosen(request, translations, self._tokenize)
-
-    def _translation(
-        self, request: TranslationRequest, source: SegmentedSentence, hypothesis: Hypothesis, linking: Linking
-    ) -> Translation:
-        target = self.run.target.join(hypothesis.ids)
-        translation = make_translation(source, target, hypothesis, self.run.target, linking)
-        if not request.search.copy_unknown or UNK not in hypothesis.ids:
-            return translation
-        if self.aligner is not None:
-            (translation,) = linked([translation], self.aligner)
-        return copy_unknown_words(translation, target, request.lexicon)
 
     def translate_one(self, sentence: str, search: SearchConfig | None = None, **options: Any) -> Translation:
         """The translation of one sentence; see `translate` for the options."""
@@ -263,6 +252,23 @@ def _align(
         for source, target in zip(read, written, strict=True):
             hypothesis = next(scored) if source.ids and target.ids else EMPTY_HYPOTHESIS
             yield make_translation(source, target, hypothesis, run.target, linking)
+
+
+def _translation(
+    translator: Translator,
+    request: TranslationRequest,
+    source: SegmentedSentence,
+    hypothesis: Hypothesis,
+    linking: Linking,
+) -> Translation:
+    vocabulary = translator.run.target
+    target = vocabulary.join(hypothesis.ids)
+    translation = make_translation(source, target, hypothesis, vocabulary, linking)
+    if not request.search.copy_unknown or UNK not in hypothesis.ids:
+        return translation
+    if translator.aligner is not None:
+        (translation,) = linked([translation], translator.aligner)
+    return copy_unknown_words(translation, target, request.lexicon)
 
 
 def _joined(

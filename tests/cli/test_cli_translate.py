@@ -569,6 +569,6 @@ def test_markup_is_warned_of_once(model, write, tmp_path, capsys):
 def test_an_aligner_without_a_purpose_or_a_directory_is_refused(model, write, tmp_path, capsys):
     command = ["translate", "--model", model, "--source", write("in", "a"), "--aligner", str(tmp_path / "none")]
     assert main(command) == 2
-    assert "--aligner makes the links for --markup and --alignments" in capsys.readouterr().err
+    assert "--aligner makes the links for --markup, --alignments and --copy-unknown" in capsys.readouterr().err
     assert main([*command, "--markup"]) == 2
     assert str(tmp_path / "none") in capsys.readouterr().err
