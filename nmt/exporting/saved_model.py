@@ -83,6 +83,7 @@ def _batch(source: tf.Tensor, search: SearchConfig) -> SearchBatch:
         limits=limits,
         steps=tf.zeros([tf.reduce_max(limits), 0], tf.int32),
         least=tf.minimum(least, limits - 1),
+        nbest=tf.ones([], tf.int32),
         seeds=tf.zeros([rows], tf.uint32),
         prefix=tf.zeros([rows, 1], tf.int32),
         required=none,

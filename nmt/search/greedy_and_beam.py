@@ -25,7 +25,7 @@ NO_PIECE = -1
 
 
 def select_most_probable(
-    beam: Beam, next_pieces: NextPieces, diversity: float = 0.0, margin: float = 0.0, nbest: int = 1
+    beam: Beam, next_pieces: NextPieces, diversity: float = 0.0, margin: float = 0.0, nbest: int | Tensor = 1
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Selects the most probable continuations of all live hypotheses together; a `Select`.
 
@@ -35,7 +35,7 @@ def select_most_probable(
             log-probability stays unchanged.
         margin: distance in nats behind the `nbest`-th best continuation from which others are pruned (Freitag and
             Al-Onaizan 2017, section 3, absolute threshold pruning); 0: no pruning.
-        nbest: number of hypotheses that the user asks for.
+        nbest: number of hypotheses that the user asks for, a number or an int32 scalar.
     """
     slots = beam.finished.shape[1]
     count = next_pieces.available(slots)

@@ -26,8 +26,8 @@ class SearchMethod:
         select: chooses the continuations that go on.
         restrictions: rules about the next piece, applied in order.
         scoring: score that the hypotheses are sorted by.
-        nbest: number of hypotheses that the user asks for. The search of a sentence ends when no live hypothesis can
-            become one of its best `nbest`.
+        nbest: number of hypotheses that the user asks for, a number or an int32 scalar. The search of a sentence ends
+            when no live hypothesis can become one of its best `nbest`.
         independent: true where every slot starts with its own empty hypothesis (sampling), false where one empty
             hypothesis branches into the slots (beam search).
         compact: whether the step function extends live hypotheses alone. Its number of rows then changes from step to
@@ -39,7 +39,7 @@ class SearchMethod:
     select: Select = select_most_probable
     restrictions: tuple[Restriction, ...] = ()
     scoring: Scoring = field(default_factory=Scoring)
-    nbest: int = 1
+    nbest: int | Tensor = 1
     independent: bool = False
     compact: bool = False
     preferred: PreferredPhrases | None = None
@@ -259,13 +259,14 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
     """
     live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
     live = live & (beam.time < limits)[:, None]
-    if method.nbest == method.slots:  # a live hypothesis always has a slot among the best
+    if isinstance(method.nbest, int) and method.nbest == method.slots:  # a live hypothesis is always among the best
         return ops.any(live, axis=1)
     scores = _with_bonuses(method.scoring.scores(beam.log_probabilities, beam.lengths, beam.records), beam, method)
-    finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), method.nbest)
+    finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), method.slots)
+    worst = finished[:, method.nbest - 1 : method.nbest]  # of those that the user asks for
     bounds = method.scoring.bounds(beam.log_probabilities, limits[:, None])
     bounds = _with_bonuses(bounds, beam, method, highest=True)
-    return ops.any(live & (bounds > finished[:, -1:]), axis=1)
+    return ops.any(live & (bounds > worst), axis=1)
 
 
 def _with_bonuses(scores: Tensor, beam: Beam, method: SearchMethod, highest: bool = False) -> Tensor:

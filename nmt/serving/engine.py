@@ -68,6 +68,15 @@ class Engine:
         for job in jobs:
             job.future.result()
 
+    def warm_up_rest(self) -> None:
+        """Compiles what the page needs besides: going on after a prefix, and leaving words out."""
+        pair = next(iter(self.translator.align(["a"], ["a"])))
+        first = next(iter(self.translator.translate(["a"]))).text.partition(" ")[0]
+        one = TranslationRequest("a", self.translator.config.search, prefix=first)
+        jobs = [Job(_key(one), one, 1)] if first else []
+        jobs.append(Job((ERASE, "word"), pair, 1, patient=True))
+        self.scheduler.submit(jobs)
+
     async def _computed(self, jobs: list[Job]) -> list[Any]:
         """The results of jobs; if one fails or nobody waits for them, all are cancelled."""
         self.scheduler.submit(jobs)
@@ -79,9 +88,9 @@ class Engine:
 
 
 def _key(request: TranslationRequest) -> Hashable:
-    """The key of a request: requests with equal keys have one search, and are computed together."""
+    """The key of a request: requests with equal keys have one program, and are computed together."""
     constrained = bool(request.prefix or request.phrases), bool(request.terms), request.glossary_mode
-    return request.search, request.candidates, constrained
+    return request.search, request.candidates if request.search.method == "sample" else 0, constrained
 
 
 def _length(request: TranslationRequest) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -76,6 +77,12 @@ class ServedModel:
         if found and settled and found != self._loaded:
             report(f"model {self.name}: its files have been replaced, so they are loaded")
             self.load()
+
+    def warm_up_rest(self) -> None:
+        """Compiles more programs while requests are answered; the request that needs one reports its failure."""
+        if self._engine:
+            with contextlib.suppress(Exception):
+                self._engine.warm_up_rest()
 
     @property
     def engine(self) -> Engine:
@@ -162,6 +169,8 @@ class Models(Mapping[str, ServedModel]):
     def _load_and_watch(self, seconds: float) -> None:
         for model in self._models.values():
             model.load()
+        for model in self._models.values():
+            model.warm_up_rest()
         while not self._stopped.wait(seconds):
             for model in self._models.values():
                 model.load_if_replaced()

@@ -35,6 +35,7 @@ from nmt.translation.inference.exported_inference import ExportedInference
 from nmt.translation.inference.exported_model import ExportedModel
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm, PieceTerm
+from nmt.translation.inference.search_programs import SearchPrograms, program_settings
 from nmt.translation.short_list import KEPT, ShortList
 
 PIECES = 12
@@ -119,6 +120,18 @@ def test_search_over_every_network(engines: Callable, network: dict[str, Any]) -
     both = engines(**network)
     assert_same_search(both, GREEDY)
     assert_same_search(both, BEAM, 5)
+
+
+def test_one_program_of_a_beam_finds_any_number_of_hypotheses(engines: Callable, monkeypatch: Any) -> None:
+    _, engine = engines()
+    cases = [(one, nbest) for one in (BEAM, replace(BEAM, prune=0.5, coverage_penalty=0.3)) for nbest in (1, 3, 5)]
+    together = [engine.find(SOURCES, search, nbest) for search, nbest in cases]
+    assert len(engine.programs) == 2
+    monkeypatch.setattr(SearchPrograms, "settings", lambda _, *arguments: program_settings(*arguments))
+    for found, (search, nbest) in zip(together, cases, strict=True):
+        for one, other in zip(found, engine.find(SOURCES, search, nbest), strict=True):
+            assert_same(one, other)
+    assert len(engine.programs) == 8
 
 
 TABLE = ShortList(

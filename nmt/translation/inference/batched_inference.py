@@ -18,7 +18,7 @@ from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.inference.ensemble import Ensemble
 from nmt.translation.inference.protocol import NO_CONSTRAINT, Hypothesis, PieceConstraint, Report
 from nmt.translation.inference.search_batch import make_hypothesis, make_search_batch
-from nmt.translation.inference.search_programs import SearchPrograms, program_settings
+from nmt.translation.inference.search_programs import SearchPrograms
 from nmt.translation.inference.side_by_side import FEW_ROWS, compute_side_by_side, token_budget
 from nmt.translation.short_list import BatchLists, ShortList
 
@@ -78,7 +78,7 @@ class BatchedInference:
         packed = Sequences.of(sources)
         lengths = packed.lengths + 1
         ids = np.arange(len(packed)) if sentence_ids is None else np.asarray(sentence_ids)
-        settings = program_settings(search, nbest, *_kinds(constraints), suppressed)
+        settings = self.programs.settings(search, nbest, *_kinds(constraints), suppressed)
         single = settings._replace(single=self.programs.any_shape and settings.slots == 1)
         program, program_of_one = self.programs.program(settings), self.programs.program(single)
         found: list[list[Hypothesis]] = [[]] * len(packed)
@@ -86,7 +86,7 @@ class BatchedInference:
         def find_batch(rows: np.ndarray) -> None:
             of_rows = [constraints[row] for row in rows] if constraints is not None else [NO_CONSTRAINT] * len(rows)
             lists = _lists(short_list, search.short_list, packed, rows, of_rows, settings.slots)
-            batch = make_search_batch(packed, rows, search, of_rows, ids[rows], lists)
+            batch = make_search_batch(packed, rows, search, nbest, of_rows, ids[rows], lists)
             result = program_of_one(batch) if len(rows) == 1 else program(batch)
             arrays = searching.SearchResult(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):

@@ -39,6 +39,8 @@ class SearchBatch(NamedTuple):
     """[greatest limit, 0]: its first dimension is the number of steps, dynamic on TensorFlow and static on JAX."""
     least: Any
     """[batch]: least length, end of sentence excluded."""
+    nbest: Any
+    """[]: hypotheses that the user asks for."""
     seeds: Any
     """uint32 [batch]: seeds of the samples."""
     prefix: Any
@@ -62,6 +64,7 @@ def make_search_batch(
     packed: Sequences,
     rows: np.ndarray,
     search: SearchConfig,
+    nbest: int,
     constraints: Sequence[PieceConstraint],
     sentence_ids: np.ndarray,
     lists: BatchLists,
@@ -71,6 +74,7 @@ def make_search_batch(
     Args:
         packed: pieces of all sentences.
         rows: indices of the batch's sentences.
+        nbest: hypotheses that the user asks for.
         constraints, sentence_ids, lists: for the batch's sentences.
     """
     lengths = packed.lengths[rows]
@@ -85,6 +89,7 @@ def make_search_batch(
         limits=limits,
         steps=np.empty((limits.max(), 0), np.int32),
         least=np.minimum(np.floor(search.min_length_ratio * lengths), limits - 1).astype(np.int32),
+        nbest=np.array(nbest, np.int32),
         seeds=(np.uint64(search.seed) * np.uint64(0x9E3779B1) + sentence_ids.astype(np.uint64)).astype(np.uint32),
         prefix=_padded([constraint.prefix for constraint in constraints]),
         required=_phrase_arrays(required),

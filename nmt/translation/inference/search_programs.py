@@ -42,6 +42,7 @@ class ProgramSettings(NamedTuple):
     slots: int
     """Hypotheses of a sentence."""
     nbest: int
+    """Hypotheses that the user asks for; 0: as many as the batch says."""
     constrained: bool
     """Whether some pieces must occur."""
     preferring: bool
@@ -99,6 +100,14 @@ class SearchPrograms:
     def __len__(self) -> int:
         return self._compiled.cache_info().currsize
 
+    def settings(
+        self, search: SearchConfig, nbest: int, constrained: bool, preferring: bool, suppressed: Sequence[int]
+    ) -> ProgramSettings:
+        """`program_settings`, where a beam has one program for any `nbest` if the compiler takes any shape."""
+        settings = program_settings(search, nbest, constrained, preferring, suppressed)
+        one_for_all = self.any_shape and search.method == "beam" and search.beam_size > 1
+        return settings._replace(nbest=0) if one_for_all else settings
+
     def program(self, settings: ProgramSettings) -> SearchProgram:
         """The program for these settings; it is traced when it is first called."""
         with self._lock:
@@ -114,16 +123,17 @@ class SearchPrograms:
         return not self._compiles or dynamic_shapes()
 
     def _search(self, settings: ProgramSettings, batch: SearchBatch) -> search.SearchResult:
+        nbest = settings.nbest or batch.nbest
         longest, positions = ops.shape(batch.steps)[0], ops.shape(batch.source)[1]
         states, fixed = self._ensemble.start(batch.source, longest)
         step: search.Step = self._ensemble.step
         if settings.search.short_list:
             step, fixed = self._ensemble.step_among(batch.lists.pieces), (*fixed, batch.lists.allowed)
-        method = self._method(settings, batch)
+        method = self._method(settings, batch, nbest)
         found = search.search(step, states, batch.limits, longest, positions, method, fixed=fixed)
-        return search.SearchResult(*(values[:, : settings.nbest] for values in found))
+        return search.SearchResult(*(values[:, :nbest] for values in found))
 
-    def _method(self, settings: ProgramSettings, batch: SearchBatch) -> search.SearchMethod:
+    def _method(self, settings: ProgramSettings, batch: SearchBatch, nbest: Any) -> search.SearchMethod:
         """The settings as a search over the tensors of a batch."""
         config, sampling = settings.search, settings.search.method == "sample"
         restrictions: list[search.Restriction] = []
@@ -134,7 +144,7 @@ class SearchPrograms:
         if config.no_repeat_ngram:
             restrictions.append(search.NoRepeatedNgram(config.no_repeat_ngram))
         select: search.Select = partial(
-            search.select_most_probable, diversity=config.diversity, margin=config.prune, nbest=settings.nbest
+            search.select_most_probable, diversity=config.diversity, margin=config.prune, nbest=nbest
         )
         required, preferred = self._phrases(settings, batch)
         restrictions += [restriction for restriction in (required, preferred) if restriction]
@@ -148,7 +158,7 @@ class SearchPrograms:
         compact = self.any_shape and not settings.single
         scoring = search.Scoring(config.length_penalty, config.normalization, config.coverage_penalty, words)
         return search.SearchMethod(
-            settings.slots, select, tuple(restrictions), scoring, settings.nbest, sampling, compact, preferred
+            settings.slots, select, tuple(restrictions), scoring, nbest, sampling, compact, preferred
         )
 
     def _phrases(
