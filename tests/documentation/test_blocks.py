@@ -14,7 +14,7 @@ from page_blocks import Block, blocks, pages
 
 CONF = (REPOSITORY / "docs" / "conf.py").read_text(encoding="utf-8")
 
-OLD = {"README.md", "CONTRIBUTING.md", *(f"docs/{name}" for name in re.findall(r'^    "(.+\.md)",$', CONF, re.M))}
+OLD = {f"docs/{name}" for name in re.findall(r'^    "(.+\.md)",$', CONF, re.M)}
 """The pages that the new ones replace; their blocks have no tiers."""
 
 ALL = [block for page in pages() if page not in OLD for block in blocks(page)]

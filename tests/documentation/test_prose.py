@@ -16,7 +16,7 @@ GRADE = 10.0
 EXCESS = 1.3
 """Words of a page, as a part of its plan."""
 
-PAGES = [page for page in PLAN if page != "README.md" and (REPOSITORY / page).exists()]
+PAGES = [page for page in PLAN if (REPOSITORY / page).exists()]
 
 
 def prose(page: str) -> Prose:
