@@ -28,7 +28,6 @@ exclude_patterns = [
     "comparison.md",
     "performance.md",
     "results.md",
-    "search.md",
 ]
 
 myst_enable_extensions = ["dollarmath"]
