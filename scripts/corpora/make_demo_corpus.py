@@ -3,7 +3,8 @@
     python scripts/corpora/make_demo_corpus.py --output data/demo
     python scripts/corpora/make_demo_corpus.py --baselines
 
-The default sizes and seed regenerate the files of ``data/demo`` byte for byte. ``data/README.md`` describes them.
+The default sizes and seed regenerate the files of ``data/demo`` byte for byte, which docs/reference/demo-corpus.md
+describes.
 """
 
 from __future__ import annotations
