@@ -9,7 +9,7 @@ In a page a number, a table or a table's commands stand between two comments, an
     <!-- result: ID FIELD -->41.4<!-- / -->      one number; several ids with commas between: mean (least to largest)
     <!-- table: NAME -->                          a table of docs/evidence/tables.yaml
     <!-- / -->
-    <!-- commands: NAME -->                       the commands that repeat the rows of a table
+    <!-- commands: NAME -->                       the commands that repeat the rows of a table, folded
     <!-- / -->
 """
 
@@ -52,7 +52,7 @@ def main() -> int:
     rows = results.read()
     if arguments.accept:
         for row in rows.values():
-            row["configuration"] = results.configuration_hash(row["command"]) if row["command"] else None
+            row["configuration"] = results.configuration_hash(row["command"])
         results.write(rows.values())
     tables = yaml.safe_load((ROOT / TABLES).read_text(encoding="utf-8"))
     stale = []
@@ -132,9 +132,10 @@ def spoken(days: set[str]) -> str:
 
 
 def commands(rows: dict[str, Any], layout: dict[str, Any]) -> str:
-    """The commands behind the rows of a table, each once."""
-    given = dict.fromkeys(row["command"] for name in ids_of(layout) if (row := find(rows, name))["command"])
-    return "\n".join(["```text", *given, "```"])
+    """The commands behind the rows of a table, each once, in a part of the page that opens on a click."""
+    lines = [line for name in ids_of(layout) for line in results.command_lines(find(rows, name)["command"])]
+    head = "<details><summary>Commands that repeat this table</summary>"
+    return "\n".join([head, "", "```text", *dict.fromkeys(lines), "```", "", "</details>"])
 
 
 def ids_of(layout: dict[str, Any]) -> list[str]:

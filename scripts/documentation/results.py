@@ -4,7 +4,7 @@
 | --- | --- |
 | `id` | name of the row, which pages cite |
 | `title` | the measured system, in words |
-| `command` | the command line that repeats the measurement, from the repository's root |
+| `command` | what repeats the measurement, from the repository's root; `&&` joins several lines |
 | `configuration` | SHA-256 of the settings that the command resolves to (`configuration_hash`); for `nmt train` only |
 | `corpus` | name of the training text, and SHA-256 of its files (`CORPORA`) one after the other |
 | `commit` | the commit that first records the measurement |
@@ -79,16 +79,21 @@ def write(rows: Iterable[dict[str, Any]], path: Path = RESULTS) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def configuration_hash(command: str) -> str | None:
-    """SHA-256 of the settings that a command `nmt train ...` resolves to; None for other commands.
+def command_lines(command: str | None) -> list[str]:
+    """The lines of a command, which `&&` joins."""
+    return command.split(" && ") if command else []
+
+
+def configuration_hash(command: str | None) -> str | None:
+    """SHA-256 of the settings that `nmt train ...` in a command resolves to; None without such a line.
 
     The groups model, vocabulary, training and search count. Settings that are off (null, false, 0, empty) are left out,
     so a new setting that is off by default changes no hash. The working directory must be the repository's root.
     """
-    words = shlex.split(command)
-    if words[:2] != ["nmt", "train"] or "saved_models/" in command:  # settings that another run decides
+    trainings = [shlex.split(line) for line in command_lines(command) if line.startswith("nmt train ")]
+    if not trainings or "--vocabulary.run" in trainings[0]:  # settings that another run decides
         return None
-    chosen, flags = {"--config": "", "--recipe": ""}, []
+    words, chosen, flags = trainings[0], {"--config": "", "--recipe": ""}, []
     for flag, value in zip(words[2::2], words[3::2], strict=True):
         if flag in chosen:
             chosen[flag] = value

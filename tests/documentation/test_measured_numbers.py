@@ -36,7 +36,7 @@ def test_every_page_shows_todays_numbers():
 def test_every_table_can_be_written():
     for name, layout in TABLES.items():
         assert fill.table(ROWS, layout).count("\n") == len(layout["rows"]) + 3, name
-        assert fill.commands(ROWS, layout).startswith("```text\n"), name
+        assert fill.commands(ROWS, layout).count("```") == 2, name
 
 
 def test_no_page_has_a_measured_number_of_its_own():
@@ -77,7 +77,8 @@ def test_prose_and_tables_are_filled_and_stay_as_they_are():
         "It has <!-- result: one bleu -->41.4<!-- / --> BLEU.\n\n<!-- table: few -->\n\n"
         "| system | BLEU |\n| --- | ---: |\n| ours | 41.4 |\n| both | 41.0 (40.6 to 41.4) |\n\n"
         "*Measured: A, 26 November 2026.*\n\n<!-- / -->\n\n"
-        "<!-- commands: few -->\n\n```text\nnmt train --name one\nnmt train --name two\n```\n\n<!-- / -->\n"
+        "<!-- commands: few -->\n\n<details><summary>Commands that repeat this table</summary>\n\n"
+        "```text\nnmt train --name one\nnmt train --name two\n```\n\n</details>\n\n<!-- / -->\n"
     )
     assert fill.fill(filled, MADE, tables) == filled
 
