@@ -21,15 +21,6 @@ extensions = [
     "documentation.reference",
 ]
 
-# The pages that the new tree replaces; each leaves this list when its facts have moved.
-exclude_patterns = [
-    "ablations.md",
-    "attention-cost.md",
-    "comparison.md",
-    "performance.md",
-    "results.md",
-]
-
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4  # a link may name a heading, as on a forge
 myst_links_external_new_tab = False

@@ -1,4 +1,4 @@
-"""The real corpora of docs/results.md: `NMT_CORPORA=DIR pytest -m slow tests/integration/test_corpora.py`.
+"""The real corpora of docs/evidence/results.md: `NMT_CORPORA=DIR pytest -m slow tests/integration/test_corpora.py`.
 
 DIR holds multi30k/raw/{train,val,test_2016_flickr}.{en,de} and tatoeba/fra-eng.tsv.
 """
