@@ -8,6 +8,7 @@ const waiting = new Map();
 let last = 0;
 
 document.getElementById("unstarted").remove();
+document.getElementById("loading").hidden = false;
 
 worker.onerror = () => fail("the model's thread has stopped: reload the page");
 worker.onmessage = ({ data }) => {
@@ -16,6 +17,7 @@ worker.onmessage = ({ data }) => {
 };
 
 function settle({ id, answer, error, status }) {
+  document.getElementById("loading").hidden = true;
   const { resolve, reject } = waiting.get(id) ?? {};
   waiting.delete(id);
   if (error === undefined) resolve?.(answer);
@@ -43,10 +45,11 @@ export const askPatiently = ask;
 
 export function useToken() {} // a folder asks for none
 
+// The line below the text: it stays until the model has answered for the first time.
 function showProgress({ done, total }) {
   const place = document.getElementById("loading");
   const mebibytes = (bytes) => (bytes / 2 ** 20).toFixed(1);
+  const share = `Loading the model: ${mebibytes(done)} of ${mebibytes(total)} MiB`;
   place.querySelector("progress").value = done / total;
-  place.querySelector("span").textContent = `Loading the model: ${mebibytes(done)} of ${mebibytes(total)} MiB`;
-  place.hidden = done >= total;
+  place.querySelector("span").textContent = done < total ? share : "Starting the model \u2026";
 }
