@@ -42,7 +42,8 @@ _POLICY = (
 _LOADING = """<p id="unstarted">The page has not started. It needs a browser of 2023 or newer, and a file server:
 run <code>python3 -m http.server --bind 127.0.0.1 8000</code> in its folder, and open
 <code>http://127.0.0.1:8000/</code></p>
-<p id="loading" class="quiet" hidden><span>Loading the model</span> <progress aria-label="model loaded" max="1" value="0"></progress></p>
+<p id="loading" class="quiet" hidden><span>Loading the model</span>
+<progress aria-label="model loaded" max="1" value="0"></progress></p>
 """
 
 _ABOUT = "The model runs in this browser, and no text leaves it. The page loads $download MiB once: $parts."

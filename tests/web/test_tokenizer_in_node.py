@@ -14,7 +14,9 @@ import pytest
 import sentencepiece
 from node_process import NODE, modules, run_node
 
-from nmt.config import VocabularyConfig
+from nmt.config import CorpusConfig, VocabularyConfig
+from nmt.text.languages import words_of
+from nmt.text.sentencepiece_training import single_spaced
 from nmt.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs")
@@ -136,3 +138,30 @@ def test_ten_thousand_lines_are_cut_and_joined_as_the_library_does(
     engine: Path, vocabularies: dict[str, Tokenizer]
 ) -> None:
     assert_equal_to_the_library(engine, vocabularies, fuzzed(10_000, seed=2))
+
+
+UNSPACED = ["古い庭は空です。", "私の妹は庭で寝ます 12.5 km", "パン屋は大きな家を二軒買った!", "㍿の庭", ""] * 2
+DIVIDED = """
+return [new Tokenizer(Buffer.from(input.model, "base64"), (text) => input.words[text])].flatMap((made) => [
+    ...input.lines.map((line) => made.segment(line)), ...input.ids.map((ids) => made.join(ids)),
+]).map(({ words, ids, wordOfPiece, divided }) => [words, ids, wordOfPiece, [...divided]]);
+"""
+
+
+def test_pieces_over_several_words_of_an_unspaced_language_are_divided(engine: Path) -> None:
+    words = words_of(CorpusConfig(source_language="ja"))[0]
+    one = trained({"type": "bpe", "size": 60, "normalization": "nmt_nfkc"}, UNSPACED).with_words(words)
+    ids = one.encode(UNSPACED)
+    texts = {*map(single_spaced, UNSPACED), *one.decode(ids)}
+    values = {
+        "model": base64.b64encode(one._model).decode(),
+        "lines": UNSPACED,
+        "ids": ids,
+        "words": {text: words(text) for text in texts},
+    }
+    found = run_node(engine, IMPORTS, DIVIDED, values)
+    expected = [*map(one.segment, UNSPACED), *map(one.join, ids)]
+    assert any(sentence.divided for sentence in expected)
+    for got, wanted in zip(found, expected, strict=True):
+        assert got[:3] == [wanted.words, wanted.ids, wanted.word_of_piece]
+        assert [(piece, pytest.approx(shares)) for piece, shares in got[3]] == [(p, list(s)) for p, s in wanted.divided]
