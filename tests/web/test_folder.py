@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import contents
+from commands import REPOSITORY, contents
 
 import nmt
 from nmt.cli import main
@@ -86,6 +86,11 @@ def test_a_missing_or_another_runtime_is_refused_in_one_line(drawn_run, package,
     assert not (tmp_path / "new").exists()
     assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new"), "--runtime", "x"]) == 2
     assert "--runtime is for --format web: leave it out" in capsys.readouterr().err
+
+
+def test_the_script_fetches_the_version_that_is_tested():
+    script = (REPOSITORY / "scripts" / "web_runtime.sh").read_text(encoding="utf-8")
+    assert f"version={runtime.VERSION} " in script and f"{runtime.PACKAGE}@$version" in script
 
 
 def test_a_module_imports_files_of_the_folder():
