@@ -50,7 +50,7 @@ function extended(beam, live, steps, time, settings) {
   const candidates = live.flatMap((parent, row) => continuations(parent, row, steps[row], time, settings));
   candidates.sort((one, other) => other.total - one.total); // a stable sort: the first of equals stays first
   const selected = candidates.slice(0, settings.slots);
-  const floor = settings.prune && selected.length >= settings.nbest ? selected[settings.nbest - 1].total - settings.prune : -Infinity;
+  const floor = settings.prune > 0 ? (selected[settings.nbest - 1]?.total ?? -Infinity) - settings.prune : -Infinity;
   const grown = selected
     .slice(0, settings.slots - ended.length)
     .filter(({ total }) => total >= floor)

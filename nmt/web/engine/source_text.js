@@ -58,7 +58,9 @@ export function splitSentences(line, language) {
   return found;
 }
 
+const INITIAL = new RegExp(`(?:^|[\\s.])[\\p{L}\\p{N}]\\.${WHITE_SPACE}*$`, "u");
+
 // Whether text ends with an initial such as M., or has fewer than two letters.
 function isOpen(text) {
-  return (text.match(/\p{L}/gu) ?? []).length < 2 || new RegExp(`(?:^|[\\s.])[\\p{L}\\p{N}]\\.${WHITE_SPACE}*$`, "u").test(text);
+  return (text.match(/\p{L}/gu) ?? []).length < 2 || INITIAL.test(text);
 }

@@ -16,7 +16,8 @@ export class Translator {
   // `settings` is the content of page.json, `network` a `Network`, `vocabularies` two model files as bytes.
   constructor(settings, network, vocabularies) {
     Object.assign(this, { settings, network });
-    const words = ["source", "target"].map((side) => (settings.words[side] ? unspacedWords(settings.words[side]) : spacedWords));
+    const { source, target } = settings.words;
+    const words = [source, target].map((language) => (language ? unspacedWords(language) : spacedWords));
     [this.source, this.target] = vocabularies.map((bytes, side) => new Tokenizer(bytes, words[side]));
     this.text = new SourceText(this.source, settings.reading, settings.model.source.tag);
   }
@@ -25,15 +26,16 @@ export class Translator {
   async translate(text, { beam_size: beam, n_best: count = 1, prefix = "", erase = [] }) {
     const given = erase.length > 0 ? without(text, this.source.words(text), new Set(erase)) : text;
     const parts = count > 1 || prefix !== "" ? [given] : this.text.sentences(given);
+    const slots = beam ?? Math.max(this.settings.search.beam_size, count);
     const found = [];
-    for (const part of parts) found.push(await this.#search(part, beam ?? Math.max(this.settings.search.beam_size, count), count, prefix));
+    for (const part of parts) found.push(await this.#search(part, slots, count, prefix));
     const candidates = parts.length === 1 ? found[0] : [joinedCandidate(parts, found.map(([best]) => best), this)];
     return { source: given, source_words: this.source.words(text), candidates };
   }
 
   async #search(text, slots, count, prefix) {
     const source = cut(this.text.segment(text), this.settings.search.max_source);
-    if (source.ids.length === 0) return [this.#empty(source, { text: "", words: [], ids: [], wordOfPiece: [], divided: new Map() })];
+    if (source.ids.length === 0) return [this.#empty(source, { text: "", words: [] })];
     const decoder = await this.network.decoder([source.ids]);
     const found = await search(decoder, this.#options(source.ids.length, slots, count, this.#prefix(prefix)));
     return found.map((hypothesis) => this.#found(source, this.target.join(hypothesis.ids), hypothesis));
@@ -75,9 +77,14 @@ export class Translator {
   }
 
   #empty(source, target) {
-    const word_log_probabilities = target.words.map(() => 0);
-    const alignment = emptyAlignment(source, target);
-    return { text: target.text, log_probability: 0, score: 0, truncated: source.cut ?? false, word_log_probabilities, alignment };
+    return {
+      text: target.text,
+      log_probability: 0,
+      score: 0,
+      truncated: Boolean(source.cut || target.cut),
+      word_log_probabilities: target.words.map(() => 0),
+      alignment: emptyAlignment(source, target),
+    };
   }
 
   // A given translation, scored and aligned.
@@ -136,14 +143,16 @@ function cut(sentence, most) {
   const within = wordOfPiece.findIndex((word) => word >= most);
   const pieces = Math.min(most, within === -1 ? ids.length : within);
   const last = pieces - 1;
-  const kept = pieces > 0 && pieces < ids.length ? Math.min(most, wordOfPiece[last] + (sentence.divided.get(last)?.length ?? 1)) : most;
+  const behind = wordOfPiece[last] + (sentence.divided.get(last)?.length ?? 1); // the word behind the last piece
+  const kept = pieces > 0 && pieces < ids.length ? Math.min(most, behind) : most;
   const divided = new Map();
   for (const [piece, shares] of sentence.divided) {
     const left = shares.slice(0, kept - wordOfPiece[piece]);
     const sum = left.reduce((total, share) => total + share, 0);
     if (piece < pieces && sum > 0) divided.set(piece, left.map((share) => share / sum));
   }
-  return { ...sentence, words: words.slice(0, kept), ids: ids.slice(0, pieces), wordOfPiece: wordOfPiece.slice(0, pieces), divided, cut: true };
+  const begun = { words: words.slice(0, kept), ids: ids.slice(0, pieces), wordOfPiece: wordOfPiece.slice(0, pieces) };
+  return { ...sentence, ...begun, divided, cut: true };
 }
 
 function piecesOf({ wordOfPiece, divided }, word) {
