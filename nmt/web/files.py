@@ -39,7 +39,7 @@ _POLICY = (
 )
 """The policy of a folder: all comes from the place of the page, and WebAssembly may be compiled."""
 
-_LOADING = """<p id="unstarted">The page has not started. It needs a browser of 2023 or newer, and a file server:
+_LOADING = """<p id="unstarted">The page has not started. It needs a browser of 2024 or newer, and a file server:
 run <code>python3 -m http.server --bind 127.0.0.1 8000</code> in its folder, and open
 <code>http://127.0.0.1:8000/</code></p>
 <p id="loading" class="quiet" hidden><span>Loading the model</span>
