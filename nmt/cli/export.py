@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +23,14 @@ FORMATS = {
 }
 """Formats, each with the packages that it needs beside those of every installation."""
 
+REFUSED = {
+    "litert": "its converter takes no loop over a text of unknown length, and a file with TensorFlow's own operators "
+    "needs TensorFlow on the phone: export in onnx, which ONNX Runtime computes on phones",
+    "keras": "a .keras file names the classes of nmt and opens only beside nmt, which opens the run itself: export in "
+    "savedmodel for a program that has TensorFlow alone",
+}
+"""Formats that a user may expect, each with the reason why it is no export."""
+
 DESCRIPTION = (
     "Writes a directory with the network in the format of another program, the vocabularies, the settings and a model "
     "card. ONNX takes every kind of network, and ONNX Runtime computes it without TensorFlow. A web folder is "
@@ -35,7 +43,9 @@ EXAMPLE = "nmt export --model saved_models/mine --precision int8 --output mine.o
 def add_flags(parser: Parser) -> None:
     add_single_model_flags(parser)
     parser.add_argument("--output", required=True, metavar="DIR", help="directory to make, such as mine.onnx")
-    parser.add_argument("--format", choices=FORMATS, default="onnx", help="format of the network (default: onnx)")
+    parser.add_argument(
+        "--format", type=_format, choices=FORMATS, default="onnx", help="format of the network (default: onnx)"
+    )
     parser.add_argument(
         "--precision", choices=PRECISIONS, help="type of the weights (default: int8 for web, float32 for others)"
     )
@@ -45,6 +55,12 @@ def add_flags(parser: Parser) -> None:
         help="for web: the unpacked npm package of ONNX Runtime (default: where scripts/web_runtime.sh puts it)",
     )
     parser.add_argument("--licence", default="", metavar="TEXT", help="licence of the model, for the model card")
+
+
+def _format(name: str) -> str:
+    if name in REFUSED:
+        raise ArgumentTypeError(f"there is no export in {name}: {REFUSED[name]}")
+    return name
 
 
 def run(arguments: Namespace) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from nmt.config import ModelConfig
 from nmt.exporting.errors import ExportError
-from nmt.exporting.weights import EPSILON, Weights, sinusoid_rates
+from nmt.exporting.weights import EPSILON, Weights, exceeds_half, sinusoid_rates
 from nmt.run.directory import Run
 from nmt.text.pieces import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 from nmt.text.tokenizer import Tokenizer
@@ -53,10 +53,12 @@ def write_model(run: Run, arrays: Mapping[str, np.ndarray], precision: str, dire
     """Writes the files of CTranslate2 into a directory.
 
     Raises:
-        ExportError: see `require_expressible`.
+        ExportError: see `require_expressible`; or a weight exceeds the precision.
     """
     config = run.config.model
     require_expressible(config)
+    if precision == "float16" and (large := [name for name, array in arrays.items() if exceeds_half(array)]):
+        raise ExportError(f"{large[0]} has values beyond 65,504, the largest of float16: export in float32 or int8")
     specification = transformer(config, Weights(arrays))
     specification.register_source_vocabulary(_pieces(run.source))
     specification.register_target_vocabulary(_pieces(run.target))

@@ -40,6 +40,11 @@ class Weights:
         return np.asarray(self._arrays[full], np.float32)
 
 
+def exceeds_half(array: np.ndarray) -> bool:
+    """Whether an array has a value that half precision makes infinite."""
+    return bool(np.abs(array).max(initial=0) > np.finfo(np.float16).max)
+
+
 def sinusoid_rates(width: int) -> np.ndarray:
     """Radians from one position to the next, by pair of features; see `nmt.network.transformer.positions.sinusoids`."""
     return (10000.0 ** (-np.arange(0, width, 2) / width)).astype(np.float32)

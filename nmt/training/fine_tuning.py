@@ -14,6 +14,7 @@ from nmt.network.model import Seq2Seq
 from nmt.network.weights import require_shapes
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.exported import is_export
 from nmt.run.resuming import differing_settings
 from nmt.text.tokenizer import Tokenizer
 
@@ -42,6 +43,11 @@ def open_initial_run(config: RunConfig) -> Run:
         WeightsError: its weights are not those of its network.
     """
     initial = Run.open(Path(config.training.initial))
+    if is_export(initial.directory):
+        raise RunError(
+            f"--training.initial {initial.directory}: is an export, whose network cannot be trained: name the run that "
+            "it was made from"
+        )
     if not initial.has_weights:
         raise RunError(f"--training.initial {initial.directory}: the run has no weights yet: train it first")
     there, here = network_settings(initial.config), network_settings(config)

@@ -84,6 +84,18 @@ def test_smaller_precisions_give_nearly_the_same_scores(place):
     np.testing.assert_allclose(found[2], found[0], rtol=0.1)
 
 
+def test_weights_beyond_half_precision_are_refused(place, tmp_path, capsys):
+    shutil.copytree(place / "run", tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    weights = run.weights()
+    weights["seq2seq/decoder/norm/gamma"][0] = 1e5
+    run.save_weights(weights)
+    command = ["export", "--model", f"{tmp_path}/run", "--output", f"{tmp_path}/new", "--format", "ctranslate2"]
+    assert main([*command, "--precision", "float16"]) == 2
+    error = capsys.readouterr().err
+    assert "decoder/norm/gamma has values beyond 65,504" in error and not (tmp_path / "new").exists()
+
+
 def test_the_card_names_no_command_that_refuses_such_an_export(place):
     assert "nmt translate" not in (place / "float32" / "README.md").read_text()
 

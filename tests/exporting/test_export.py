@@ -10,11 +10,14 @@ import pytest
 from commands import contents
 
 from nmt.cli import main
+from nmt.config import RunConfig, TrainingConfig
 from nmt.errors import NmtError
 from nmt.exporting.export import export_run
 from nmt.run.directory import Run
+from nmt.run.errors import RunError
 from nmt.run.exported import VERSION, read_export
 from nmt.run.manifest import MANIFEST, NETWORK
+from nmt.training.fine_tuning import open_initial_run
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +87,19 @@ def test_missing_libraries_are_named(drawn_run, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new")]) == 2
     assert f"nmt export needs onnx: {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("format", "reason"), [("litert", "loop over a text of unknown length"), ("keras", "nmt")])
+def test_formats_that_users_may_expect_are_refused_with_the_reason(capsys, format, reason):
+    assert main(["export", "--model", "run", "--output", "new", "--format", format]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"there is no export in {format}: " in error and reason in error and "export in " in error
+
+
+def test_a_training_does_not_begin_with_an_export(exported):
+    config = RunConfig(training=TrainingConfig(initial=str(exported)))
+    with pytest.raises(RunError, match="drawn.onnx: is an export, .* name the run that it was made from$"):
+        open_initial_run(config)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnx_sessions import assert_equal_steps, graphs_of, keras_steps, onnx_steps
 
 from nmt.config import AttentionConfig, TransformerConfig
@@ -94,6 +95,15 @@ def test_half_precision_is_stored_and_float32_computed(make_model):
             variable.assign(np.asarray(variable).astype(np.float16).astype(np.float32))
     rounded = graphs_of(model)
     assert_equal_steps(onnx_steps(half, SOURCE, TARGETS), onnx_steps(rounded, SOURCE, TARGETS), 1e-5)
+
+
+def test_a_weight_beyond_half_precision_stays_float32(make_model):
+    model = make_model(embedding=32, sizes=(40, 40))
+    variable = next(v for v in model.trainable_variables if v.path.endswith("target_embedding/embeddings"))
+    variable.assign(np.full(variable.shape, 1e5, np.float32))
+    stored = [numpy_helper.to_array(one) for one in graphs_of(model, "float16").step.graph.initializer]
+    assert all(np.isfinite(array).all() for array in stored if array.dtype.kind == "f")
+    assert {array.dtype for array in stored if array.shape == variable.shape} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from nmt.exporting.weights import exceeds_half
 from nmt.version import __version__
 
 OPSET = 18
@@ -128,7 +129,7 @@ class Graph:
     def _store(self, array: np.ndarray) -> str:
         """Stores an array in the graph and returns the name of its value."""
         name = f"weight_{len(self._initializers)}"
-        if self.precision != "float16" or array.dtype != np.float32 or array.size < SMALL:
+        if self.precision != "float16" or array.dtype != np.float32 or array.size < SMALL or exceeds_half(array):
             self._initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
             return name
         self._initializers.append(numpy_helper.from_array(array.astype(np.float16), name))
