@@ -8,6 +8,8 @@ after each row. With many requests it also has the memory during a row:
     python scripts/benchmarks/serve_load.py --model saved_models/demo --source data/demo/test.en --requests 2000
     python scripts/benchmarks/serve_load.py --model saved_models/demo --source data/demo/test.en --requests 100000 \\
         --clients 16 --no-library
+
+With --compare it also compares the answers with the translations of the library, alignments included.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from contextlib import contextmanager
 from itertools import count, cycle, islice
 from pathlib import Path
 from threading import Lock, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
@@ -40,6 +42,8 @@ READY_SECONDS = 300
 LOOKS = 20
 """Looks at the memory of the server during a row of `MANY` requests or more."""
 MANY = 5000
+TIE = 1e-4
+"""Nats between two translations that rounding may swap."""
 
 
 class Row(NamedTuple):
@@ -84,19 +88,39 @@ def main() -> None:
     drawn = list(islice(cycle(sentences), arguments.requests))
     print(HEADER)
     alone, together = _library(arguments.model, drawn) if arguments.library else (None, None)
+    answers: list[Any] = [None] * len(drawn) if arguments.compare else []
     with _server(arguments.model) as (port, process):
         for clients in (1, 8):  # warms up
             _ask(port, drawn[:64], clients)
         for clients in arguments.clients:
-            row = _row(port, process, drawn, clients)
+            row = _row(port, process, drawn, clients, answers)
             print(row, flush=True)
             if clients == 1 and alone:
                 print(f"  p95 is {row.percentile(95) - alone.percentile(95):.1f} ms above the library's")
             if clients == TOGETHER and together:
                 print(f"  {100 * row.speed / together.speed:.0f} % of the library's speed in batches of {TOGETHER}")
+            if arguments.compare:
+                _compare(arguments.model, drawn, answers)
 
 
-def _row(port: int, process: psutil.Process, sentences: Sequence[str], clients: int) -> Row:
+def _compare(model: str, sentences: Sequence[str], answers: Sequence[Any]) -> None:
+    """Prints how many answers equal the library's, and the sentences whose answers differ."""
+    from nmt import Translator
+
+    same, ties, others = 0, 0, []
+    for found, expected in zip(answers, Translator.load(model).translate(sentences), strict=True):
+        own, near = expected.alignment, abs(found["log_probability"] - expected.log_probability) <= TIE
+        equal = near and found["text"] == expected.text and found["alignment"]["links"] == own.to_json()["links"]
+        if equal and np.allclose(found["alignment"]["weights"], own.weights, rtol=0, atol=2 * TIE):
+            same += 1
+        elif near and not equal:
+            ties += 1
+        else:
+            others.append(f"  {expected.source}: {found['text']} instead of {expected.text}")
+    print(f"  {same:,} answers equal the library's, {ties:,} differ at ties within {TIE:g} nats", *others, sep="\n")
+
+
+def _row(port: int, process: psutil.Process, sentences: Sequence[str], clients: int, answers: list[Any]) -> Row:
     """The measurement of some clients."""
 
     def look(place: int) -> None:
@@ -107,7 +131,7 @@ def _row(port: int, process: psutil.Process, sentences: Sequence[str], clients: 
         return float(times.user + times.system)
 
     started, by_clients, by_server = time.perf_counter(), time.process_time(), used()
-    seconds = _ask(port, sentences, clients, look if len(sentences) >= MANY else None)
+    seconds = _ask(port, sentences, clients, look if len(sentences) >= MANY else None, answers)
     elapsed = time.perf_counter() - started
     spent = used() - by_server, time.process_time() - by_clients
     return Row(f"server, {clients} clients", seconds, elapsed, *spent, process.memory_info().rss >> 20)
@@ -121,6 +145,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--clients", type=int, nargs="+", default=[1, 4, 16, 64], metavar="N", help="clients of the rows"
     )
+    parser.add_argument("--compare", action="store_true", help="compare the answers with the library's translations")
     parser.add_argument(
         "--no-library", dest="library", action="store_false", help="leave out the sentences through a translator"
     )
@@ -175,11 +200,18 @@ def _status(port: int) -> int:
     return connection.getresponse().status
 
 
-def _ask(port: int, sentences: Sequence[str], clients: int, look: Callable[[int], None] | None = None) -> list[float]:
+def _ask(
+    port: int,
+    sentences: Sequence[str],
+    clients: int,
+    look: Callable[[int], None] | None = None,
+    answers: list[Any] | None = None,
+) -> list[float]:
     """The seconds of each request, when some clients share the sentences.
 
     Args:
         look: called `LOOKS` times with the number of requests.
+        answers: if it has a place for each sentence, it gets the best translations with their alignments.
     """
     places, lock = count(), Lock()
     seconds = [0.0] * len(sentences)
@@ -195,11 +227,13 @@ def _ask(port: int, sentences: Sequence[str], clients: int, look: Callable[[int]
             if look and place % (len(sentences) // LOOKS) == 0:
                 look(place)
             begun = time.perf_counter()
-            body = json.dumps({"text": sentences[place]})
+            body = json.dumps({"text": sentences[place], **({"alignment": True} if answers else {})})
             connection.request("POST", "/v1/translate", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read()
             seconds[place] = time.perf_counter() - begun
+            if answers and answer.status == 200:
+                answers[place] = json.loads(text)["translations"][0]["candidates"][0]
             if answer.status != 200:
                 failures.append(text.decode())
                 return

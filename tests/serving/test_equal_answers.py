@@ -22,7 +22,7 @@ def test_answers_equal_those_of_the_library_whatever_is_in_the_batch(copier_run)
     model = ServedModel("copier", copier_run, lambda _: translator)
     model.load()
     draw = random.Random(2)
-    texts = [" ".join(draw.choices(list(copy_task.WORDS), k=draw.choice([1, 2, 5, 9, 20]))) for _ in range(150)]
+    texts = [" ".join(draw.choices(list(copy_task.WORDS), k=draw.choice([1, 2, 5, 9, 20]))) for _ in range(1000)]
     with TestClient(create_app(Models([model])), base_url="http://localhost") as client:
 
         def ask(place):
