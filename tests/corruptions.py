@@ -186,10 +186,12 @@ def damages(damaged: Damaged, whole: Any, together: int) -> Iterator[tuple[str, 
     def swapped(name: str, draw: random.Random) -> int:
         other = (damaged.other / name if name else damaged.other).read_bytes()
         content = (damaged.path / name if name else damaged.path).read_bytes()
-        if not name:  # a whole pack of another run is a whole pack
-            cut = draw.randrange(len(content))
-            other = content[:cut] + other[cut:]
-        return damaged.require_harmless(name, [other], whole)
+        if name:
+            return damaged.require_harmless(name, [other], whole)
+        cut = draw.randrange(len(content))
+        found = damaged.answers(name, content[:cut] + other[cut:])
+        assert found in (None, whole, damaged.load(damaged.other)), f"a mixture of two packs at byte {cut} is loaded"
+        return int(found is None)
 
     for name in damaged.files:
         for kind in DAMAGE:

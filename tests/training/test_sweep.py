@@ -9,6 +9,7 @@ from pathlib import Path
 
 import optuna
 import pytest
+from commands import run
 
 from nmt.cli import main
 from nmt.config import RunConfig, VocabularyConfig
@@ -156,6 +157,54 @@ def test_an_interrupted_trial_is_tried_again(tmp_path):
     read = read_space(space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}}))
     interrupted = read.suggest(open_study(file, read, output, seed=1).ask())
     assert read.suggest(open_study(file, read, output, seed=2).ask()) == interrupted
+
+
+def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):
+    """A kill or a full disk may leave the beginning of a line."""
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16]}})
+    read, journal = read_space(file), tmp_path / "search" / "study.log"
+    study = open_study(file, read, tmp_path / "search", seed=1)
+    for value in (3.0, 2.0):
+        trial = study.ask()
+        read.suggest(trial)
+        trial.set_user_attr("run", "run-1")
+        trial.report(value, 1)
+        study.tell(trial, value)
+    whole = journal.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in {0, 1, *ends, *(end - 1 for end in ends), *(end - 40 for end in ends)}:
+        journal.write_bytes(whole[:cut])
+        for count in (1, 2):
+            again = open_study(file, read, tmp_path / "search", seed=2)
+            again.tell(trial := again.ask(), float(count) if read.suggest(trial) else None)
+        assert all(json.loads(line) for line in journal.read_bytes().splitlines())
+
+
+def test_a_killed_search_keeps_no_lock(tmp_path, monkeypatch):
+    """The lock ends with its process. A lock in the form of a file would stay."""
+    monkeypatch.chdir(tmp_path)
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8]}})
+    program = f"""
+import os
+from pathlib import Path
+from nmt.training.sweep import journal, space, study
+opened = study.open_study(Path({str(file)!r}), space.read_space(Path({str(file)!r})), Path("search"), 1)
+journal._KernelLock(Path("search/study.log")).acquire()
+os.kill(os.getpid(), 9)
+"""
+    assert run(["-c", program], tmp_path).returncode == -9
+    assert len(open_study(file, read_space(file), Path("search"), seed=1).trials) == 0
+    assert [path.name for path in Path("search").iterdir()] == ["study.log"]
+
+
+@pytest.mark.parametrize("line", [b"nonsense\n", b"\0\0\n", b"5\n", b"[" * 100_000 + b"\n"])
+def test_a_damaged_journal_is_named(tmp_path, line):
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8]}})
+    open_study(file, read_space(file), tmp_path / "search", seed=1)
+    with open(tmp_path / "search" / "study.log", "ab") as journal:
+        journal.write(line)
+    with pytest.raises(NmtError, match=r"study\.log, line 3: damaged: restore the file, or choose another --output"):
+        open_study(file, read_space(file), tmp_path / "search", seed=1)
 
 
 def test_a_sweep_needs_a_budget_and_optuna(tmp_path, monkeypatch, capsys):

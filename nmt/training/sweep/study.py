@@ -14,12 +14,12 @@ from typing import Any
 
 import optuna
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from nmt.errors import NmtError
 from nmt.progress import StatusLine, counted
 from nmt.training.processes import CommandRunner, shared_cores
+from nmt.training.sweep.journal import open_journal
 from nmt.training.sweep.report import write_report
 from nmt.training.sweep.space import Space, read_space
 from nmt.training.sweep.trials import run_trial
@@ -111,12 +111,12 @@ def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optun
     """The study in the output directory, or a new one. Interrupted trials are tried first.
 
     Raises:
-        NmtError: the directory holds a study of another space.
+        NmtError: the directory holds a study of another space, or its journal is damaged.
     """
     output.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
         study_name="nmt",
-        storage=JournalStorage(JournalFileBackend(str(output / "study.log"))),
+        storage=JournalStorage(open_journal(output / "study.log")),
         direction="maximize" if space.metric == "bleu" else "minimize",
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
         load_if_exists=True,

@@ -1,0 +1,63 @@
+"""The journal of a study: a line of JSON for each change, which a kill at any moment leaves readable."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+from nmt.errors import NmtError
+from nmt.files.locking import locked
+
+
+class _KernelLock(JournalFileOpenLock):
+    """A lock that ends with its process. optuna's own locks are files, which a killed process leaves behind."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._held: AbstractContextManager[None] | None = None
+
+    def acquire(self) -> bool:
+        """Waits for the lock."""
+        held = locked(self._path, None)
+        held.__enter__()
+        self._held = held  # only the thread that holds the lock comes here
+        return True
+
+    def release(self) -> None:
+        """Gives the lock back."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.__exit__(None, None, None)
+
+
+def open_journal(path: Path) -> JournalFileBackend:
+    """The journal at a path, or a new one. An incomplete last line is cut off: its writer was stopped.
+
+    Raises:
+        NmtError: another line is damaged.
+    """
+    lock = _KernelLock(path)
+    journal = JournalFileBackend(str(path), lock)  # makes the file
+    lock.acquire()
+    try:
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            with open(path, "rb+") as file:
+                file.truncate(whole)
+    finally:
+        lock.release()
+    for number, line in enumerate(content[:whole].splitlines(), start=1):
+        if not _is_change(line):
+            raise NmtError(f"{path}, line {number}: damaged: restore the file, or choose another --output")
+    return journal
+
+
+def _is_change(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
