@@ -138,7 +138,9 @@ def guide_links(guide: str, models: list[Any], train: Text, statistical: Alignme
     """The links of the training text that guide attention."""
     if guide == "eflomal":
         return statistical[f"eflomal, {GUIDE_METHOD}"][: len(train)]
-    own = symmetrize_all(*directions([nmt.Translator.load(model) for model in models], train, Linking()), GUIDE_METHOD)
+    own = symmetrize_all(
+        *directions([nmt.Translator.load(model, aligner=False) for model in models], train, Linking()), GUIDE_METHOD
+    )
     return own if guide == "own" else symmetrize_all(own, statistical["eflomal, union"][: len(train)], GUIDE_METHOD)
 
 
@@ -194,7 +196,7 @@ def attention_links(models: list[Any], pairs: Text) -> Iterator[tuple[str, list[
     Yields:
         The name of a system, and its links.
     """
-    translators = [nmt.Translator.load(model) for model in models]
+    translators = [nmt.Translator.load(model, aligner=False) for model in models]
     for name, linking in RULES.items():
         forward, backward = directions(translators, pairs, linking)
         yield name, forward

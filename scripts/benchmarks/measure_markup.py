@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
     if len(sources) != len(targets):
         raise NmtError(f"{arguments.target}: expected {len(sources)} lines, as {arguments.source} has")
     versions = [line.split("\t") for line in targets]
-    translator = Translator.load(arguments.model)
+    translator = Translator.load(arguments.model, aligner=False)
     print("| translation | sentences | all kept | marks | at the right words | pairs | others |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     transfer = MarkupTransfer(translator.run, translator.profile)

@@ -95,7 +95,7 @@ def save_attention(runs: Sequence[VariantRun], source: str, target: str, path: P
     alignments = {}
     for run in runs:
         if run.config.model.attends:
-            translator = Translator.load(run.directory)
+            translator = Translator.load(run.directory, aligner=False)  # attention is compared
             (pair,) = translator.align([source], [target])
             if drawable(pair.alignment):
                 alignments[run.variant] = pair.alignment

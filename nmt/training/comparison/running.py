@@ -86,7 +86,7 @@ def _train_and_measure(
         path.parent.mkdir(parents=True, exist_ok=True)
     evaluation = ["evaluate", "--model", run.directory, *pair_flags(test)]
     evaluation += ["--tokenize", test.tokenizer, "--output", paths.translation, "--json", paths.scores]
-    evaluation += ["--gold", test.alignment] if test.alignment else []
+    evaluation += ["--gold", test.alignment, "--aligner", "none"] if test.alignment else []
     with open(paths.log, "a", encoding="utf-8") as log:
         for command in (["train", "--config", paths.config], evaluation):
             if code := commands.run(command, log):
