@@ -48,6 +48,13 @@ class Aligner:
         cooccurrence: the pairs of words that the model knows.
         model: the learned model.
         directory: where the aligner was read from, or the file in a run.
+
+    Example:
+        >>> text = nmt.PairsConfig(source="data/demo/test.en", target="data/demo/test.fr")
+        >>> aligner = nmt.Aligner.train(text, "saved_models/small-aligner")
+        >>> (pair,) = aligner.align([("It is hot .", "Il fait chaud .")])
+        >>> (3, 3) in pair.links
+        True
     """
 
     def __init__(

@@ -33,6 +33,10 @@ class Linking:
 
     Raises:
         AlignmentError: a setting has an impossible value.
+
+    Example:
+        >>> nmt.Linking(rule="threshold", threshold=0.2).side
+        'target'
     """
 
     rule: LinkRule = "share"

@@ -15,7 +15,13 @@ from nmt.config.vocabulary import VocabularyConfig
 
 @dataclass(frozen=True)
 class RunConfig:
-    """All settings of a run, saved in the run directory."""
+    """All settings of a run, saved in the run directory.
+
+    Example:
+        >>> config = nmt.RunConfig(name="mine", model=nmt.ModelConfig(units=128))
+        >>> config.model.units, config.search.beam_size
+        (128, 5)
+    """
 
     name: str = setting("run", "Name of the run; its directory is `directory`/`name`.")
     directory: str = setting("saved_models", "Directory that contains the run directories.")

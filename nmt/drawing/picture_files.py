@@ -41,10 +41,15 @@ def save_heatmap(
     linking: Linking = DEFAULT_LINKING,
     merged: str = "",
 ) -> Path:
-    """Draws `heatmap` into a .png, .pdf or .svg file; the same input gives the same bytes.
+    """Draws `heatmap` into a .png, .pdf or .svg file; equal inputs give equal bytes.
 
     Raises:
         PlotError: another suffix, a side without words, or a path that cannot be written.
+
+    Example:
+        >>> translator = nmt.Translator.load("saved_models/demo")
+        >>> nmt.save_heatmap(translator.translate_one("It is hot ."), "hot.png")
+        PosixPath('hot.png')
     """
     check_suffix(Path(path))
     return save_figure(heatmap(alignment, title, gold, erasure, linking, merged), path)

@@ -40,6 +40,11 @@ def load_config(
     Raises:
         ConfigError: a file that cannot be read, an unknown field, or a refused value.
         CorpusError: for "auto", pairs that cannot be read, or too few.
+
+    Example:
+        >>> config = nmt.load_config("data/demo/config.yaml", ["--model.units", "128"])
+        >>> config.model.units, config.vocabulary.size
+        (128, 4000)
     """
     return resolve_config(path, parse_flags(RunConfig, overrides, "nmt train"), recipe, say)
 

@@ -75,6 +75,11 @@ def train(config: RunConfig) -> TrainingResult:
     Raises:
         NmtError: a corpus, vocabulary or run directory that does not fit, or a loss that is NaN or infinite; the
             message says what to do.
+
+    Example:
+        >>> config = nmt.load_config("data/demo/config.yaml", ["--name", "small", "--training.passes", "1"])
+        >>> nmt.train(config).finished
+        True
     """
     configure_runtime()
     set_determinism(config.training.seed, config.training.deterministic)

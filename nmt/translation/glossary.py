@@ -52,6 +52,11 @@ class Glossary:
 
     Raises:
         NmtError: a term without a source, or with a blank form or none.
+
+    Example:
+        >>> glossary = nmt.Glossary.load("data/demo/glossary.tsv", mode="require")
+        >>> glossary.terms[0].source, glossary.terms[0].forms
+        ('actresses', ('infirmières',))
     """
 
     def __init__(self, terms: Iterable[Term], mode: GlossaryMode = "prefer") -> None:

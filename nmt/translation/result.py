@@ -23,6 +23,12 @@ class Translation:
     """A source sentence, its translation, and the source words that each target word came from.
 
     The translation was found by a search, or given and scored.
+
+    Example:
+        >>> translator = nmt.Translator.load("saved_models/demo")
+        >>> (given,) = translator.align(["It is hot ."], ["Il fait chaud ."])
+        >>> given.alignment.weights.shape, given.log_probability < 0
+        ((4, 4), True)
     """
 
     source: str

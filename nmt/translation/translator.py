@@ -46,6 +46,11 @@ class Translator:
         run: an opened run; its vocabularies and search settings are used.
         inference: search and scoring of the model, or of an ensemble over these vocabularies.
         profile: the training text's, for `SourceText`.
+
+    Example:
+        >>> translator = nmt.Translator.load("saved_models/demo")
+        >>> [found.source for found in translator.translate(["It is hot .", "The garden is empty ."])]
+        ['It is hot .', 'The garden is empty .']
     """
 
     chunk_size = 500

@@ -29,7 +29,8 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def filled(text: str) -> str:
-    """A page with the generated parts behind their comments."""
+    """A page with the generated parts behind their comments. Links that leave the pages keep their words alone."""
+    text = re.sub(r"\[([^]]+)\]\((?:\.\./)+(?:README|CONTRIBUTING)\.md[^)]*\)", r"\1", text)
     return re.sub(r"<!-- generated: (\w+) -->\n", lambda found: "\n".join(PARTS[found[1]]()) + "\n", text)
 
 

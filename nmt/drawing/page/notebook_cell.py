@@ -43,6 +43,12 @@ def widget(translations: Shown | Iterable[Shown], title: str = "Translations and
 
     Raises:
         PageError: something else, or a sentence that the page cannot show.
+
+    Example:
+        >>> translator = nmt.Translator.load("saved_models/demo")
+        >>> cell = nmt.widget(translator.translate_nbest(["It is hot ."], nbest=2))
+        >>> "hot" in cell._repr_html_()
+        True
     """
     single = isinstance(translations, (Translation, TranslationList, PageSentence))
     sentences = [_sentence(one) for one in ([translations] if single else translations)]  # type: ignore[union-attr]
