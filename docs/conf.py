@@ -21,7 +21,7 @@ extensions = [
     "documentation.reference",
 ]
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 4  # a link may name a heading, as on a forge
 myst_links_external_new_tab = False
 html_math_renderer = "mathml"
@@ -29,6 +29,7 @@ html_math_renderer = "mathml"
 default_role = "code"  # a docstring has `names` as in Markdown
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 
 html_theme = "furo"

@@ -29,16 +29,20 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def filled(text: str) -> str:
-    """A page with the generated parts behind their comments. Links that leave the pages keep their words alone."""
+    """A page with the generated parts behind their comments, and without its sentences for readers of the source.
+
+    Links that leave the pages keep their words alone.
+    """
+    text = re.sub(r"\n<!-- unbuilt -->\n.*?<!-- / -->\n", "", text, flags=re.DOTALL)
     text = re.sub(r"\[([^]]+)\]\((?:\.\./)+(?:README|CONTRIBUTING)\.md[^)]*\)", r"\1", text)
     return re.sub(r"<!-- generated: (\w+) -->\n", lambda found: "\n".join(PARTS[found[1]]()) + "\n", text)
 
 
 def commands() -> Iterator[str]:
-    """Each command: summary, description, usage, example, and flags with their defaults."""
-    for name, summary in COMMANDS.items():
+    """Each command: description, example, and flags with their defaults."""
+    for name in COMMANDS:
         parser = parser_of(name)
-        yield f"\n## nmt {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n{_prose(parser.description or '')}\n"
+        yield f"\n## nmt {name}\n\n{_prose(parser.description or '')}\n"
         if example := getattr(module(name), "EXAMPLE", ""):
             yield f"```bash\n{example}\n```\n"
         for group in parser._action_groups:
