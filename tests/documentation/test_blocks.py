@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,12 +11,7 @@ from block_running import run_blocks
 from commands import REPOSITORY
 from page_blocks import Block, blocks, pages
 
-CONF = (REPOSITORY / "docs" / "conf.py").read_text(encoding="utf-8")
-
-OLD = {f"docs/{name}" for name in re.findall(r'^    "(.+\.md)",$', CONF, re.M)}
-"""The pages that the new ones replace; their blocks have no tiers."""
-
-ALL = [block for page in pages() if page not in OLD for block in blocks(page)]
+ALL = [block for page in pages() for block in blocks(page)]
 
 LARGEST_SHARE = 0.15
 """Of blocks that are not run."""
