@@ -1,4 +1,4 @@
-"""A translation memory is trained from and a PO file is translated, with the commands as the README prints them."""
+"""A translation memory is trained from and a PO file is translated, with the commands of the guides."""
 
 from __future__ import annotations
 

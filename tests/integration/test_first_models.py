@@ -1,4 +1,4 @@
-"""The first model of a new user, with the commands of README.md: any size of text, no setting given."""
+"""The first model of a new user, with the commands of the guides: any size of text, no setting given."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ The small bird sits in the tree .|Der kleine Vogel sitzt im Baum .
 
 
 def first_model(directory: Path, pairs: list[tuple[str, str]], new: list[str]) -> tuple[str, list[str]]:
-    """Trains and translates as README.md says; what training reported, and the translations."""
+    """Trains and translates as the guide on own text says; what training reported, and the translations."""
     for name, lines in (("my.en", [p[0] for p in pairs]), ("my.de", [p[1] for p in pairs]), ("new.en", new)):
         (directory / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     text = "--corpus.train.source my.en --corpus.train.target my.de"

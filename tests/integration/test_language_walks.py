@@ -1,4 +1,4 @@
-"""First models of new users in other languages, with the commands of README.md; each text is of another kind."""
+"""First models of new users in other languages, with the commands of the guides; each text is of another kind."""
 
 from __future__ import annotations
 
