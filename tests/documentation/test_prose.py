@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from commands import REPOSITORY
 
@@ -42,6 +44,13 @@ def test_a_page_is_easy_to_read(page: str) -> None:
     found = prose(page)
     assert [sentence for sentence in found.sentences if count_words(sentence) > LONGEST] == []
     assert found.grade <= GRADE
+
+
+@pytest.mark.parametrize("page", PLAN)
+def test_the_comment_of_a_number_begins_no_line(page: str) -> None:
+    """There it would end the paragraph in Markdown."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    assert re.findall(r"^ *<!-- (?:result|given)\b.*$", text, re.MULTILINE) == []
 
 
 def test_blocks_tables_headings_and_comments_are_no_prose() -> None:
