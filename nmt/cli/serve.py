@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli.loading import load_run, require_runs
+from nmt.cli.loading import NO_ALIGNER, add_aligner_flag, load_run, require_runs, use_aligner
 from nmt.cli.parser import Parser, count, positive
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
@@ -62,6 +62,7 @@ def add_flags(parser: Parser) -> None:
         default="auto",
         help="type of the matrix products; auto: the fastest type on this machine (default: auto)",
     )
+    add_aligner_flag(parser, "links of every model")
     parser.add_argument("--log-requests", action="store_true", help="write a line about each request, without its text")
     _add_access_flags(parser)
     limits = parser.add_argument_group("limits", "A request beyond a limit is refused with the name of the limit.")
@@ -105,9 +106,10 @@ def run(arguments: Namespace) -> None:
     require_runs(paths)
     for path in paths:
         loading.config_of_run(path)  # damaged runs are reported now, not when they are loaded
+    _require_aligner(arguments.aligner)
     settings = server.Settings(
         tuple(arguments.model),
-        partial(load_model, precision=arguments.precision),
+        partial(load_model, precision=arguments.precision, aligner=arguments.aligner),
         arguments.host,
         arguments.port,
         arguments.workers,
@@ -133,6 +135,20 @@ def _limits(arguments: Namespace) -> Limits:
         raise NmtError(f"--max-{name.replace('_', '-')} {rest}") from None
 
 
-def load_model(directory: Path, precision: str = "auto") -> Translator:
-    """The translator of a run or pack."""
-    return load_run(str(directory), precision=precision)
+def _require_aligner(path: str | None) -> None:
+    """Raises `NmtError` for an aligner that cannot be loaded."""
+    if path not in (None, NO_ALIGNER):
+        from nmt.aligning.aligner import Aligner
+
+        Aligner.load(path)
+
+
+def load_model(directory: Path, precision: str = "auto", aligner: str | None = None) -> Translator:
+    """The translator of a run or pack.
+
+    Args:
+        aligner: see `use_aligner`.
+    """
+    translator = load_run(str(directory), precision=precision, aligner=False)
+    use_aligner(Namespace(aligner=aligner), translator)
+    return translator

@@ -101,7 +101,7 @@ class Alignment(BaseModel):
     links: Annotated[list[tuple[int, int]], Field(description="Pairs of a source word and a target word.")]
     linked_by: Annotated[
         Literal["attention", "aligner"],
-        Field(description="What made the links: attention, or the word aligner that the model keeps."),
+        Field(description="What made the links: attention, or a word aligner."),
     ]
 
 

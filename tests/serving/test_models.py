@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from small_server import Fake
 
+from nmt.cli import main
+from nmt.cli.serve import load_model
 from nmt.errors import NmtError
 from nmt.serving.app import create_app
 from nmt.serving.limits import Limits, RefusedError
@@ -108,3 +111,22 @@ def test_models_are_named_after_their_directories_or_as_the_user_says():
     assert model_path("other=runs/b") == "runs/b"
     with pytest.raises(NmtError, match="two models are named a: .*--model other=x/a"):
         served_models(["runs/a", "x/a"], load, Limits())
+
+
+def test_an_aligner_makes_the_links_of_a_served_model(monkeypatch):
+    class Made:
+        """An aligner."""
+
+    monkeypatch.setattr("nmt.cli.serve.load_run", lambda *_, **options: Fake())
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Made())
+    for aligner, made in (("made", Made), ("none", type(None))):
+        assert isinstance(load_model(Path("run"), aligner=aligner).aligner, made)
+
+
+def test_an_aligner_that_cannot_be_loaded_is_refused_before_the_server_starts(tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nmt.translation.loading.config_of_run", lambda path: None)
+        command = ["serve", "--model", str(tmp_path / "run"), "--port", "0", "--aligner", str(tmp_path / "no")]
+        assert main(command) == 2
+    assert str(tmp_path / "no") in capsys.readouterr().err

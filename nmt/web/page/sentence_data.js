@@ -3,13 +3,14 @@ import { directionOf } from "./direction.js";
 import { languagesOf, tagOf } from "./settings.js";
 import { number } from "./view/elements.js";
 
+const BY_ALIGNER = "by an aligner, not by attention";
 const CUT = "The text is longer than the model reads: its end has no translation.";
 
 // The sentence of some candidates for a text; `headings` may name them.
 export function sentenceOf(model, candidates, headings = []) {
   const [first] = candidates;
   return {
-    label: [model.name, languagesOf(model)].filter(Boolean).join(", "),
+    label: [model.name, languagesOf(model), ruleOf(first) && `links ${ruleOf(first)}`].filter(Boolean).join(", "),
     note: first.truncated ? CUT : "",
     languages: [tagOf(model.source), tagOf(model.target)],
     direction: directionOf(first.alignment.source),
@@ -26,10 +27,15 @@ function translationOf(candidate, heading) {
     alignment: candidate.alignment,
     heading,
     direction: directionOf(candidate.alignment.target),
-    rule: "",
+    rule: ruleOf(candidate),
     shares: null,
     probabilities: candidate.word_log_probabilities.map(Math.exp),
   };
+}
+
+// What made the links, unless attention did.
+function ruleOf({ alignment }) {
+  return alignment.linked_by === "aligner" ? BY_ALIGNER : "";
 }
 
 export function headingsOf(candidates) {
