@@ -147,8 +147,10 @@ def load_model(directory: Path, precision: str = "auto", aligner: str | None = N
     """The translator of a run or pack.
 
     Args:
-        aligner: see `use_aligner`.
+        aligner: see `use_aligner`; None: the one that the run keeps.
     """
+    if aligner is None:
+        return load_run(str(directory), precision=precision)
     translator = load_run(str(directory), precision=precision, aligner=False)
     use_aligner(Namespace(aligner=aligner), translator)
     return translator
