@@ -34,7 +34,8 @@ from documentation.results import ROOT, ResultsError
 TABLES = "docs/evidence/tables.yaml"
 NUMBER = re.compile(r"<!-- result: (?P<ids>\S+) (?P<field>\S+) -->.*?<!-- / -->")
 BLOCK = re.compile(r"<!-- (?P<kind>table|commands): (?P<name>\S+) -->\n.*?<!-- / -->", re.DOTALL)
-DIGITS = {"bleu": ".1f", "chrf": ".1f", "aer": ".3f", "loss": ".3f", "per_second": ",.0f", "parameters": ",.0f"}
+DIGITS = {"bleu": ".1f", "chrf": ".1f", "per_second": ",.0f", "parameters": ",.0f"}
+DIGITS |= dict.fromkeys(["aer", "loss", "link_precision", "link_recall", "accuracy", "correlation"], ".3f")
 """How values are written, by a part of the name of their field; other values keep the digits that they have."""
 
 
