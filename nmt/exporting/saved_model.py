@@ -27,7 +27,7 @@ from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.text.pieces import PAD
 from nmt.translation.inference.ensemble import Ensemble
-from nmt.translation.inference.search_batch import PhraseArrays, SearchBatch
+from nmt.translation.inference.search_batch import PhraseArrays, PhrasePlaces, SearchBatch
 from nmt.translation.inference.search_programs import SearchPrograms, program_settings
 from nmt.translation.short_list import BatchLists
 
@@ -88,6 +88,8 @@ def _batch(source: tf.Tensor, search: SearchConfig) -> SearchBatch:
         prefix=tf.zeros([rows, 1], tf.int32),
         required=none,
         preferred=none,
-        attended=tf.zeros([rows, 1, tf.shape(source)[1]], tf.float32),
+        places=PhrasePlaces(
+            tf.zeros([rows, 1], tf.int32), tf.zeros([rows, 1, tf.shape(source)[1]]), tf.zeros([rows, 1])
+        ),
         lists=BatchLists(tf.zeros([0], tf.int32), tf.zeros([rows, 0], tf.bool)),
     )

@@ -104,8 +104,7 @@ def _empty_beam(state: State, limits: Tensor, longest: Tensor, width: Tensor, me
 
 def _sorted(beam: Beam, method: SearchMethod) -> SearchResult:
     """The hypotheses in the order of `search`'s result."""
-    scores = method.scoring.scores(beam.log_probabilities, ops.maximum(beam.lengths, 1), beam.records)
-    scores = _with_bonuses(scores, beam, method)
+    scores = _scores(beam, ops.maximum(beam.lengths, 1), method)
     _, order = ops.top_k(scores, method.slots)
     # A cut hypothesis has not paid for its ending, so finished ones come first. top_k keeps the order of equals.
     finished = ops.take_along_axis(beam.finished, order, axis=1)
@@ -150,7 +149,7 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, m
         log_probabilities=new.log_probabilities,
         finished=new.finished,
         lengths=take_slots(beam.lengths, new.parents) + ops.cast(new.continued, "int32"),
-        restriction_states=_advance(beam, new, record, method.restrictions),
+        restriction_states=_advance(beam, new, next_pieces, method.restrictions),
         state=state,
         state_rows=rows,
     )
@@ -234,7 +233,7 @@ def _last_pieces(beam: Beam) -> Tensor:
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
 
 
-def _advance(beam: Beam, new: _Extension, record: Tensor, restrictions: tuple[Restriction, ...]) -> State:
+def _advance(beam: Beam, new: _Extension, next_pieces: NextPieces, restrictions: tuple[Restriction, ...]) -> State:
     """States of the restrictions after this step. A hypothesis that does not go on keeps its state.
 
     Otherwise the steps that other sentences still need would change the bonuses of finished hypotheses.
@@ -247,8 +246,9 @@ def _advance(beam: Beam, new: _Extension, record: Tensor, restrictions: tuple[Re
 
     states = []
     for restriction, state in zip(restrictions, beam.restriction_states, strict=True):
-        before = ops.map_structure(lambda values: take_slots(values, new.parents), state)
-        states.append(ops.map_structure(kept, restriction.advance(before, new.pieces, record), before))
+        known = state, restriction.read(next_pieces)
+        before, step = ops.map_structure(lambda values: take_slots(values, new.parents), known)
+        states.append(ops.map_structure(kept, restriction.advance(before, new.pieces, new.costs, step), before))
     return tuple(states)
 
 
@@ -261,21 +261,28 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
     live = live & (beam.time < limits)[:, None]
     if isinstance(method.nbest, int) and method.nbest == method.slots:  # a live hypothesis is always among the best
         return ops.any(live, axis=1)
-    scores = _with_bonuses(method.scoring.scores(beam.log_probabilities, beam.lengths, beam.records), beam, method)
-    finished, _ = ops.top_k(ops.where(beam.finished, scores, 2 * IMPOSSIBLE), method.slots)
+    finished, _ = ops.top_k(ops.where(beam.finished, _scores(beam, beam.lengths, method), 2 * IMPOSSIBLE), method.slots)
     worst = finished[:, method.nbest - 1 : method.nbest]  # of those that the user asks for
-    bounds = method.scoring.bounds(beam.log_probabilities, limits[:, None])
-    bounds = _with_bonuses(bounds, beam, method, highest=True)
-    return ops.any(live & (bounds > worst), axis=1)
+    return ops.any(live & (_bounds(beam, limits, method) > worst), axis=1)
 
 
-def _with_bonuses(scores: Tensor, beam: Beam, method: SearchMethod, highest: bool = False) -> Tensor:
-    """Scores with the bonuses of preferred phrases, float32 [batch, slots].
+def _scores(beam: Beam, lengths: Tensor, method: SearchMethod) -> Tensor:
+    """Scores with the refunds and bonuses of preferred phrases, float32 [batch, slots]."""
+    preferred = method.preferred
+    if preferred is None:
+        return method.scoring.scores(beam.log_probabilities, lengths, beam.records)
+    state = preferred.state_of(beam)
+    log_probabilities = beam.log_probabilities + preferred.refund(state)
+    return method.scoring.scores(log_probabilities, lengths, beam.records) + preferred.bonuses(state)
 
-    Args:
-        highest: whether to add upper bounds of the bonuses of all continuations.
+
+def _bounds(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
+    """Upper bounds of the scores of all continuations, float32 [batch, slots].
+
+    A log-probability with its refunds only falls.
     """
-    if method.preferred is None:
-        return scores
-    state = method.preferred.state_of(beam)
-    return scores + (method.preferred.highest_total(state) if highest else method.preferred.total(state))
+    preferred = method.preferred
+    if preferred is None:
+        return method.scoring.bounds(beam.log_probabilities, limits[:, None])
+    refunded = beam.log_probabilities + preferred.refund(preferred.state_of(beam))
+    return method.scoring.bounds(refunded, limits[:, None]) + preferred.highest_bonuses()

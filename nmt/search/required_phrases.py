@@ -16,6 +16,9 @@ from nmt.search.preferred_phrases import PreferredPhrases
 from nmt.search.restrictions import Restriction, mark_pieces
 from nmt.text.pieces import EOS, PAD
 
+LEAST_CANDIDATES = 10
+"""Continuations of each hypothesis with preferred phrases; the most probable ones may be endings of longer words."""
+
 
 @dataclass(frozen=True)
 class Constraints(Restriction):
@@ -39,7 +42,7 @@ class Constraints(Restriction):
     def begin(self, batch: Tensor, slots: int) -> PhraseState:
         return self.tracker.begin(batch, slots)
 
-    def advance(self, state: PhraseState, pieces: Tensor, record: Tensor) -> PhraseState:
+    def advance(self, state: PhraseState, pieces: Tensor, values: Tensor, step: tuple) -> PhraseState:
         return self.tracker.advance(state, pieces)
 
     def missing(self, state: PhraseState) -> Tensor:
@@ -103,7 +106,7 @@ class PhraseSelection:
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
         if self.preferred:
-            totals = totals + self._bonuses(beam, next_pieces, parents, pieces)
+            totals = totals + self._bonuses(beam, next_pieces, parents, pieces, values)
         ranking = self._banked(beam, parents, pieces, totals, possible) if self.required else totals
         _, order = ops.top_k(ops.where(possible, ranking, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NO_PIECE)
@@ -120,18 +123,20 @@ class PhraseSelection:
         rank = ops.minimum(rank_in_bank(totals, missing, possible, banks), beam.finished.shape[1])
         return -(ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32"))
 
-    def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor) -> Tensor:
-        """The bonuses of the candidates, float32 [batch, candidates]."""
+    def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor, values: Tensor) -> Tensor:
+        """The refunds and bonuses of the candidates, float32 [batch, candidates]."""
         preferred = cast(PreferredPhrases, self.preferred)
-        state = ops.map_structure(lambda values: take_slots(values, parents), preferred.state_of(beam))
-        attention = take_slots(preferred.attention(next_pieces.records()), parents)
-        return preferred.total(preferred.after(state, pieces, attention))
+        known = preferred.state_of(beam), preferred.read(next_pieces)
+        state, places = ops.map_structure(lambda of_slots: take_slots(of_slots, parents), known)
+        state = preferred.advance(state, pieces, values, places)
+        return preferred.refund(state) + preferred.bonuses(state)
 
     def _candidates(self, beam: Beam, next_pieces: NextPieces) -> tuple[Tensor, Tensor]:
         """Parents and pieces of the candidates, int32 [batch, candidates]; PAD in place of a duplicate."""
         batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
         # The best `slots` of each hypothesis include the best of all together and the best of each.
-        _, pieces = next_pieces.most_probable(next_pieces.available(slots))
+        count = max(slots, LEAST_CANDIDATES) if self.preferred else slots
+        _, pieces = next_pieces.most_probable(next_pieces.available(count))
         if self.required:
             needed = self.required.tracker.needed_pieces(_state_of(beam))
             pieces = ops.concatenate([pieces, needed], axis=-1)  # [batch, slots, count + forms]

@@ -11,6 +11,7 @@ from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather
 from nmt.search.distribution import State
 from nmt.search.hypotheses import Beam
+from nmt.search.next_pieces import NextPieces
 from nmt.text.pieces import EOS, PAD
 
 
@@ -28,11 +29,16 @@ class Restriction:
         """Adds pieces to the forbidden ones, or removes some: bool [batch, slots, vocabulary] -> the same shape."""
         return forbidden
 
-    def advance(self, state: State, pieces: Tensor, record: Tensor) -> State:
+    def read(self, next_pieces: NextPieces) -> State:
+        """What `advance` must know of the step, a structure with leading axes [batch, slots]."""
+        return ()
+
+    def advance(self, state: State, pieces: Tensor, values: Tensor, step: State) -> State:
         """State after these pieces, int32 [batch, slots].
 
         Args:
-            record: record of the step function at this step, float32 [batch, slots, width].
+            values: log-probabilities of the pieces, float32 [batch, slots].
+            step: the result of `read` for the hypotheses that the pieces extend.
         """
         return state
 

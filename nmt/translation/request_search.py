@@ -17,6 +17,7 @@ from nmt.translation.request import TranslationRequest
 from nmt.translation.required_text import has_terms, piece_constraint, suppressed_pieces
 from nmt.translation.result import EMPTY_HYPOTHESIS
 from nmt.translation.short_list import ShortList
+from nmt.translation.term_places import place_terms
 
 LEAST_BEAM = 5
 """Hypotheses of a search with required terms."""
@@ -58,8 +59,9 @@ class RequestSearch:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each request.
 
-        Required terms are preferred first. A beam with required terms is parted into banks, which costs quality, so
-        only sentences that still lack a term are searched with such a beam, and it has `LEAST_BEAM` hypotheses or more:
+        The first search knows no terms. Its translations show the word that each missing term should replace, and a
+        second search prefers the term there. Required terms that are still missing are demanded by a third search. A
+        beam with required terms is parted into banks, which costs quality, so it has `LEAST_BEAM` hypotheses or more:
         greedy search would write a term as soon as it may.
         """
         found = [[EMPTY_HYPOTHESIS] for _ in requests]
@@ -68,16 +70,37 @@ class RequestSearch:
             for row, (request, source) in enumerate(zip(requests, sources, strict=True))
             if source.ids
         }
-        free = {row: constraint._replace(require_terms=False) for row, constraint in constraints.items()}
+        free = {row: constraint._replace(terms=(), require_terms=False) for row, constraint in constraints.items()}
         self._search(requests, sources, free, found, report)
-        lacking = {
+        placed = {
+            row: constraint._replace(terms=self._placed(constraint.terms, sources[row], found[row][0]))
+            for row, constraint in self._lacking(constraints, found).items()
+        }
+        preferred = {row: constraint._replace(require_terms=False) for row, constraint in placed.items()}
+        self._search(requests, sources, preferred, found, None)
+        required = {row: constraint for row, constraint in placed.items() if constraint.require_terms}
+        required = self._lacking(required, found)
+        wide = [_with_wide_beam(request) if row in required else request for row, request in enumerate(requests)]
+        self._search(wide, sources, required, found, None)
+        return found
+
+    def _lacking(
+        self, constraints: Mapping[int, PieceConstraint], found: Sequence[Sequence[Hypothesis]]
+    ) -> dict[int, PieceConstraint]:
+        """The constraints of the rows with a hypothesis that lacks a term."""
+        return {
             row: constraint
             for row, constraint in constraints.items()
-            if constraint.require_terms and not self._all_have(found[row], constraint.terms)
+            if constraint.terms and not self._all_have(found[row], constraint.terms)
         }
-        wide = [_with_wide_beam(request) if row in lacking else request for row, request in enumerate(requests)]
-        self._search(wide, sources, lacking, found, None)
-        return found
+
+    def _placed(
+        self, terms: Sequence[PieceTerm], source: SegmentedSentence, hypothesis: Hypothesis
+    ) -> Sequence[PieceTerm]:
+        """The terms with the places that a translation shows."""
+        if not hypothesis.ids:
+            return terms
+        return place_terms(terms, hypothesis, source, self._run.target.join(hypothesis.ids))
 
     def _search(
         self,

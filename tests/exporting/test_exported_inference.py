@@ -138,7 +138,7 @@ TABLE = ShortList(
     np.pad(np.arange(PIECES, dtype=np.int32)[:, None], ((0, 0), (0, KEPT - 1))), np.arange(PIECES, dtype=np.int32), True
 )
 CONSTRAINED = [PieceConstraint((5,), [[6, 7]]), *[PieceConstraint((), [[4], [8, 9]])] * 5]
-TERM = PieceTerm([PieceForm([7, 8]), PieceForm([9])], [0])
+TERM = PieceTerm([PieceForm([7, 8]), PieceForm([9])], [0], replaced=5)
 SEARCHES: dict[str, tuple[Any, ...]] = {
     "sample": (SearchConfig(method="sample", temperature=1.3, top_k=9, top_p=0.95, seed=3), 4),
     "ngrams": (replace(BEAM, no_repeat_ngram=2, min_length_ratio=1.0, coverage_penalty=0.3, diversity=0.5), 3),

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from nmt.config import SearchConfig
+from nmt.text.pieces import PAD
 from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.short_list import ShortList
 
@@ -53,6 +54,10 @@ class PieceTerm(NamedTuple):
     """Positions of its source pieces."""
     texts: tuple[str, ...] = ()
     """The forms as the vocabulary decodes them."""
+    replaced: int = PAD
+    """The first piece of the word that a form should replace; PAD: not known."""
+    attention: float = 0.0
+    """Attention to `positions` from which on a form may begin."""
 
 
 class PieceConstraint(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nmt.batches.arrays import Sequences, pad, source_rows
 from nmt.config import SearchConfig
+from nmt.text.pieces import PAD
 from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm
 from nmt.translation.short_list import BatchLists
 
@@ -26,6 +27,17 @@ class PhraseArrays(NamedTuple):
     """[batch, forms]: index of each form's phrase; -2 for a form of padding."""
     places: Any
     """[batch, forms]: where each form may begin, see `nmt.search.phrase_tracking.PhraseTracker`."""
+
+
+class PhrasePlaces(NamedTuple):
+    """Where preferred phrases may begin, see `nmt.search.preferred_phrases.PreferredPhrases`."""
+
+    replaced: Any
+    """int32 [batch, forms]: the piece that each form replaces."""
+    sources: Any
+    """float32 [batch, forms, positions]: 1 at the source positions of the term of each form."""
+    least: Any
+    """float32 [batch, forms]: the least attention to these positions."""
 
 
 class SearchBatch(NamedTuple):
@@ -49,8 +61,8 @@ class SearchBatch(NamedTuple):
     """What must occur."""
     preferred: PhraseArrays
     """The terms that should occur."""
-    attended: Any
-    """float32 [batch, forms, positions]: 1 at the source positions of the term of each preferred form."""
+    places: PhrasePlaces
+    """Where these terms should occur."""
     lists: BatchLists
     """The short lists; empty for a search without short lists."""
 
@@ -94,7 +106,7 @@ def make_search_batch(
         prefix=_padded([constraint.prefix for constraint in constraints]),
         required=_phrase_arrays(required),
         preferred=_phrase_arrays([[term.forms for term in constraint.terms] for constraint in constraints]),
-        attended=_attended(constraints, source.shape[1]),
+        places=_phrase_places(constraints, source.shape[1]),
         lists=lists,
     )
 
@@ -116,14 +128,18 @@ def _phrase_arrays(phrases: Sequence[Sequence[Sequence[PieceForm]]]) -> PhraseAr
     return PhraseArrays(_padded(filled).reshape(len(forms), most, -1), numbers, places)
 
 
-def _attended(constraints: Sequence[PieceConstraint], positions: int) -> np.ndarray:
-    """See `SearchBatch.attended`."""
+def _phrase_places(constraints: Sequence[PieceConstraint], positions: int) -> PhrasePlaces:
+    """The places of the terms of each sentence as arrays."""
     rows = [[term for term in constraint.terms for _ in term.forms] for constraint in constraints]
-    attended = np.zeros((len(rows), max(1, *map(len, rows)), positions), np.float32)
+    shape = len(rows), max(1, *map(len, rows))
+    places = PhrasePlaces(
+        np.full(shape, PAD, np.int32), np.zeros((*shape, positions), np.float32), np.zeros(shape, np.float32)
+    )
     for row, terms in enumerate(rows):
         for form, term in enumerate(terms):
-            attended[row, form, term.positions] = 1
-    return attended
+            places.replaced[row, form], places.least[row, form] = term.replaced, term.attention
+            places.sources[row, form, term.positions] = 1
+    return places
 
 
 def _padded(sequences: Sequence[Sequence[int]]) -> np.ndarray:

@@ -22,14 +22,9 @@ from nmt.translation.inference.search_batch import SearchBatch
 KEPT = 32
 """Programs that are kept, the most recently used ones. Compiling one takes seconds, keeping it takes megabytes."""
 
-TERM_BONUS = 16.0
-"""Nats for a term of a glossary in the translation. It outweighs words that label smoothing alone makes possible."""
 
-LITTLE_ATTENTION, ENOUGH_ATTENTION = 0.3, 0.6
-"""Attention that the source of a term receives before its turn at most, and when its turn has come."""
-
-LATE_TERM = 1.0
-"""Nats that the bonus falls at each step at which the turn of a term passes."""
+TERM_BONUS = 2.0
+"""Nats for a term of a glossary in the translation, beyond the probability of the word that it replaces."""
 
 SearchProgram = Callable[[SearchBatch], Any]
 
@@ -170,7 +165,5 @@ class SearchPrograms:
             required = search.Constraints(search.PhraseTracker(*batch.required, self._joins, self._opens), batch.limits)
         if settings.preferring:
             tracker = search.PhraseTracker(*batch.preferred, self._joins, self._opens)
-            preferred = search.PreferredPhrases(
-                tracker, batch.attended, TERM_BONUS, LITTLE_ATTENTION, ENOUGH_ATTENTION, LATE_TERM
-            )
+            preferred = search.PreferredPhrases(tracker, *batch.places, TERM_BONUS)
         return required, preferred
