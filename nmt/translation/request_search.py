@@ -59,8 +59,8 @@ class RequestSearch:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each request.
 
-        The first search knows no terms. Its translations show the word that each missing term should replace, and a
-        second search prefers the term there. Required terms that are still missing are demanded by a third search. A
+        For sentences with terms, a greedy search without the terms shows the word that each term should replace. The
+        search itself prefers the terms there. Required terms that are still missing are demanded by a third search. A
         beam with required terms is parted into banks, which costs quality, so it has `LEAST_BEAM` hypotheses or more:
         greedy search would write a term as soon as it may.
         """
@@ -70,29 +70,24 @@ class RequestSearch:
             for row, (request, source) in enumerate(zip(requests, sources, strict=True))
             if source.ids
         }
-        free = {row: constraint._replace(terms=(), require_terms=False) for row, constraint in constraints.items()}
-        self._search(requests, sources, free, found, report)
-        placed = {
-            row: constraint._replace(terms=self._placed(constraint.terms, sources[row], found[row][0]))
-            for row, constraint in self._lacking(constraints, found).items()
-        }
-        preferred = {row: constraint._replace(require_terms=False) for row, constraint in placed.items()}
-        self._search(requests, sources, preferred, found, None)
-        required = {row: constraint for row, constraint in placed.items() if constraint.require_terms}
-        required = self._lacking(required, found)
-        wide = [_with_wide_beam(request) if row in required else request for row, request in enumerate(requests)]
-        self._search(wide, sources, required, found, None)
-        return found
-
-    def _lacking(
-        self, constraints: Mapping[int, PieceConstraint], found: Sequence[Sequence[Hypothesis]]
-    ) -> dict[int, PieceConstraint]:
-        """The constraints of the rows with a hypothesis that lacks a term."""
-        return {
+        with_terms = {row: constraint for row, constraint in constraints.items() if constraint.terms}
+        if with_terms:
+            greedy = [_greedy(request) for request in requests]
+            free = {row: constraint._replace(terms=()) for row, constraint in with_terms.items()}
+            self._search(greedy, sources, free, found, None)
+        for row, constraint in with_terms.items():
+            terms = self._placed(constraint.terms, sources[row], found[row][0])
+            constraints[row] = with_terms[row] = constraint._replace(terms=terms)
+        preferring = {row: constraint._replace(require_terms=False) for row, constraint in constraints.items()}
+        self._search(requests, sources, preferring, found, report)
+        lacking = {
             row: constraint
-            for row, constraint in constraints.items()
-            if constraint.terms and not self._all_have(found[row], constraint.terms)
+            for row, constraint in with_terms.items()
+            if constraint.require_terms and not self._all_have(found[row], constraint.terms)
         }
+        wide = [_with_wide_beam(request) if row in lacking else request for row, request in enumerate(requests)]
+        self._search(wide, sources, lacking, found, None)
+        return found
 
     def _placed(
         self, terms: Sequence[PieceTerm], source: SegmentedSentence, hypothesis: Hypothesis
@@ -144,6 +139,12 @@ class RequestSearch:
             if self._short_list is None:
                 self._short_list = ShortList.of_run(self._run)
             return self._short_list
+
+
+def _greedy(request: TranslationRequest) -> TranslationRequest:
+    """The request of one translation by greedy search."""
+    search = replace(request.search, method="beam", beam_size=1)
+    return replace(request, search=search, nbest=1, minimum_bayes_risk=None)
 
 
 def _with_wide_beam(request: TranslationRequest) -> TranslationRequest:
