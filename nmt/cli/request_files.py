@@ -20,8 +20,9 @@ from nmt.text.lines import read_lines, shown_name
 if TYPE_CHECKING:
     from nmt.text.markup import MarkupKind
     from nmt.text.tokenizer import Tokenizer
-    from nmt.translation.glossary import Glossary
+    from nmt.translation.glossary import Glossary, Term
     from nmt.translation.request import TranslationRequest
+    from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
 SHOWN = 5
@@ -47,6 +48,8 @@ class RequestFiles:
         self._prefixes, self._phrases = arguments.prefixes, arguments.phrases
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
         self._glossary = _load_glossary(arguments.glossary) if arguments.glossary else None
+        self._unwritable: list[Term] = []
+        self._terms, self._missing = 0, list[tuple[int, "Term"]]()
         self._markup: MarkupKind | None = None if arguments.markup == "none" else arguments.markup or markup
         self._shared: dict[str, Any] = {
             "markup": self._markup,
@@ -136,9 +139,28 @@ class RequestFiles:
         problems.say()
         _require_same_end(any(next(rest, None) is not None for rest in texts.values()), files)
 
+    def note_terms(self, number: int, translation: Translation) -> None:
+        """Counts the terms that the translation of a line lacks."""
+        if self._glossary:
+            count, missing = self._glossary.missing(translation.source, translation.text)
+            self._terms += count
+            self._missing += [(number, term) for term in missing if term not in self._unwritable]
+
+    def say_missing_terms(self) -> None:
+        """Says how many terms the translations lack, and where."""
+        if not self._missing:
+            return
+        some = ", ".join(f"'{term.source}' of line {number}" for number, term in self._missing[:SHOWN])
+        more = ", ..." if len(self._missing) > SHOWN else ""
+        remedy = "; --glossary-mode require demands them" if self._arguments.glossary_mode != "require" else ""
+        say(
+            f"{self._arguments.glossary}: {len(self._missing)} of {counted(self._terms, 'term')} missing in the "
+            f"translations: {some}{more}{remedy}"
+        )
+
     def _warn_of_terms(self, vocabulary: Tokenizer) -> None:
         """Warns once of the terms that no pieces of the target vocabulary can write."""
-        terms = self._glossary.unwritable(vocabulary) if self._glossary else []
+        self._unwritable = terms = self._glossary.unwritable(vocabulary) if self._glossary else []
         if terms:
             some = ", ".join(f"'{term.source}'" for term in terms[:SHOWN]) + (", ..." if len(terms) > SHOWN else "")
             count = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"

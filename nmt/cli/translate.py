@@ -85,7 +85,7 @@ def add_flags(parser: Parser) -> None:
         "--glossary-mode",
         choices=["prefer", "require"],
         default="prefer",
-        help="prefer: a bonus for translations with the terms; require: the terms must appear (default: prefer)",
+        help="prefer: the terms replace other words where they can; require: the terms must appear (default: prefer)",
     )
     _add_markup_flags(parser)
     add_document_flags(parser)
@@ -193,9 +193,11 @@ def _stream(
     found = translator.answer(requests.of_lines(lines, done), report=progress.advance)
     for number, translations in enumerate(progress.over(found), start=done + 1):
         say_if_cut(translations[0], progress, number)
+        requests.note_terms(number, translations[0])
         writer.write(number, translations)
         if number % translator.chunk_size == 0:  # so that an interruption leaves whole chunks
             writer.flush()
+    requests.say_missing_terms()
 
 
 def _interact(translator: Translator, requests: RequestFiles, writer: TranslationWriter) -> None:

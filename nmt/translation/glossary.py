@@ -48,7 +48,7 @@ class Glossary:
 
     Args:
         terms: terms with different sources; of terms with equal sources the first counts.
-        mode: prefer gives translations with the terms a bonus; require makes the terms appear.
+        mode: prefer lets the terms replace other words; require makes the terms appear.
 
     Raises:
         NmtError: a term without a source, or with a blank form or none.
@@ -118,6 +118,19 @@ class Glossary:
     def of(self, text: str) -> tuple[Term, ...]:
         """The terms that occur in a sentence, each once."""
         return tuple(dict.fromkeys(found.term for found in self.occurrences(text)))
+
+    def missing(self, source: str, translation: str) -> tuple[int, list[Term]]:
+        """The number of terms in a sentence, and the terms that no form in its translation answers.
+
+        A form answers one occurrence of a term, as whole words in any case.
+        """
+        terms = [found.term for found in self.occurrences(source)]
+        left = {forms: count_forms(forms, translation) for forms in {term.forms for term in terms}}
+        missing = []
+        for term in terms:
+            left[term.forms] -= 1
+            missing += [term] if left[term.forms] < 0 else []
+        return len(terms), missing
 
     def unwritable(self, vocabulary: Tokenizer) -> list[Term]:
         """The terms that no pieces of a target vocabulary can write."""

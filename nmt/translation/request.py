@@ -59,7 +59,7 @@ class TranslationRequest:
     terms: tuple[Term, ...] = ()
     """Terms of a glossary; those that occur in the text should be translated by one of their forms."""
     glossary_mode: GlossaryMode = "prefer"
-    """Whether the terms get a bonus in the search, or one form of each must occur."""
+    """Whether the terms replace other words where they can, or one form of each must occur."""
     markup: MarkupKind | None = None
     """The kind of markup in the text, which the translation gets at the words that it encloses; None: the text is plain
     text, whatever it contains."""

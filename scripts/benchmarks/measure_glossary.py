@@ -18,7 +18,6 @@ import os
 import statistics
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,14 +43,9 @@ def obeyed(glossary: Glossary, sources: Sequence[str], translations: Sequence[st
 
     A form answers one occurrence of a term, as whole words.
     """
-    from nmt.translation.glossary import count_forms
-
-    hits, total = 0, 0
-    for source, translation in zip(sources, translations, strict=True):
-        wanted = Counter(found.term.forms for found in glossary.occurrences(source))
-        total += wanted.total()
-        hits += sum(min(count, count_forms(forms, translation)) for forms, count in wanted.items())
-    return hits, total
+    counts = [glossary.missing(*pair) for pair in zip(sources, translations, strict=True)]
+    total = sum(count for count, _ in counts)
+    return total - sum(len(missing) for _, missing in counts), total
 
 
 def translate(

@@ -270,6 +270,8 @@ def test_a_glossary_holds_for_every_sentence_with_its_terms(model, write, capsys
     assert output.out == "the house DAS HAUS\nA\nred ROT ROT EI\n"
     warning = "2 terms are ignored, because the target vocabulary lacks characters of the translation: 'tor', 'Ei'\n"
     assert f"nmt: {glossary}: {warning}" in output.err
+    missing = "1 of 3 terms missing in the translations: 'rot' of line 3; --glossary-mode require demands them\n"
+    assert f"nmt: {glossary}: {missing}" in output.err
     assert main([*command, "--method", "sample"]) == 2
     assert "--glossary is for a beam: leave it or --method sample out" in capsys.readouterr().err
     assert main([*command, "--prune", "1"]) == 2

@@ -75,6 +75,17 @@ def test_occurrences_are_in_order_without_overlap_and_name_their_text(words, sou
         last = end
 
 
+@pytest.mark.parametrize(
+    ("translation", "missing"),
+    [("Die Tür und die Pforte", []), ("die Tür", ["gate"]), ("Türen", ["door", "gate"]), ("die Tür, die Tür", [])],
+)
+def test_a_form_answers_one_occurrence_of_a_term(translation, missing):
+    """Two terms share their forms."""
+    glossary = Glossary([Term("door", ("Tür", "Pforte")), Term("gate", ("Tür", "Pforte"))])
+    count, found = glossary.missing("a door and a gate", translation)
+    assert (count, [term.source for term in found]) == (2, missing)
+
+
 def test_forms_of_a_translation_are_counted_as_whole_words():
     assert count_forms(("parc", "parcs"), "Parcs et parc , parcours") == 2
     assert count_forms(("grand parc", "parc"), "le grand parc") == 1
