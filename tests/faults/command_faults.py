@@ -71,6 +71,9 @@ COMMANDS = {
         "distil --model run --source in.source --target in.target --output-source d.source --output-target d.target "
         "--resume"
     ),
+    "back-translate": Command(
+        "back-translate --model run --source in.source --output-source b.source --output-target b.target --resume"
+    ),
     "short-list": Command(
         "translate --model run --input in.source --output short.txt --short-list 10", reader=_read_run
     ),

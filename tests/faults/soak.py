@@ -20,8 +20,6 @@ from same_runs import require_same
 
 MOST_FAULTS = 3
 """Faults of one command."""
-MOST_CHANGES = 60
-"""A fault comes at a change up to this number; a command with fewer changes may end before it."""
 LONGEST = 2.0
 """Seconds after which a kill comes at the latest."""
 RUNS = {"train": "made"}
@@ -60,9 +58,11 @@ class Soak:
     def _command(self, name: str) -> None:
         words, (faulted, undisturbed) = COMMANDS[name].words, self._places
         story = [name]
-        require_done(run(self._workshop, words, undisturbed), story)
+        record = self._workshop.folder("record") / "record"
+        require_done(run(self._workshop, words, undisturbed, root=undisturbed, record=record), story)
+        changes = len(disk.read_changes(record))
         for _ in range(self._draw.randint(0, MOST_FAULTS)):
-            story.append(self._fault(words, faulted))
+            story.append(self._fault(words, faulted, changes))
         ended = run(self._workshop, words, faulted)
         refuses = COMMANDS[name].refuses
         if not (ended.returncode == 2 and refuses and refuses in ended.stderr):
@@ -70,13 +70,13 @@ class Soak:
         self._compare(name, story)
         self.counts["commands"] += 1
 
-    def _fault(self, words: str, place: Path) -> str:
-        """Runs a command into a fault; returns the fault in words."""
+    def _fault(self, words: str, place: Path, changes: int) -> str:
+        """Runs a command, which makes so many changes of the disk, into a fault; returns the fault in words."""
         if self._draw.random() < 0.3:
             seconds = round(self._draw.uniform(0.05, LONGEST), 3)
             ended, fault = run(self._workshop, words, place, kill_after=seconds), f"killed after {seconds} seconds"
         else:
-            at, kind = self._draw.randint(1, MOST_CHANGES), self._draw.choice(list(ERRORS))
+            at, kind = self._draw.randint(1, changes), self._draw.choice(list(ERRORS))
             ended = run(self._workshop, words, place, root=place, at=at, fault=ERRORS[kind])
             fault = f"{kind} at change {at}"
         assert ended.returncode in (0, 2, -9), (fault, ended)

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import command_faults
 import disk
+import fake_translator
 import file_damage
 import kills
 import pytest
 import writer_faults
 from campaigns import Campaign, Point, Workshop, conduct
+from command_faults import Traced
 
+from nmt.run.directory import Run
+from nmt.serving.models import ServedModel
 from soak import Soak
 
 SEED = 1
@@ -44,6 +48,42 @@ def test_mixed_commands_survive_several_faults_each(workshop):
     soak.round()
     assert soak.counts["commands"] == len(command_faults.COMMANDS)
     assert soak.counts["faults"]
+
+
+@pytest.mark.slow
+def test_a_server_answers_while_its_run_is_replaced_file_by_file(workshop):
+    """It loads every state that it meets, or keeps the model that it has; at the end it has the new one."""
+    traced, place = Traced(workshop, "tune"), workshop.folder("served")
+    disk.restore(traced.before, directory := place / "root")
+    loaded = []
+
+    def load(path):
+        run = Run.open(path)
+        loaded.append((run.weights(), run.config.search)[1])
+        return fake_translator.Translator()
+
+    model = ServedModel("run", directory / "run", load)
+    model.load()
+    replayed = disk.Disk(traced.before)
+    for change in traced.changes:
+        replayed.follow(change)
+        _put(replayed.left_by_kill(), directory)
+        for _ in range(2):
+            model.load_if_replaced()
+        assert model.state == "ready" and model.engine
+    assert loaded[-1] == Run.open(traced.end / "run").config.search
+
+
+def _put(files: disk.Files, directory) -> None:
+    """Makes a directory equal to a state, and leaves equal files alone."""
+    found = disk.snapshot(directory)
+    for path, content in files.items():
+        if content is None:
+            (directory / path).mkdir(exist_ok=True)
+        elif found.get(path) != content:
+            (directory / path).write_bytes(content)
+    for path in found.keys() - files.keys():
+        (directory / path).unlink()
 
 
 def test_a_failure_is_found_named_and_repeated(tmp_path):
