@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 
 import copy_task
 import numpy as np
 import pytest
-from commands import REPOSITORY, forked, nmt, script
+from commands import nmt, script
 
 
 @pytest.mark.slow
@@ -46,19 +45,3 @@ def test_erasure_of_the_model_s_own_translations(playground):
     assert np.mean(first) > 0.5  # each word comes from one of six words: chance is a sixth
     for record in records:
         assert np.shape(record["erasure"]["falls"]) == np.shape(record["weights"])
-
-
-@pytest.mark.slow
-def test_the_python_example_of_the_documentation(playground):
-    text = (REPOSITORY / "docs" / "explanation.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    example = example.replace("saved_models/demo", "runs/copy").replace("data/demo/test.en", "validation.source")
-    (playground / "example.py").write_text(example, encoding="utf-8")
-    result = forked(["example.py"], playground)
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    scores = [float(line.split()[0]) for line in lines[:3]]
-    assert scores == sorted(scores, reverse=True)
-    held_out = (playground / "validation.source").read_text().splitlines()
-    words = [len(sentence.split()) for sentence in held_out[:3]]
-    assert all(f", {count}) [" in line for count, line in zip(words, lines[3:6], strict=True)), lines
