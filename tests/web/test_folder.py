@@ -7,7 +7,6 @@ import json
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from commands import REPOSITORY, contents
@@ -31,20 +30,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "package"
 
 
-@pytest.fixture(scope="module")
-def drawn_run(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_run(tmp_path_factory.mktemp("runs") / "drawn")
-
-
 def export(run: Path, output: Path, *options: str) -> int:
     return main(
         ["export", "--model", str(run), "--format", "web", "--output", str(output), "--licence", "CC0", *options]
     )
 
 
-def test_a_folder_has_page_network_runtime_card_and_sums(drawn_run, package, tmp_path, capsys):
-    output = tmp_path / "drawn.web"
-    assert export(drawn_run, output, "--runtime", str(package)) == 0
+def test_a_folder_has_page_network_runtime_card_and_sums(demo_run, package, tmp_path, capsys):
+    output = tmp_path / "demo.web"
+    assert export(demo_run, output, "--runtime", str(package)) == 0
     shown = capsys.readouterr()
     assert "a browser loads the model" in shown.out and "python3 -m http.server" in shown.err
     there = contents(output)
@@ -66,25 +60,28 @@ def test_a_folder_has_page_network_runtime_card_and_sums(drawn_run, package, tmp
 UNLOADED = ("README.md", "config.json", "export.json", "manifest.json", "profile.json", "runtime/LICENSE")
 
 
-def test_nmt_translates_with_a_folder_too(drawn_run, package, tmp_path):
-    assert export(drawn_run, tmp_path / "drawn.web", "--runtime", str(package)) == 0
-    assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "onnx"), "--precision", "int8"]) == 0
+def test_nmt_translates_with_a_folder_too(demo_run, package, tmp_path):
+    assert export(demo_run, tmp_path / "demo.web", "--runtime", str(package)) == 0
+    assert main(["export", "--model", str(demo_run), "--output", str(tmp_path / "onnx"), "--precision", "int8"]) == 0
     for name in ("encoder.onnx", "step.onnx", "export.json"):
-        assert (tmp_path / "drawn.web" / name).read_bytes() == (tmp_path / "onnx" / name).read_bytes()
-    found = [list(nmt.Translator.load(tmp_path / name).translate(["ba be", "ka"])) for name in ("drawn.web", "onnx")]
+        assert (tmp_path / "demo.web" / name).read_bytes() == (tmp_path / "onnx" / name).read_bytes()
+    found = [
+        list(nmt.Translator.load(tmp_path / name).translate(["The garden is empty .", ""]))
+        for name in ("demo.web", "onnx")
+    ]
     assert [one.text for one in found[0]] == [one.text for one in found[1]]
 
 
-def test_a_missing_or_another_runtime_is_refused_in_one_line(drawn_run, package, tmp_path, capsys):
-    assert export(drawn_run, tmp_path / "new", "--runtime", str(tmp_path / "nowhere")) == 2
+def test_a_missing_or_another_runtime_is_refused_in_one_line(demo_run, package, tmp_path, capsys):
+    assert export(demo_run, tmp_path / "new", "--runtime", str(tmp_path / "nowhere")) == 2
     error = capsys.readouterr().err
     assert "nowhere" in error and "npm pack onnxruntime-web@" in error and error.count("\n") == 1
     changed = package / "dist" / "ort-wasm-simd-threaded.wasm"
     changed.write_bytes(b"another version")
-    assert export(drawn_run, tmp_path / "new", "--runtime", str(package)) == 2
+    assert export(demo_run, tmp_path / "new", "--runtime", str(package)) == 2
     assert f"{changed}: is not the file of onnxruntime-web" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-    assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new"), "--runtime", "x"]) == 2
+    assert main(["export", "--model", str(demo_run), "--output", str(tmp_path / "new"), "--runtime", "x"]) == 2
     assert "--runtime is for --format web: leave it out" in capsys.readouterr().err
 
 
