@@ -3,6 +3,8 @@
 const SHARE_FLOOR = 0.1; // attention added to that of each source word, before shares of it are computed
 const LEAST_ATTENTION = 0.05; // share of a target word's attention that words get, if it is linked
 
+export const LINKED_BY = "attention";
+
 // Attention, rounded to four decimals, and links of a pair; `weights` has a row for each target piece.
 export function wordAlignment(weights, source, target) {
   const rows = target.ids.map((_, piece) => weights[piece]);
@@ -19,12 +21,14 @@ export function wordAlignment(weights, source, target) {
     weights: between.map((row) => row.map(rounded)),
     end_of_sentence: elsewhere.map(rounded),
     links: hardLinks(between, elsewhere),
+    linked_by: LINKED_BY,
   };
 }
 
 export function emptyAlignment(source, target) {
   const weights = target.words.map(() => source.words.map(() => 0));
-  return { source: source.words, target: target.words, weights, end_of_sentence: target.words.map(() => 0), links: [] };
+  const end_of_sentence = target.words.map(() => 0);
+  return { source: source.words, target: target.words, weights, end_of_sentence, links: [], linked_by: LINKED_BY };
 }
 
 // Rows of pieces summed for each word; a piece that covers several words counts by its shares.

@@ -1,5 +1,5 @@
 // Strings through an exported network: translations, given pairs, and erasure, in the form of the server's answers.
-import { emptyAlignment, rounded, sumByWord, wordAlignment } from "./alignment.js";
+import { LINKED_BY, emptyAlignment, rounded, sumByWord, wordAlignment } from "./alignment.js";
 import { search } from "./search.js";
 import { SourceText } from "./source_text.js";
 import { Tokenizer } from "./tokenizer.js";
@@ -184,7 +184,7 @@ function joinedCandidate(parts, found, { source, settings }) {
     return found[place].truncated ? [...read, ...source.words(part).slice(read.length)] : read;
   });
   const width = sources.reduce((sum, words) => sum + words.length, 0);
-  const alignment = { source: sources.flat(), target: [], weights: [], end_of_sentence: [], links: [] };
+  const alignment = { source: sources.flat(), target: [], weights: [], end_of_sentence: [], links: [], linked_by: LINKED_BY };
   let column = 0;
   found.forEach((one, place) => {
     const row = alignment.target.length;
