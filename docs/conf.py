@@ -6,7 +6,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from nmt.version import __version__  # noqa: E402  the path of the checkout comes first
+from nmt.cli.quiet import quiet_start  # noqa: E402  the path of the checkout comes first
+from nmt.version import __version__  # noqa: E402
+
+with quiet_start():  # the docstrings of the Python interface import TensorFlow
+    import keras  # noqa: F401
 
 project = "nmt"
 author = "the nmt authors"
