@@ -35,6 +35,7 @@ TABLES = "docs/evidence/tables.yaml"
 NUMBER = re.compile(r"<!-- result: (?P<ids>\S+) (?P<field>\S+) -->.*?<!-- / -->")
 BLOCK = re.compile(r"<!-- (?P<kind>table|commands): (?P<name>\S+) -->\n.*?<!-- / -->", re.DOTALL)
 DIGITS = {"bleu": ".1f", "chrf": ".1f", "per_second": ",.0f", "parameters": ",.0f"}
+DIGITS |= {"times_peer": ".1f", "_seconds": ".1f", "measured_to_model": ".2f"}
 DIGITS |= dict.fromkeys(["aer", "loss", "link_precision", "link_recall", "accuracy", "correlation"], ".3f")
 """How values are written, by a part of the name of their field; other values keep the digits that they have."""
 
