@@ -81,10 +81,11 @@ export class Result {
   }
 
   showGiven(candidate) {
+    this.fail(null);
+    if (candidate.text.trim() === this.given?.text.trim()) return; // scored again: the panels about it stay
     this.given = candidate;
     this.closePanels();
     this.draw();
-    this.fail(null);
   }
 
   closeEditor() {
