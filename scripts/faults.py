@@ -34,6 +34,8 @@ FUZZING = "fuzzing"
 """The campaign of `scripts/fuzz.py`."""
 FUZZING_SHARE = 0.2
 """Of the time."""
+STARTING = 5
+"""Seconds in which the fuzzer of a target starts."""
 
 
 def main() -> int:
@@ -84,7 +86,7 @@ def _fuzz(seconds: float, seed: int) -> bool:
     """Fuzzes every target for its share of the time; whether something was found."""
     script = REPOSITORY / "scripts" / "fuzz.py"
     listed = subprocess.run([sys.executable, script, "--list"], capture_output=True, text=True, check=True)
-    each = max(1, round(seconds / len(listed.stdout.split())))
+    each = max(1, round(seconds / len(listed.stdout.split()) - STARTING))
     command = [sys.executable, script, "all", "--seconds", str(each), "--seed", str(seed)]
     return subprocess.run(command).returncode != 0
 
