@@ -40,4 +40,5 @@ html_theme = "furo"
 html_title = f"nmt {release}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
