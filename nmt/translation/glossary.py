@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nmt.errors import NmtError
 from nmt.text.errors import CorpusError
@@ -23,6 +23,9 @@ GlossaryMode = Literal["prefer", "require"]
 
 UNSPACED = {"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "YI", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
 """Scripts that write no spaces between words, by the first word of their letters' Unicode names."""
+
+KEPT_CHARACTERS = 300
+"""Characters of the longest translations of a term whose pieces are kept."""
 
 
 class Term(NamedTuple):
@@ -105,9 +108,10 @@ class Glossary:
     def occurrences(self, text: str) -> Iterator[Occurrence]:
         """The terms that occur in a sentence, in order."""
         words = _words(text)
+        texts = [word.text for word in words]
         at = 0
         while at < len(words):
-            found = self._at([word.text for word in words], at)
+            found = self._at(texts, at)
             if found:
                 term, length = found
                 yield Occurrence(term, words[at].begin, words[at + length - 1].end)
@@ -152,7 +156,6 @@ def count_forms(forms: Iterable[str], text: str) -> int:
     return sum(1 for _ in index.occurrences(text))
 
 
-@lru_cache(maxsize=10_000)
 def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
     """The ways to write a translation in pieces of the target vocabulary; none for forms with unknown characters, and
     none for forms that normalisation empties.
@@ -160,6 +163,11 @@ def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceFor
     A form begins a sentence with a capital letter too. It follows an apostrophe or a bracket without a space, and in
     scripts without spaces it follows anything.
     """
+    return _kept(_form_pieces, forms)(forms, vocabulary)
+
+
+@lru_cache(maxsize=10_000)
+def _form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
     forms = tuple(form for form, text in zip(forms, vocabulary.decode(vocabulary.encode(forms)), strict=True) if text)
     capitals = [form[0].upper() + form[1:] for form in forms if form[0].upper() != form[0]]
     spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitals)
@@ -172,11 +180,20 @@ def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceFor
     return tuple(reversed(distinct.values()))
 
 
-@lru_cache(maxsize=10_000)
 def decoded_forms(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[str, ...]:
     """The forms of a translation as the pieces of `form_pieces` decode; normalisation may change characters."""
+    return _kept(_decoded_forms, forms)(forms, vocabulary)
+
+
+@lru_cache(maxsize=10_000)
+def _decoded_forms(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[str, ...]:
     known = [pieces for pieces in vocabulary.encode(forms) if UNK not in pieces]
     return tuple(dict.fromkeys(text for text in vocabulary.decode(known) if text))
+
+
+def _kept(function: Any, forms: Sequence[str]) -> Any:
+    """A function with its cache, or without it for long forms: clients of a server could fill the memory with them."""
+    return function if sum(map(len, forms)) <= KEPT_CHARACTERS else function.__wrapped__
 
 
 def _without_space(pieces: Sequence[int], vocabulary: Tokenizer) -> list[int]:

@@ -12,6 +12,7 @@ from nmt.errors import NmtError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
+from nmt.translation import glossary as glossaries
 from nmt.translation.glossary import Glossary, Term, count_forms, form_pieces
 from nmt.translation.request import TranslationRequest
 from nmt.translation.required_text import has_terms, piece_constraint
@@ -167,3 +168,17 @@ def test_a_line_of_another_form_is_named(line, message, write):
     with pytest.raises(CorpusError, match=message) as raised:
         Glossary.load(write("g.tsv", "tree\tarbre", line))
     assert "\n" not in str(raised.value)
+
+
+def test_the_words_of_a_text_are_listed_once(monkeypatch):
+    lists = []
+    monkeypatch.setattr(Glossary, "_at", lambda self, words, at: lists.append(words))
+    assert found("a b c d", "e") == [] and len(lists) == 4
+    assert all(words is lists[0] for words in lists)
+
+
+def test_long_forms_of_clients_do_not_fill_the_memory(french):
+    kept = glossaries._form_pieces.cache_info().currsize, glossaries._decoded_forms.cache_info().currsize
+    long = ("école " * 100,)
+    assert form_pieces(long, french) and glossaries.decoded_forms(long, french)
+    assert kept == (glossaries._form_pieces.cache_info().currsize, glossaries._decoded_forms.cache_info().currsize)
