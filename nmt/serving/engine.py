@@ -11,6 +11,7 @@ from nmt.explaining.erasure import Erasure
 from nmt.serving.limits import Limits
 from nmt.serving.scheduler import Job, Scheduler
 from nmt.translation.erased_words import ErasureMethod
+from nmt.translation.glossary import Glossary
 from nmt.translation.request import TranslationRequest
 from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
@@ -39,7 +40,8 @@ class Engine:
             RefusedError: the queue is full.
             NmtError: a request that cannot be answered.
         """
-        return await self._computed([Job(_key(request), request, _length(request)) for request in requests])
+        with_terms = any(request.terms for request in requests)  # they are looked up in each text
+        return await self._computed(await asyncio.to_thread(_jobs, requests) if with_terms else _jobs(requests))
 
     async def align(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
         """The pairs with their log-probability and alignment; see `Translator.align`.
@@ -64,9 +66,7 @@ class Engine:
         """Compiles the usual programs, so that the first request is quick."""
         jobs = [Job(_key(one), one, 1) for one in [TranslationRequest("a", self.translator.config.search)]]
         jobs.append(Job((ALIGN,), ("a", "a"), 1))
-        self.scheduler.submit(jobs)
-        for job in jobs:
-            job.future.result()
+        self._compute_each(jobs)
 
     def warm_up_rest(self) -> None:
         """Compiles what the page needs besides: going on after a prefix, and leaving words out."""
@@ -75,7 +75,13 @@ class Engine:
         one = TranslationRequest("a", self.translator.config.search, prefix=first)
         jobs = [Job(_key(one), one, 1)] if first else []
         jobs.append(Job((ERASE, "word"), pair, 1, patient=True))
-        self.scheduler.submit(jobs)
+        self._compute_each(jobs)
+
+    def _compute_each(self, jobs: Sequence[Job]) -> None:
+        """Computes jobs one after the other, which the shortest queue has room for."""
+        for job in jobs:
+            self.scheduler.submit([job])
+            job.future.result()
 
     async def _computed(self, jobs: list[Job]) -> list[Any]:
         """The results of jobs; if one fails or nobody waits for them, all are cancelled."""
@@ -87,9 +93,18 @@ class Engine:
                 job.future.cancel()
 
 
+def _jobs(requests: Sequence[TranslationRequest]) -> list[Job]:
+    return [Job(_key(request), request, _length(request)) for request in requests]
+
+
 def _key(request: TranslationRequest) -> Hashable:
-    """The key of a request: requests with equal keys have one program, and are computed together."""
-    constrained = bool(request.prefix or request.phrases), bool(request.terms), request.glossary_mode
+    """The key of a request: requests with equal keys have one program, and are computed together.
+
+    Terms that do not occur in the text need no program. If they did, the first text with a term would compile in the
+    quick lane.
+    """
+    terms = bool(request.terms and Glossary(request.terms).of(request.text))
+    constrained = bool(request.prefix or request.phrases), terms, request.glossary_mode if terms else "prefer"
     return request.search, request.candidates if request.search.method == "sample" else 0, constrained
 
 

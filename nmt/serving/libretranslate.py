@@ -118,8 +118,8 @@ async def _parameters(request: Request) -> Asked:
 
 
 def _language(tag: str) -> dict[str, Any]:
-    """The tag of a language and its name in English."""
-    return {"code": tag, "name": english_name(Language.of(tag))}
+    """The tag of a language and its name in English; both are empty while no model is loaded."""
+    return {"code": tag, "name": english_name(Language.of(tag)) if tag else ""}
 
 
 def _given(asked: Asked) -> list[str]:

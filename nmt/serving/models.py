@@ -77,6 +77,7 @@ class ServedModel:
         if found and settled and found != self._loaded:
             report(f"model {self.name}: its files have been replaced, so they are loaded")
             self.load()
+            self.warm_up_rest()
 
     def warm_up_rest(self) -> None:
         """Compiles more programs while requests are answered; the request that needs one reports its failure."""

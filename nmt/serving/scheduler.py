@@ -112,12 +112,12 @@ class Lane:
                 self._changed.wait(left if self._waiting else None)
 
     def _share(self, returning: int) -> int:
-        """The jobs of a thread, if all threads compute as many."""
-        return -(-(len(self._waiting) + self._running + returning) // self._threads)
+        """The jobs of a thread, if all threads compute as many; no more than it computes together."""
+        return min(TOGETHER, -(-(len(self._waiting) + self._running + returning) // self._threads))
 
     def _take(self, most: int) -> list[Job]:
         """Begins the next jobs."""
-        taken = jobs_together(self._waiting, min(most, TOGETHER))
+        taken = jobs_together(self._waiting, most)
         chosen = set(map(id, taken))
         self._waiting = [job for job in self._waiting if id(job) not in chosen]
         begun = [job for job in taken if job.future.set_running_or_notify_cancel()]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
-from server_process import PATIENCE
+import fake_translator
+import pytest
 from small_server import Fake
 
-from nmt.serving.engine import Engine, _key
+from nmt.explaining import erasure
+from nmt.serving.engine import ERASE, Engine, _key
 from nmt.serving.limits import Limits
+from nmt.translation.glossary import Term
 from nmt.translation.request import TranslationRequest
 
 
@@ -23,15 +25,17 @@ def test_requests_for_different_numbers_of_translations_share_a_program_unless_t
     assert _key(request(search=sampling)) != _key(request(search=sampling, nbest=3))
 
 
-def test_the_programs_of_the_page_are_compiled_before_they_are_needed():
-    sizes: list[int] = []
-    engine = Engine(Fake(), Limits(), sizes.append)
+def test_terms_that_do_not_occur_in_a_text_need_no_program():
+    absent, present = ((Term(source, ("z",)),) for source in "xb")
+    assert _key(request(terms=absent)) == _key(request()) != _key(request(terms=present))
+
+
+@pytest.mark.parametrize("queue", [1, 1000])
+def test_the_programs_of_the_page_are_compiled_before_they_are_needed(monkeypatch, queue):
+    monkeypatch.setattr(erasure, "erase", fake_translator.erase)
+    engine = Engine(Fake(), Limits(queue=queue), lambda sentences: None)
     engine.warm_up()
     prefixed = _key(request(prefix="a"))
     assert _key(request()) in engine.scheduler._programs and prefixed not in engine.scheduler._programs
     engine.warm_up_rest()
-    end = time.monotonic() + PATIENCE
-    while engine.scheduler.unfinished:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    assert prefixed in engine.scheduler._programs
+    assert prefixed in engine.scheduler._programs and (ERASE, "word") in engine.scheduler._programs

@@ -78,7 +78,8 @@ def test_html_is_markup_and_text_is_not(client, monkeypatch, form, markup):
 
     monkeypatch.setattr(Fake, "answer", watched)
     client.post("/translate", data={"q": "<b>a</b>", "source": "en", "target": "fr", "format": form})
-    assert {request.markup for request in asked} == {markup}
+    # The programs of the page may be compiled meanwhile.
+    assert {request.markup for request in asked if "<b>" in request.text} == {markup}
 
 
 @pytest.mark.parametrize(
@@ -111,3 +112,8 @@ def test_clients_read_the_settings(client):
     assert settings["language"]["target"] == {"code": "fr", "name": "French"}
     assert client.post("/detect", json={"q": "שלום"}).json() == [{"language": "he", "confidence": 100.0}]
     assert client.post("/detect", json={"q": "123"}).json() == []
+
+
+def test_a_server_without_a_loaded_model_has_no_languages(models):
+    settings = TestClient(create_app(models), base_url="http://localhost").get("/frontend/settings").json()
+    assert settings["language"] == {side: {"code": "", "name": ""} for side in ("source", "target")}

@@ -13,6 +13,7 @@ from nmt.cli import main
 from nmt.cli.serve import load_model
 from nmt.errors import NmtError
 from nmt.serving.app import create_app
+from nmt.serving.engine import Engine
 from nmt.serving.limits import Limits, RefusedError
 from nmt.serving.models import Models, ServedModel, model_path, served_models
 
@@ -57,10 +58,11 @@ def test_a_model_that_cannot_be_loaded_says_so_without_its_directory(capsys, dir
     assert refused.value.status == 503 and str(directory) not in str(refused.value)
 
 
-def test_replaced_files_are_loaded_once_they_have_settled(directory):
+def test_replaced_files_are_loaded_once_they_have_settled(directory, monkeypatch):
     model = ServedModel("one", directory, lambda _: Fake())
     model.load()
-    first = model.engine
+    first, compiled = model.engine, []
+    monkeypatch.setattr(Engine, "warm_up_rest", lambda engine: compiled.append(engine))
     model.load_if_replaced()
     assert model.engine is first
     replace_file(directory, "new")
@@ -68,6 +70,7 @@ def test_replaced_files_are_loaded_once_they_have_settled(directory):
     assert model.engine is first  # they may still change
     model.load_if_replaced()
     assert model.engine is not first and model.state == "ready"
+    assert compiled == [model.engine]
 
 
 def test_files_that_cannot_be_loaded_leave_the_old_model(directory, capsys):

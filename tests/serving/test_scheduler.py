@@ -128,6 +128,14 @@ def test_clients_who_were_answered_together_are_computed_together_again_and_a_lo
     assert machine.batches[-5:] == [["a"], ["b"], ["c"], ["d", "e"], ["f", "g"]]
 
 
+def test_a_full_batch_waits_for_nobody(machine, monkeypatch):
+    monkeypatch.setattr(scheduling, "RETURN_SECONDS", 100 * PATIENCE)
+    scheduler = Scheduler(machine, 2 * TOGETHER)
+    warm(scheduler, "one")
+    for future in submit(scheduler, "one", *["a"] * (2 * TOGETHER)):
+        assert future.result(PATIENCE) == "A"
+
+
 def test_clients_who_do_not_come_back_are_waited_for_a_moment_only(machine):
     scheduler = Scheduler(machine, 100)
     warm(scheduler, "one")

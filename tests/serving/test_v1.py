@@ -16,7 +16,7 @@ from nmt.serving.app import create_app
 from nmt.serving.engine import Engine
 from nmt.serving.limits import Limits
 from nmt.serving.models import Models, ServedModel
-from nmt.serving.scheduler import SHORT, Scheduler
+from nmt.serving.scheduler import SHORT
 from nmt.translation.request import TranslationRequest
 
 
@@ -83,6 +83,7 @@ def test_a_stream_has_one_line_for_each_text_in_order(client):
 def test_a_stream_is_longer_than_the_queue():
     models = Models([ServedModel("one", Path("one"), lambda _: Fake(), Limits(queue=2))])
     models["one"].load()
+    models.start = lambda: None  # type: ignore[method-assign]  # the programs of the page would take places of the queue
     with TestClient(create_app(models, Limits(queue=2, seconds=5)), base_url="http://localhost") as client:
         answer = client.post("/v1/translate", json={"text": list("abcde"), "stream": True})
         assert [json.loads(line)["source"] for line in answer.text.splitlines()] == list("abcde")
@@ -93,8 +94,8 @@ def test_a_stream_is_longer_than_the_queue():
 def test_a_long_prefix_or_phrase_is_patient(monkeypatch):
     """Words that must be written take as long as words that are read."""
     lengths = []
-    monkeypatch.setattr(Scheduler, "submit", lambda _, jobs: lengths.extend(job.length for job in jobs) or 1 / 0)
     engine = Engine(Fake(), Limits(), print)
+    monkeypatch.setattr(engine.scheduler, "submit", lambda jobs: lengths.extend(job.length for job in jobs) or 1 / 0)
     for parts in ({}, {"prefix": "p" * 400}, {"phrases": ("q" * 400,)}):
         with pytest.raises(ZeroDivisionError):
             asyncio.run(engine.translate([TranslationRequest("a", SearchConfig(), **parts)]))
