@@ -165,3 +165,16 @@ def test_pieces_over_several_words_of_an_unspaced_language_are_divided(engine: P
     for got, wanted in zip(found, expected, strict=True):
         assert got[:3] == [wanted.words, wanted.ids, wanted.word_of_piece]
         assert [(piece, pytest.approx(shares)) for piece, shares in got[3]] == [(p, list(s)) for p, s in wanted.divided]
+
+
+LANGUAGES = """
+import { splitSentences } from "./engine/source_text.js";
+import { unspacedWords } from "./engine/words.js";
+"""
+CUT = "return input.map((tag) => [splitSentences('My cat sleeps. The dog eats.', tag), unspacedWords(tag)('a b')]);"
+
+
+def test_a_tag_that_browsers_refuse_is_read_as_its_language(engine: Path) -> None:
+    tags = ["en", "", "und", "en-a", "zh-Hant-TW"]
+    assert all(CorpusConfig(source_language=tag) for tag in tags)
+    assert run_node(engine, LANGUAGES, CUT, tags) == [[["My cat sleeps. ", "The dog eats."], ["a", "b"]]] * len(tags)

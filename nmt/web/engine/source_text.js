@@ -1,5 +1,5 @@
 // The source text as the model reads it: in the form of its training text, and sentence by sentence.
-import { WHITE_SPACE, spacedWords } from "./words.js";
+import { WHITE_SPACE, segmenterOf, spacedWords } from "./words.js";
 
 const MOST_WORDS = 2000; // of a line that is split
 const ENDS_A_WORD = /[\p{L}\p{N}_)\]"'’”»]$/u;
@@ -44,7 +44,7 @@ export class SourceText {
 // The sentences of a line by the browser's rules, each with the white space behind it. An end behind fewer than two
 // letters is no end, and none before a lower-case letter in a line that begins with a capital.
 export function splitSentences(line, language) {
-  const segments = [...new Intl.Segmenter(language || "en", { granularity: "sentence" }).segment(line)];
+  const segments = [...segmenterOf(language, "sentence").segment(line)];
   const capital = /^\P{L}*\p{Lu}/u.test(line);
   const found = [];
   let open = false;

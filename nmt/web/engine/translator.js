@@ -22,13 +22,17 @@ export class Translator {
     this.text = new SourceText(this.source, settings.reading, settings.model.source.tag);
   }
 
-  // The translations of a text, best first. `prefix` begins them, and words of `erase` are left out.
-  async translate(text, { beam_size: beam, n_best: count = 1, prefix = "", erase = [] }) {
+  // The translations of a text, best first. `prefix` begins them, and words of `erase` are left out. `pause` is called
+  // between sentences.
+  async translate(text, { beam_size: beam, n_best: count = 1, prefix = "", erase = [] }, pause = async () => {}) {
     const given = erase.length > 0 ? without(text, this.source.words(text), new Set(erase)) : text;
     const parts = count > 1 || prefix !== "" ? [given] : this.text.sentences(given);
     const slots = beam ?? Math.max(this.settings.search.beam_size, count);
     const found = [];
-    for (const part of parts) found.push(await this.#search(part, slots, count, prefix));
+    for (const part of parts) {
+      if (found.length > 0) await pause();
+      found.push(await this.#search(part, slots, count, prefix));
+    }
     const candidates = parts.length === 1 ? found[0] : [joinedCandidate(parts, found.map(([best]) => best), this)];
     return { source: given, source_words: this.source.words(text), candidates };
   }

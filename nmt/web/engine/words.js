@@ -15,8 +15,13 @@ export function singleSpaced(text) {
 
 // A function that cuts text of a language without spaces into words, as the browser knows them.
 export function unspacedWords(language) {
-  const segmenter = new Intl.Segmenter(language, { granularity: "word" });
+  const segmenter = segmenterOf(language, "word");
   return (text) => spacedWords(text).flatMap((part) => [...segmenter.segment(part)].map(({ segment }) => segment));
+}
+
+// The browser's rules of a language. It refuses some tags that nmt takes, such as en-a, but no language alone.
+export function segmenterOf(language, granularity) {
+  return new Intl.Segmenter(language.split("-")[0] || "en", { granularity });
 }
 
 // The words of a text, the word of each piece, and the shares of pieces that cover several words of an unspaced text.

@@ -22,7 +22,7 @@ export async function loadTranslator(progress) {
 async function fetched(name) {
   let answer;
   try {
-    answer = await fetch(name);
+    answer = await fetch(name, { cache: "no-cache" }); // a folder that was exported again has files of the same size
   } catch {
     throw new Error(`${name} cannot be fetched: is the file server still running?`);
   }

@@ -3,14 +3,20 @@ import { ServerError, isAborted, pause } from "./requests.js";
 
 export { ServerError, isAborted, pause };
 
+const STOPPED = "the model's thread has stopped: reload the page";
+
 const worker = new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let last = 0;
+let stopped = false;
 
 document.getElementById("unstarted").remove();
 document.getElementById("loading").hidden = false;
 
-worker.onerror = () => fail("the model's thread has stopped: reload the page");
+worker.onerror = () => {
+  stopped = true;
+  for (const id of waiting.keys()) settle({ id, error: STOPPED });
+};
 worker.onmessage = ({ data }) => {
   if (data.total !== undefined) showProgress(data);
   else settle(data);
@@ -24,17 +30,15 @@ function settle({ id, answer, error, status }) {
   else reject?.(new ServerError(error, status));
 }
 
-function fail(error) {
-  for (const id of waiting.keys()) settle({ id, error });
-}
-
 export function ask(path, body = null, signal = undefined) {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    if (stopped) throw new ServerError(STOPPED);
     const id = (last += 1);
     waiting.set(id, { resolve, reject });
     signal?.addEventListener("abort", () => {
+      if (!waiting.delete(id)) return; // it has been answered
       worker.postMessage({ cancel: id });
-      waiting.delete(id);
       reject(new DOMException("aborted", "AbortError"));
     });
     worker.postMessage({ id, path, body });

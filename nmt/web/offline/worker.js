@@ -25,7 +25,7 @@ const ROUTES = {
     const translations = [];
     for (const [place, text] of texts.entries()) {
       if (targets) translations.push({ source: text, candidates: [await translator.align(text, targets[place])] });
-      else translations.push(await translator.translate(text, body));
+      else translations.push(await translator.translate(text, body, goesOn));
       await goesOn();
     }
     return { translations };
@@ -58,7 +58,8 @@ self.onmessage = ({ data }) => {
     try {
       self.postMessage({ id: data.id, answer: await answer(data) });
     } catch (error) {
-      self.postMessage({ id: data.id, error: error.message, status: error.status ?? 500 });
+      const { message = String(error), status = 500 } = error ?? {}; // WebAssembly also throws numbers
+      self.postMessage({ id: data.id, error: message, status });
     }
     cancelled.delete(data.id);
   });
