@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import multiprocessing
 import os
+import signal
 import socket
 import threading
 import webbrowser
@@ -100,12 +102,25 @@ def app_of(settings: Settings) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        _end_with_supervisor()
         async with run_app(app):
             yield
         _end_soon()
 
     app.router.lifespan_context = lifespan
     return app
+
+
+def _end_with_supervisor() -> None:
+    """Lets a worker end when its supervisor is killed. Otherwise it would keep the port and its memory for good."""
+    supervisor = multiprocessing.parent_process()
+
+    def wait() -> None:
+        supervisor.join()  # type: ignore[union-attr]
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    if supervisor:
+        threading.Thread(target=wait, name="supervisor", daemon=True).start()
 
 
 def _log() -> Callable[[str], None]:

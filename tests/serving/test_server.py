@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import multiprocessing
 import os
+import queue
 import re
 import signal
 import socket
@@ -13,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -142,6 +145,25 @@ def test_several_processes_share_a_port_and_a_dead_one_is_replaced(tmp_path):
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(PATIENCE)
         assert server.process.returncode == 0 and not psutil.pid_exists(max(workers))
+
+
+@pytest.mark.slow
+def test_workers_end_when_their_supervisor_is_killed(tmp_path):
+    with running(["--workers", "2"], tmp_path) as server:
+        workers = psutil.Process(server.process.pid).children()
+        server.process.kill()
+        _, left = psutil.wait_procs(workers, PATIENCE)
+        for worker in left:
+            worker.kill()
+        assert not left
+
+
+def test_a_worker_ends_like_its_supervisor_would_end_it(monkeypatch):
+    ended: queue.Queue[tuple[int, int]] = queue.Queue()
+    monkeypatch.setattr(os, "kill", lambda *call: ended.put(call))
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(join=lambda: None))
+    serving._end_with_supervisor()
+    assert ended.get(timeout=PATIENCE) == (os.getpid(), signal.SIGTERM)
 
 
 @pytest.mark.slow
