@@ -48,7 +48,7 @@ def main() -> int:
         print(f"faults.py: error: no campaign {unknown[0]}: expected some of {', '.join(names)}", file=sys.stderr)
         return 2
     chosen = [one for one in CAMPAIGNS if not arguments.campaigns or one.name in arguments.campaigns]
-    fuzzes = not arguments.campaigns or FUZZING in arguments.campaigns
+    fuzzes = FUZZING in arguments.campaigns or not (arguments.campaigns or arguments.point)
     end = time.monotonic() + 60 * arguments.minutes
     fuzzing = 60 * arguments.minutes * (FUZZING_SHARE if chosen else 1) if fuzzes else 0
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
@@ -57,6 +57,12 @@ def main() -> int:
             outcomes = list(_conduct_all(chosen, workshop, end - fuzzing, arguments))
         finally:
             workshop.close()
+    if arguments.point and not any(outcome.tried for outcome in outcomes):
+        print(
+            f"faults.py: error: no point '{arguments.point}' in {', '.join(one.name for one in chosen)}",
+            file=sys.stderr,
+        )
+        return 2
     failed = _fuzz(fuzzing, arguments.seed) if fuzzes else False
     _print_table(outcomes)
     return int(failed or any(outcome.found for outcome in outcomes))

@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,9 @@ MEMORY = 3000
 LONGEST = 4096
 """Bytes of the longest input."""
 RUNS_OF_SHRINKING = 2000
+"""Runs that make an input smaller, at most. They end in half of `SLOW`, since all of them count as one input."""
+IN_MEMORY = Path("/dev/shm")
+"""Where the files of inputs are written, if it is there."""
 
 
 class Fuzzed(NamedTuple):
@@ -80,10 +84,11 @@ def _arguments() -> argparse.Namespace:
 
 def _fuzz(target: str, seconds: int, seed: int, found: Path) -> Fuzzed:
     """Fuzzes a target in a process of its own, which a crash of a C library may end."""
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
-        place = Path(name)
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
+        (place := Path(name)).joinpath("work").mkdir()
         command = [sys.executable, __file__, target, "--child", name, "--seconds", str(seconds), "--seed", str(seed)]
         variables = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
+        variables["TMPDIR"] = name  # libFuzzer ends its process without any clearing up
         with open(place / "log", "wb") as log:
             done = subprocess.run(command, stdout=log, stderr=log, env=variables)
         log_text = (place / "log").read_text(errors="replace")
@@ -135,13 +140,12 @@ def _fuzz_here(target: str, place: Path, seconds: int, seed: int) -> int:
     (corpus := place / "corpus").mkdir()
     for number, content in enumerate([*chosen.seeds(), *(path.read_bytes() for path in found_cases(target))]):
         (corpus / str(number)).write_bytes(content)
-    work = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    tried, seen = 0, set()
+    work, tried, seen = place / "work", 0, set()
 
     def run(content: bytes) -> None:
         nonlocal tried
         tried += 1
-        if tried % 256 == 0:
+        if tried < 256 or tried % 256 == 0:
             (place / "inputs").write_text(str(tried))
         kind = _failure(lambda data: chosen.check(data, work), content)
         if kind and kind not in seen:
@@ -171,10 +175,10 @@ def _failure(check: Callable[[bytes], None], content: bytes) -> str:
 
 def _shrunk(content: bytes, fails: Callable[[bytes], bool]) -> bytes:
     """A smaller input that fails alike: parts are left out, halves first."""
-    size, left = max(1, len(content) // 2), RUNS_OF_SHRINKING
+    size, left, end = max(1, len(content) // 2), RUNS_OF_SHRINKING, time.monotonic() + SLOW / 2
     while size and left > 0:
         place = 0
-        while place < len(content) and left > 0:
+        while place < len(content) and left > 0 and time.monotonic() < end:
             shorter, left = content[:place] + content[place + size :], left - 1
             if fails(shorter):
                 content = shorter
