@@ -162,7 +162,7 @@ def states(before: Files, changes: Sequence[Change]) -> Iterator[tuple[int, str,
             disk.follow(changes[number - 1])
         for kind in ("kill", "without_contents", "without_names"):
             files = getattr(disk, f"left_by_{kind}" if kind == "kill" else f"left_{kind}")()
-            mark = hash(tuple(sorted((path, content) for path, content in files.items() if content is not None)))
+            mark = hash(frozenset(files.items()))
             if mark not in seen:
                 seen.add(mark)
                 yield number, kind, files
