@@ -94,7 +94,8 @@ def run(arguments: Namespace) -> None:
         progress = lines_of(total)
         explained = ((pair, None) for pair in watched(pairs, progress))
     with output_directory(Path(arguments.output)) as directory:
-        write_report(explained, directory, arguments.limit, language_tags(translator))
+        lines = write_report(explained, directory, arguments.limit, language_tags(translator))
+    print(*lines, sep="\n")  # after the files, which a reader that stops early, such as head, leaves complete
     say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}")
 
 
@@ -112,14 +113,17 @@ def write_report(
     directory: Path,
     worst: int,
     languages: tuple[str, str] = ("", ""),
-) -> None:
-    """Writes the records and the table of all pairs, prints and draws the most unusual pairs, and prints the means.
+) -> list[str]:
+    """Writes the records and the table of all pairs, and draws the most unusual pairs.
 
     Args:
         explained: pairs, which may be a stream, each with its erasure or None.
         directory: for the files.
         worst: number of pairs that are printed and drawn.
         languages: tags of the languages of source and target, for the page.
+
+    Returns:
+        Lines for the user: the most unusual pairs and the means.
     """
     from nmt.explaining.report import count_unusual, mean_lines, write_records, write_table
 
@@ -130,19 +134,15 @@ def write_report(
     ):
         corpus = write_records(explained, records)
         outliers, summary = count_unusual(corpus)
-        print(summary)
         with open(records.name, "rb") as written:
             worst_pairs = write_table(corpus, outliers, written, table, worst)
-        for pair in worst_pairs:
-            _print_pair(pair)
     _draw(LineProgress(len(worst_pairs), unit="pictures").over(worst_pairs), directory, languages)
-    for line in mean_lines(corpus):
-        print(line)
+    return [summary, *map(_pair_lines, worst_pairs), *mean_lines(corpus)]
 
 
-def _print_pair(pair: UnusualPair) -> None:
+def _pair_lines(pair: UnusualPair) -> str:
     source, target = (" ".join(pair.record[side]) for side in ("source", "target"))
-    print(f"\nline {pair.record['line']}{_score(pair)}: {pair.reason}\n  {source}\n  {target}")
+    return f"\nline {pair.record['line']}{_score(pair)}: {pair.reason}\n  {source}\n  {target}"
 
 
 def _score(pair: UnusualPair) -> str:

@@ -48,6 +48,7 @@ def model_card(
     """
     languages = run.languages
     rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, weights, checkpoints))
+    selected = ", which also selected the weights" if _selected(run, checkpoints) else ""
     return f"""# {run.config.name}
 
 A translation model from {languages.source} to {languages.target}, trained with nmt {__version__}.
@@ -58,13 +59,18 @@ Licence: {licence or UNKNOWN_LICENCE}
 | --- | --- |
 {rows}
 
-The scores are those of the validation pairs, which also selected the weights: other text gives lower ones.
+The scores are those of the validation pairs{selected}: other text gives lower ones.
 
 ## How to use it
 
 {(usage or USAGE).replace("{name}", name)}
 The training text is not included.
 """
+
+
+def _selected(run: Run, checkpoints: int) -> bool:
+    """Whether a score selected the weights; without one they are those of the end of the training."""
+    return not checkpoints and run.config.training.metric != "last"
 
 
 def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Iterable[tuple[str, str]]:

@@ -52,6 +52,9 @@ class CorpusReport:
     malformed_examples: list[str] = field(default_factory=list)
     """File, line and problem of the first malformed rows."""
 
+    without_letters: list[int] = field(default_factory=lambda: [0, 0])
+    """Kept sources and kept targets that have no letter, such as the numbers of rows."""
+
     @property
     def first_malformed(self) -> str:
         """File, line and problem of the first malformed row; "" without one."""
@@ -64,9 +67,18 @@ class CorpusReport:
             dropped.append(f"{self.invalid} not valid UTF-8 ({_listed(self.examples, self.invalid)})")
         if self.malformed:
             dropped.append(f"{self.malformed} malformed ({_listed(self.malformed_examples, self.malformed)})")
-        return f"{counted(self.read, 'pair')} read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(
+        kept = f"{counted(self.read, 'pair')} read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(
             dropped
         )
+        return kept + "".join(
+            f"; {count} {side} have no letters: check the files, and the columns of a TSV file"
+            for side, count in zip(("sources", "targets"), self.without_letters, strict=True)
+            if count > self.kept / 2
+        )
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _listed(examples: list[str], count: int) -> str:
@@ -120,6 +132,8 @@ class PairReader:
             pair = self._read_pair(cells, columns, report)
             if pair is not None:
                 report.kept += 1
+                report.without_letters[0] += not _has_letter(pair.source)
+                report.without_letters[1] += not _has_letter(pair.target)
                 yield pair
         require_more_pairs(report.malformed, report.read, report.first_malformed)
         self.report = report

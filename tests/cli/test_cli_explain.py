@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 import weakref
@@ -35,6 +36,20 @@ def test_a_spreadsheet_runs_no_sentence_as_a_formula(model, write, tmp_path):
 
 
 PAIRS = [("a b c d", "s t u v"), ("a b c", "s t u"), ("a b c d", "s t"), ("a b c d", "s s t t"), ("a b", "t u")]
+
+
+def test_a_reader_that_stops_early_leaves_the_report_complete(model, write, tmp_path, monkeypatch):
+    """As in `nmt explain ... | head`."""
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    files = ["--source", write("in", *(s for s, _ in PAIRS)), "--target", write("out", *(t for _, t in PAIRS))]
+    with open(writer, "w", buffering=1) as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        main(["explain", "--model", model, *files, "--output", str(tmp_path / "o"), "--limit", "1"])
+    rows, records = explained(tmp_path / "o")
+    assert len(rows) == len(records) == len(PAIRS)
+    assert (tmp_path / "o" / "explanation.html").exists()
 
 
 def test_explain_given_pairs(model, write, tmp_path, capsys):

@@ -132,6 +132,13 @@ class TestInvalidAndEmpty:
             list(reader)
             assert reader.report.summary() == "2 pairs read, 2 kept"
 
+    def test_a_column_of_numbers_in_place_of_sentences_is_reported(self, tmp_path):
+        (tmp_path / "pairs.tsv").write_text("id\tEnglish\n1\tThe cat\n2\tThe dog\n3\tNo. 4\n")
+        reader = PairReader(PairsConfig(tsv=str(tmp_path / "pairs.tsv")))
+        list(reader)
+        advice = "3 sources have no letters: check the files, and the columns of a TSV file"
+        assert reader.report.summary() == f"4 pairs read, 4 kept; {advice}"
+
     def test_many_invalid_lines_are_counted_not_listed(self, tmp_path):
         pairs = parallel(tmp_path, b"\xff\n" * 50, b"A\n" * 50)
         reader = PairReader(pairs, CorpusConfig(on_invalid="drop"))
