@@ -37,6 +37,8 @@ class Cooccurrence:
             [sentences, target words, source words].
         """
         wanted = self._keys(source, target)
+        if not len(self):
+            return np.zeros_like(wanted)
         places = np.searchsorted(self.keys, wanted)
         found = self.keys[np.minimum(places, len(self) - 1)] == wanted
         return np.where(found, places, len(self))

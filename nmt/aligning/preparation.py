@@ -193,11 +193,11 @@ def _reopened(
         if old != new and field.name not in _FREE and new not in _OPEN:
             raise NmtError(
                 f"{directory}: this aligner was begun with {field.name} {old!r}, now it is {new!r}: give the old "
-                "value, or name another directory"
+                "value, name another directory, or delete this one to begin again"
             )
     if found.text != fingerprint:
         raise NmtError(
-            f"{directory}: this aligner was begun with other text: name another directory, or align other text with "
-            f"nmt aligner --model {directory}"
+            f"{directory}: this aligner was begun with other text: name another directory, or delete this one to begin "
+            f"again; nmt aligner --model {directory} aligns other text"
         )
     return replace(found, config=replace(found.config, **{name: getattr(config, name) for name in _FREE}))

@@ -82,7 +82,7 @@ def training_text(run: Run, work: Path) -> PairsConfig:
     Raises:
         NmtError: the run does not keep them, or they are damaged.
     """
-    places = [work / TEXT / f"{side}.txt" for side in ("source", "target")]
+    places = [work / TEXT / f"{side}.of-run.txt" for side in ("source", "target")]  # text from a pipe is beside them
     pairs = PairsConfig(source=str(places[0]), target=str(places[1]))
     if is_aligner(work) and all(map(Path.exists, places)):
         return pairs

@@ -77,6 +77,7 @@ def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
     missing = "parameters in README.md" if summary.is_export else "no best weights yet"
     parameters = missing if summary.parameters is None else f"{summary.parameters:,} parameters"
     yield "network", f"{network(summary)}, {parameters}, {run.config.training.precision}"
+    yield "links", "made by the aligner that the run keeps" if run.has_aligner else "made by attention"
     yield "training", summary.progress
     if state is not None:
         planned = run.config.training.passes

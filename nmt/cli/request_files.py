@@ -142,7 +142,7 @@ class RequestFiles:
     def note_terms(self, number: int, translation: Translation) -> None:
         """Counts the terms that the translation of a line lacks."""
         if self._glossary:
-            count, missing = self._glossary.missing(translation.source, translation.text)
+            count, missing = self._glossary.missing(self.text_of(translation.source), self.text_of(translation.text))
             self._terms += count
             self._missing += [(number, term) for term in missing if term not in self._unwritable]
 

@@ -185,7 +185,7 @@ async def _translated(texts: list[str], asked: Asked, model: ServedModel, limits
     engine, count = model.engine, asked.alternatives + 1
     search = search_of(engine.translator.config.search, limits, n_best=count)
     markup: MarkupKind | None = "html" if asked.format == "html" else None
-    requests = [TranslationRequest(text, search, nbest=count, markup=markup) for text in texts]
+    requests = [TranslationRequest(text, search, nbest=count, markup=markup, aligned=False) for text in texts]
     return [[one.text for one in found] for found in await engine.translate(requests)]
 
 

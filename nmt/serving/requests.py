@@ -88,6 +88,7 @@ def translation_requests(
             terms=terms,
             glossary_mode="require" if body.terms_required else "prefer",
             markup=body.markup,
+            aligned=body.alignment,
         )
         for text, prefix in zip(texts, prefixes, strict=True)
     ]

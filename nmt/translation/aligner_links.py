@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice, repeat
 from typing import Protocol
 
 from nmt.alignment.hard_links import BY_ALIGNER
@@ -24,7 +24,10 @@ class PairAligner(Protocol):
 
 
 def with_aligner_links(
-    aligner: PairAligner | None, answers: Iterator[list[Translation]], chunk: int
+    aligner: PairAligner | None,
+    answers: Iterator[list[Translation]],
+    chunk: int,
+    wanted: Iterable[bool] = repeat(True),
 ) -> Iterator[list[Translation]]:
     """The translations with the links of an aligner between their words. The weights are still those of attention.
 
@@ -32,15 +35,15 @@ def with_aligner_links(
         aligner: None leaves the translations as they are.
         answers: the translations of each sentence. Those with links of an aligner keep their links.
         chunk: sentences whose translations are aligned together.
+        wanted: for each sentence, whether an aligner makes the links of its translations.
     """
     if aligner is None:
         yield from answers
         return
-    for window in windows(answers, chunk):
-        flat = list(chain.from_iterable(window))
-        aligned = iter(linked(flat, aligner))
-        for translations in window:
-            yield TranslationList(islice(aligned, len(translations)))
+    for window in windows(zip(answers, wanted, strict=False), chunk):
+        aligned = iter(linked([one for translations, wants in window if wants for one in translations], aligner))
+        for translations, wants in window:
+            yield TranslationList(islice(aligned, len(translations))) if wants else translations
 
 
 def linked(translations: Sequence[Translation], aligner: PairAligner) -> list[Translation]:

@@ -63,6 +63,9 @@ class TranslationRequest:
     markup: MarkupKind | None = None
     """The kind of markup in the text, which the translation gets at the words that it encloses; None: the text is plain
     text, whatever it contains."""
+    aligned: bool = True
+    """Whether the translator's aligner makes the links, which takes time; otherwise attention does. Markup and copies
+    of unknown words get the aligner's links in any case."""
 
     def __post_init__(self) -> None:
         sampling, count = self.search.method == "sample", self.candidates
@@ -94,6 +97,7 @@ class TranslationRequest:
             self.markup in (None, *get_args(MarkupKind)),
             f"markup is {self.markup!r}: expected {', '.join(get_args(MarkupKind))} or none",
         )
+        _require(isinstance(self.aligned, bool), f"aligned is {self.aligned!r}: expected true or false")
         _require(
             not self.lexicon or self.search.copy_unknown,
             "lexicon (--lexicon) gives the words for copies: set copy_unknown (--copy-unknown) too",

@@ -23,9 +23,11 @@ def place_terms(
     the term, all words count.
 
     Args:
-        hypothesis: a translation without the terms, with one piece or more.
+        hypothesis: a translation without the terms, with one piece or more. Terms of one without words get no place.
         source, target: the words of the sentence and of its translation.
     """
+    if not target.words:
+        return list(terms)
     alignment = word_alignment(hypothesis.weights, source, target)
     placed = []
     for term in terms:

@@ -57,6 +57,15 @@ def test_it_has_no_more_pairs_of_words_than_allowed(aligner):
     assert "the" in words[0] and "le" in words[1]
 
 
+def test_one_without_pairs_of_words_aligns_too(aligner, tmp_path):
+    """In a text of one long pair no two words are linked often enough to be kept."""
+    save_arrays(tmp_path / ALIGNER, run_aligner_arrays(aligner, most=0))
+    found = load_run_aligner(DirectoryStorage(tmp_path))
+    assert found is not None and len(found.cooccurrence) == 0
+    (pair,) = found.align([("the dog", "le chien rouge")])
+    assert pair.target == ("le", "chien", "rouge") and np.isfinite(pair.weights).all()
+
+
 def test_a_run_without_one_has_none(tmp_path):
     assert load_run_aligner(DirectoryStorage(tmp_path)) is None
 

@@ -278,6 +278,14 @@ def test_a_glossary_holds_for_every_sentence_with_its_terms(model, write, capsys
     assert "--prune is for a search without --glossary: leave one out" in capsys.readouterr().err
 
 
+def test_terms_in_tags_are_not_missing(model, write, capsys):
+    lines = write("in", '<a title="rot">a</a>', '<i>rot</i> <a title="red">rot</a>')
+    glossary = write("g.tsv", "rot\tred")
+    assert main(["translate", "--model", model, "--input", lines, "--markup", "html", "--glossary", glossary]) == 0
+    missing = "1 of 2 terms missing in the translations: 'rot' of line 2; "
+    assert f"nmt: {glossary}: {missing}" in capsys.readouterr().err
+
+
 def test_a_glossary_of_another_form_is_refused_before_translation(model, write, capsys):
     command = ["translate", "--model", model, "--input", write("in", "a")]
     assert main([*command, "--glossary", write("g.tsv", "rot red")]) == 2

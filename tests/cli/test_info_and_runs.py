@@ -15,7 +15,7 @@ import pytest
 
 from nmt.cli import main
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
-from nmt.run.directory import Run
+from nmt.run.directory import ALIGNER, Run
 from nmt.run.packing import write_pack
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.run_summary import RunSummary, find_runs
@@ -62,6 +62,10 @@ def test_info_says_what_the_files_say(run, capsys):
     ):
         assert fact in printed, fact
     assert "model.units" not in printed  # it has its default
+    assert "\nlinks       made by attention\n" in printed
+    (run.directory / ALIGNER).touch()
+    assert main(["info", "saved_models/one"]) == 0
+    assert "\nlinks       made by the aligner that the run keeps\n" in capsys.readouterr().out
 
 
 def test_a_pack_is_described_too(run, capsys):

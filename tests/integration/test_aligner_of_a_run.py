@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from nmt import Aligner, Translator
+from nmt.aligning.run_training import training_text
+from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.cli import main
 from nmt.run.directory import Run
 from nmt.run.pack_storage import storage_of
@@ -80,6 +82,17 @@ def test_a_run_learns_from_other_text(place, playground, capfd):
     assert main(["aligner", "--for", str(run), *pairs, *EPOCHS]) == 0
     assert (run / "aligner.npz").read_bytes() != (place / "run" / "aligner.npz").read_bytes()
     assert main(["verify", str(run)]) == 0
+
+
+def test_text_from_a_pipe_is_not_taken_for_the_pairs_of_the_run(place):
+    """An interrupted training on such text leaves it in the run."""
+    work = place / "begun"
+    (work / "text").mkdir(parents=True)
+    for name in ("config.json", "cells.npz", "source.words", "text/source.txt", "text/target.txt"):
+        (work / name).touch()
+    run = Run.open(place / "run")
+    pairs = training_text(run, work)
+    assert len(Path(pairs.source).read_text().splitlines()) == len(EncodedCorpus(run.directory / "corpus")) > 0
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -16,6 +17,7 @@ from nmt.serving.app import create_app
 from nmt.serving.engine import Engine
 from nmt.serving.limits import Limits
 from nmt.serving.models import Models, ServedModel
+from nmt.serving.requests import translation_requests
 from nmt.serving.scheduler import SHORT
 from nmt.translation.request import TranslationRequest
 
@@ -34,6 +36,14 @@ def test_each_text_of_a_request_has_its_translations(client):
     assert several.model == "two"
     assert [[c.text for c in text.candidates] for text in several.translations] == [["A", "A!"], ["B C", "B C!"]]
     assert several.translations[1].candidates[0].alignment.links == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("alignment", [True, False])
+def test_an_aligner_works_only_for_answers_with_alignments(alignment):
+    body = messages.TranslateRequest(text="a", alignment=alignment)
+    translator = SimpleNamespace(config=SimpleNamespace(search=SearchConfig()))
+    (request,) = translation_requests(body, ["a"], translator, LIMITS)
+    assert request.aligned == alignment
 
 
 def test_a_prefix_and_phrases_are_in_the_translation(client):

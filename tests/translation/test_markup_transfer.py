@@ -16,7 +16,7 @@ from nmt.alignment.word_alignment import WordAlignment
 from nmt.config import SearchConfig
 from nmt.text.documents import open_document
 from nmt.text.languages import UNKNOWN
-from nmt.text.markup import parse_markup
+from nmt.text.markup import MarkupKind, parse_markup
 from nmt.translation.markup.transfer import TakenMarkup
 from nmt.translation.request import RequestError, TranslationRequest
 from nmt.translation.result import Translation
@@ -221,3 +221,14 @@ def test_an_aligner_makes_the_links_of_translations_and_pairs() -> None:
     assert [one.text for one in found] == ["ba ki <b>ma</b>", "<i>le</i> me ko"]
     assert found[0].alignment.pharaoh() == "0-2 1-1 2-0"
     assert [pair.alignment.pharaoh() for pair in translator.align(["ba ki"], ["le me"])] == ["0-1 1-0"]
+
+
+def test_the_aligner_rests_where_nobody_reads_links() -> None:
+    translator = Translator(make_run(), Copier())
+    translator.aligner = Backwards()
+    texts: list[tuple[str, MarkupKind | None]] = [("ba ki ma", None), ("<b>ba</b> ki ma", "auto")]
+    for aligned, expected in ((True, "0-2 1-1 2-0"), (False, "0-0 1-1 2-2")):
+        requests = [TranslationRequest(text, SearchConfig(), markup=kind, aligned=aligned) for text, kind in texts]
+        (plain,), (marked,) = translator.answer(requests)
+        assert plain.alignment.pharaoh() == expected
+        assert marked.text == "ba ki <b>ma</b>"  # markup reads them

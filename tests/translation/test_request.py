@@ -41,7 +41,7 @@ def test_fields_that_json_leaves_out_have_defaults() -> None:
         ("a", "request: expected a JSON object with text"),
         ({}, "request: text is missing"),
         ({"text": 3}, "request: text is 3: expected a text"),
-        ({"text": "a", "nbset": 3}, "request: unknown field nbset: expected glossary_mode, lexicon, "),
+        ({"text": "a", "nbset": 3}, "request: unknown field nbset: expected aligned, glossary_mode, lexicon, "),
         ({"text": "a", "nbest": "3"}, "request: nbest is '3': expected a whole number"),
         ({"text": "a", "nbest": True}, "request: nbest is True: expected a whole number"),
         ({"text": "a", "phrases": "b"}, "request: phrases is 'b': expected a list of texts"),
@@ -57,6 +57,7 @@ def test_fields_that_json_leaves_out_have_defaults() -> None:
         ({"text": "a", "search": {"beam": 3}}, "request: search: unknown field beam"),
         ({"text": "a", "search": {"beam_size": 0}}, "request: search: beam_size is 0: expected more than 0"),
         ({"text": "a", "search": []}, "request: search is .*: expected an object of search settings"),
+        ({"text": "a", "aligned": "no"}, "aligned is 'no': expected true or false"),
         ({"text": "a", "sentence_id": -1}, "sentence_id is -1: expected 0 or more"),
     ],
 )

@@ -41,3 +41,10 @@ def test_a_term_replaces_the_word_that_is_linked_to_it(weights, replaced, attent
     (placed,) = place_terms([PieceTerm([PieceForm([7])], [1, 2])], hypothesis(weights), SOURCE, TARGET)
     assert placed.replaced == replaced != PAD
     assert placed.attention == pytest.approx(attention)
+
+
+def test_a_translation_without_words_gives_no_place():
+    """An untrained network may write nothing but spaces."""
+    terms = [PieceTerm([PieceForm([7])], [1, 2])]
+    blank = Hypothesis([9], -1.0, -1.0, np.ones((2, 5), np.float32), True, np.zeros(2, np.float32))
+    assert place_terms(terms, blank, SOURCE, sentence([], [0])) == terms

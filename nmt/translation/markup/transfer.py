@@ -75,7 +75,7 @@ class MarkupTransfer:
                 chosen[place] = item.raw if can_read(self._run, item.raw) else ""
         text, spans = marked.render(lambda place: chosen[place])
         taken = TakenMarkup(request.text, marked, text, tuple(spans), chosen)
-        return replace(request, text=text, markup=None), taken
+        return replace(request, text=text, markup=None, aligned=True), taken
 
 
 class _Node(NamedTuple):
