@@ -20,6 +20,7 @@ from nmt.config import config_from_dict
 from nmt.config.aligner import AlignerConfig
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
+from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.progress import LineProgress, counted
 
@@ -154,6 +155,8 @@ def _config(arguments: Namespace) -> AlignerConfig:
     from nmt.config.yaml_files import read_yaml
 
     fields = read_yaml(arguments.config) if arguments.config else {}
+    if not isinstance(fields, dict | None):
+        raise NmtError(f"{arguments.config}: expected fields, such as `jump_epochs: 5`")
     given = _given(arguments, [*_OF_TEXT, *(setting.name for setting in _SETTINGS)])
     with as_flags(AlignerConfig):
         config: AlignerConfig = config_from_dict(

@@ -97,7 +97,6 @@ class TranslationRequest:
             self.markup in (None, *get_args(MarkupKind)),
             f"markup is {self.markup!r}: expected {', '.join(get_args(MarkupKind))} or none",
         )
-        _require(isinstance(self.aligned, bool), f"aligned is {self.aligned!r}: expected true or false")
         _require(
             not self.lexicon or self.search.copy_unknown,
             "lexicon (--lexicon) gives the words for copies: set copy_unknown (--copy-unknown) too",
@@ -145,6 +144,8 @@ class TranslationRequest:
                 name not in values or (isinstance(values[name], types) and not isinstance(values[name], bool)),
                 f"request: {name} is {values.get(name)!r}: expected {expected}",
             )
+        aligned = values.get("aligned", True)
+        _require(isinstance(aligned, bool), f"request: aligned is {aligned!r}: expected true or false")
         utility, phrases, lexicon = (values.get(name) for name in ("minimum_bayes_risk", "phrases", "lexicon"))
         _require(
             utility is None or utility in get_args(Utility),

@@ -149,8 +149,7 @@ class Translator:
             sentences = list(chain.from_iterable(parts))
             lines = report if report is None else LineReport(report, len(chunk), len(sentences))
             searched = self._answer_together(sentences, linking, lines)
-            wanted = [one.aligned for one in sentences]
-            found = with_aligner_links(self.aligner, searched, self.chunk_size, wanted)
+            found = with_aligner_links(self.aligner, searched, self.chunk_size, [one.aligned for one in sentences])
             for request, of_request in zip(chunk, parts, strict=True):
                 yield _joined(request, list(islice(found, len(of_request))), words)
 
