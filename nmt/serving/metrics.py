@@ -7,11 +7,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.files.locking import locked, owner_ended
@@ -58,8 +58,10 @@ class Metrics:
     def text(self) -> bytes:
         """The measurements of all processes of the server, in the format of Prometheus."""
         self.update()
-        if not os.environ.get(DIRECTORY):
+        directory = os.environ.get(DIRECTORY)
+        if not directory:
             return generate_latest(self._registry)
+        _forget_ended(Path(directory))
         together = CollectorRegistry()
         MultiProcessCollector(together)
         return generate_latest(together)
@@ -90,6 +92,16 @@ def _delete_if_left(path: Path) -> None:
         return
     if found.st_uid == os.getuid() and time.time() - found.st_mtime > NEW_SECONDS and owner_ended(path):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _forget_ended(directory: Path) -> None:
+    """Deletes the states of worker processes that have ended. Otherwise they count as states of the server for good."""
+    for pid in {int(path.stem.rpartition("_")[2]) for path in directory.glob("gauge_live*_*.db")}:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            with suppress(FileNotFoundError):  # another worker has deleted it
+                mark_process_dead(pid, str(directory))
 
 
 class Observer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt.files.locking import locked
-from nmt.serving.metrics import DIRECTORY, NEW_SECONDS, shared_measurements
+from nmt.serving.metrics import DIRECTORY, NEW_SECONDS, _forget_ended, shared_measurements
 
 
 @pytest.fixture
@@ -37,3 +39,14 @@ def test_directories_of_killed_servers_are_deleted_and_those_of_others_stay(plac
         own = Path(os.environ[DIRECTORY])
         assert own.parent == place and {*place.iterdir()} == {serving, other, new, own}
     assert not own.exists() and not killed.exists()
+
+
+def test_a_worker_that_has_ended_has_no_state(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    own = tmp_path / f"gauge_livesum_{os.getpid()}.db"
+    requests = tmp_path / f"counter_{child.pid}.db"  # they count on
+    for path in (own, requests, tmp_path / f"gauge_livesum_{child.pid}.db", tmp_path / f"gauge_livemin_{child.pid}.db"):
+        path.touch()
+    _forget_ended(tmp_path)
+    assert {*tmp_path.iterdir()} == {own, requests}
