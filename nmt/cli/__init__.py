@@ -122,6 +122,11 @@ def _discard_output() -> None:
 
 def _one_line(error: Exception) -> str | None:
     """The message for a user who can mend the error; None for a bug of the program."""
+    if isinstance(error, ModuleNotFoundError) and error.name in ("keras", "tensorflow"):
+        return (
+            f"{error.name} is not installed, and without it nmt only works with exports: name an export as --model, "
+            f"or {sys.executable} -m pip install keras tensorflow"
+        )
     if is_out_of_memory(error):
         return OUT_OF_MEMORY
     if isinstance(error, OSError) and (error.filename is not None or error.errno in (*FULL, errno.EBADF)):

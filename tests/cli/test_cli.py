@@ -240,6 +240,18 @@ def test_a_bug_keeps_its_traceback(model, write):
         main(["translate", "--model", model, "--input", write("in", "bug")])
 
 
+def test_without_keras_a_command_that_needs_it_is_refused_in_one_line(model, write, capsys, monkeypatch):
+    """As in the small environment of an export."""
+
+    def absent(*_, **__):
+        raise ModuleNotFoundError("No module named 'keras'", name="keras")
+
+    monkeypatch.setattr(fake_translator.Translator, "answer", absent)
+    assert main(["translate", "--model", model, "--input", write("in", "a")]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith("nmt: error: keras is not installed, and without it nmt only works with exports")
+
+
 def test_interrupt(model, write, capsys, tmp_path):
     output = tmp_path / "out"
     assert main(["translate", "--model", model, "--input", write("in", "interrupt"), "--output", str(output)]) == 130
