@@ -13,6 +13,9 @@ from nmt.translation.glossary import Glossary, count_forms, decoded_forms, form_
 from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint, PieceTerm
 from nmt.translation.request import RequestError, TranslationRequest
 
+MOST_OCCURRENCES = 50
+"""Occurrences of terms in a sentence that a search follows: its time grows with them at every step."""
+
 
 def suppressed_pieces(search: SearchConfig, vocabulary: Tokenizer) -> list[int]:
     """The pieces that a search suppresses.
@@ -61,7 +64,8 @@ def piece_constraint(
 def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabulary: Tokenizer) -> list[PieceTerm]:
     """The terms that occur in a request's text, in pieces.
 
-    Terms that the target vocabulary cannot write are left out, and terms that the model does not read.
+    Terms that the target vocabulary cannot write are left out, and terms that the model does not read. The first
+    `MOST_OCCURRENCES` count.
     """
     found = []
     text, spans, at = " ".join(request.text.split()), [], 0
@@ -75,6 +79,8 @@ def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabul
         forms = form_pieces(term.forms, vocabulary)
         if forms and positions:
             found.append(PieceTerm(forms, positions, decoded_forms(term.forms, vocabulary)))
+        if len(found) == MOST_OCCURRENCES:
+            break
     return found
 
 

@@ -15,7 +15,7 @@ from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 from nmt.translation import glossary as glossaries
 from nmt.translation.glossary import Glossary, Term, count_forms, form_pieces
 from nmt.translation.request import TranslationRequest
-from nmt.translation.required_text import has_terms, piece_constraint
+from nmt.translation.required_text import MOST_OCCURRENCES, has_terms, piece_constraint
 
 
 def found(text: str, *sources: str) -> list[str]:
@@ -134,6 +134,15 @@ def test_required_forms_are_compared_as_the_vocabulary_decodes_them():
     (term,) = piece_constraint(request, vocabulary, source=source).terms
     assert term.texts == ("la fin",)
     assert has_terms("C'est la fin", [term]) and not has_terms("C'est la suite", [term])
+
+
+def test_a_search_follows_the_first_occurrences_of_terms():
+    vocabulary = Tokenizer.train(["la fin 1/2"] * 20, VocabularyConfig(type="char", size=30))
+    words = ["end"] * (MOST_OCCURRENCES + 1)
+    request = TranslationRequest(" ".join(words), SearchConfig(), terms=(Term("end", ("fin",)),))
+    source = SegmentedSentence(request.text, words, [5] * len(words), list(range(len(words))))
+    terms = piece_constraint(request, vocabulary, source=source).terms
+    assert [list(term.positions) for term in terms] == [[place] for place in range(MOST_OCCURRENCES)]
 
 
 @pytest.mark.parametrize("term", [Term("", ("a",)), Term(" ", ("a",)), Term("a", ("b", " ")), Term("a", ())])
