@@ -262,8 +262,8 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
     if isinstance(method.nbest, int) and method.nbest == method.slots:  # a live hypothesis is always among the best
         return ops.any(live, axis=1)
     finished, _ = ops.top_k(ops.where(beam.finished, _scores(beam, beam.lengths, method), 2 * IMPOSSIBLE), method.slots)
-    worst = finished[:, method.nbest - 1 : method.nbest]  # of those that the user asks for
-    return ops.any(live & (_bounds(beam, limits, method) > worst), axis=1)
+    worst = gather(finished, method.nbest - 1, axis=1)  # of those that the user asks for
+    return ops.any(live & (_bounds(beam, limits, method) > worst[:, None]), axis=1)
 
 
 def _scores(beam: Beam, lengths: Tensor, method: SearchMethod) -> Tensor:
