@@ -234,5 +234,6 @@ def test_an_installed_package_contains_the_page(tmp_path: Path) -> None:
     assert {"__init__.py", "page.html", "page.css", "page.js", "sentence.js"} <= built
     built = {path.name for path in (tmp_path / "lib" / "nmt" / "drawing" / "training_view").iterdir()}
     assert {"view.html", "view.css", "view.js"} <= built
-    built = {path.name for path in (tmp_path / "lib" / "nmt" / "serving" / "page").iterdir()}
-    assert {"index.html", "serve.css", "main.js", "result.js"} <= built
+    for folder in ("page", "engine", "offline"):
+        installed = {path.name for path in (tmp_path / "lib" / "nmt" / "web" / folder).iterdir()}
+        assert {path.name for path in (REPOSITORY / "nmt" / "web" / folder).glob("*.*")} <= installed
