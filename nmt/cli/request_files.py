@@ -49,7 +49,8 @@ class RequestFiles:
         lexicon = _read_lexicon(arguments.lexicon) if arguments.lexicon else {}
         self._glossary = _load_glossary(arguments.glossary) if arguments.glossary else None
         self._unwritable: list[Term] = []
-        self._terms, self._missing = 0, list[tuple[int, "Term"]]()
+        self._terms = self._missing = 0
+        self._named: list[str] = []
         self._markup: MarkupKind | None = None if arguments.markup == "none" else arguments.markup or markup
         self._shared: dict[str, Any] = {
             "markup": self._markup,
@@ -144,18 +145,19 @@ class RequestFiles:
         if self._glossary:
             count, missing = self._glossary.missing(self.text_of(translation.source), self.text_of(translation.text))
             self._terms += count
-            self._missing += [(number, term) for term in missing if term not in self._unwritable]
+            missing = [term for term in missing if term not in self._unwritable]
+            self._missing += len(missing)
+            self._named += [f"'{term.source}' of line {number}" for term in missing[: SHOWN - len(self._named)]]
 
     def say_missing_terms(self) -> None:
         """Says how many terms the translations lack, and where."""
         if not self._missing:
             return
-        some = ", ".join(f"'{term.source}' of line {number}" for number, term in self._missing[:SHOWN])
-        more = ", ..." if len(self._missing) > SHOWN else ""
+        some = ", ".join(self._named) + (", ..." if self._missing > SHOWN else "")
         remedy = "; --glossary-mode require demands them" if self._arguments.glossary_mode != "require" else ""
         say(
-            f"{self._arguments.glossary}: {len(self._missing)} of {counted(self._terms, 'term')} missing in the "
-            f"translations: {some}{more}{remedy}"
+            f"{self._arguments.glossary}: {self._missing} of {counted(self._terms, 'term')} missing in the "
+            f"translations: {some}{remedy}"
         )
 
     def _warn_of_terms(self, vocabulary: Tokenizer) -> None:

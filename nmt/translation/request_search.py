@@ -72,7 +72,7 @@ class RequestSearch:
         }
         with_terms = {row: constraint for row, constraint in constraints.items() if constraint.terms}
         if with_terms:
-            greedy = [_greedy(request) for request in requests]
+            greedy = [_greedy(request) if row in with_terms else request for row, request in enumerate(requests)]
             free = {row: constraint._replace(terms=()) for row, constraint in with_terms.items()}
             self._search(greedy, sources, free, found, None)
         for row, constraint in with_terms.items():
