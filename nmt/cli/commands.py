@@ -24,6 +24,7 @@ COMMANDS = {
     "serve": "serve models over HTTP, with a page",
     "score": "compute log-probabilities of given translations",
     "evaluate": "measure BLEU, chrF and the alignment error rate",
+    "compare-outputs": "compare translations of several systems: scores, significance, differing sentences",
     "align": "export word alignments as numbers and plots",
     "aligner": "link the words of sentence pairs by an aligner that learns from the pairs",
     "explain": "find unusual pairs and say why they are unusual",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
 
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
 
@@ -37,8 +38,7 @@ def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "
     Raises:
         EvaluationError: different numbers of sentences, no sentences, or a tokenizer that sacrebleu lacks.
     """
-    metric = _bleu(tokenize)
-    return _score(metric, *_paired(list(hypotheses), list(references)))
+    return _score(bleu_metric(tokenize), *_paired(list(hypotheses), list(references)))
 
 
 def sentence_bleu(tokenize: str = "13a") -> Callable[[str, str], float]:
@@ -47,7 +47,13 @@ def sentence_bleu(tokenize: str = "13a") -> Callable[[str, str], float]:
     Raises:
         EvaluationError: sacrebleu lacks the tokenizer.
     """
-    metric = _bleu(tokenize, effective_order=True)
+    metric = bleu_metric(tokenize, effective_order=True)
+    return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
+
+
+def sentence_chrf() -> Callable[[str, str], float]:
+    """The function from a translation and a reference to chrF2, 0 to 100."""
+    metric = chrf_metric()
     return lambda hypothesis, reference: metric.sentence_score(hypothesis, [reference]).score
 
 
@@ -57,10 +63,19 @@ def require_tokenizer(tokenize: str) -> None:
     Raises:
         EvaluationError: sacrebleu lacks the tokenizer.
     """
-    _bleu(tokenize)
+    bleu_metric(tokenize)
 
 
-def _bleu(tokenize: str, effective_order: bool = False) -> BLEU:
+def bleu_metric(tokenize: str = "13a", effective_order: bool = False) -> BLEU:
+    """sacrebleu's BLEU with nmt's settings.
+
+    Args:
+        tokenize: sacrebleu's tokenizer.
+        effective_order: count only the orders that a sentence has, as scores of single sentences do.
+
+    Raises:
+        EvaluationError: sacrebleu lacks the tokenizer.
+    """
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
@@ -78,9 +93,14 @@ def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> CorpusScore:
     Raises:
         EvaluationError: different numbers of sentences, or no sentences.
     """
+    return _score(chrf_metric(), *_paired(list(hypotheses), list(references)))
+
+
+def chrf_metric() -> CHRF:
+    """sacrebleu's chrF2: character n-grams up to 6, beta 2."""
     from sacrebleu.metrics.chrf import CHRF
 
-    return _score(CHRF(), *_paired(list(hypotheses), list(references)))
+    return CHRF()
 
 
 def _paired(hypotheses: list[str], references: list[str]) -> tuple[list[str], list[str]]:

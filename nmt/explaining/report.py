@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from nmt.alignment.word_alignment import WordAlignment
 from nmt.explaining.erasure import Erasure, agreement
 from nmt.explaining.pair_measures import MEASURES, PairMeasures, measure_pair
 from nmt.explaining.unusual_pairs import UNUSUAL, Outliers, find_outliers, reason
+from nmt.files.tables import without_formula
 from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ _TITLES = {
     "repeated": "repeated target words (share)",
     "length_ratio": "target words per source word",
 }
-
-
-_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*")
 
 
 @dataclass
@@ -134,7 +131,7 @@ def write_table(
         why = reason(measures, z_scores, outliers.medians, record["source"], record["target"])
         measure = MEASURES[np.nanargmax(z_scores)].name if not math.isnan(score) else ""
         values = [*_with_length_ratio(numbers[index]), *corpus.correlations[index : index + 1]]
-        texts = map(_no_formula, (why, " ".join(record["source"]), " ".join(record["target"])))
+        texts = map(without_formula, (why, " ".join(record["source"]), " ".join(record["target"])))
         table.write("\t".join([str(record["line"]), _number(score), measure, *map(_number, values), *texts]) + "\n")
         if rank < worst:
             worst_pairs.append(UnusualPair(record, score, why))
@@ -169,11 +166,6 @@ def mean_lines(corpus: CorpusMeasures) -> Iterator[str]:
 def _with_length_ratio(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """[..., measures] with the length ratio in place of its logarithm."""
     return np.concatenate([numbers[..., :-1], np.exp(numbers[..., -1:])], axis=-1)
-
-
-def _no_formula(text: str) -> str:
-    """The text with an apostrophe before = + - or @, where a spreadsheet would run a formula. Numbers stay bare."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(text) else text
 
 
 def _number(value: float) -> str:

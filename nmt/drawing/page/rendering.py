@@ -42,16 +42,26 @@ def html_page(sentences: Iterable[PageSentence], title: str = "Translations and 
 
 def page_parts(more_style: str = "", more_script: str = "") -> tuple[str, str, str]:
     """The style and the script that show sentences, with more behind them, and the policy that allows only these."""
-    style, script = _read_part("page.css") + more_style, _joined_modules() + more_script
+    style, script = page_style(more_style), _joined_modules() + more_script
+    return style, script, page_policy(style, script)
+
+
+def page_style(more: str = "") -> str:
+    """The style of pages, with more behind it."""
+    return _read_part("page.css") + more
+
+
+def page_policy(style: str, script: str = "") -> str:
+    """The Content-Security-Policy that allows a page this style and this script alone; without one, no script."""
     policy = {
         "default-src": "'none'",
-        "script-src": _digest(script),
+        "script-src": _digest(script) if script else "'none'",
         "style-src": _digest(style),
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    return style, script, "; ".join(f"{name} {value}" for name, value in policy.items())
+    return "; ".join(f"{name} {value}" for name, value in policy.items())
 
 
 def sentences_json(sentences: Iterable[PageSentence]) -> str:
