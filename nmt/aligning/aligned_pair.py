@@ -48,8 +48,8 @@ def align_words(
         forward: [target words, 1 + source words]; the empty word first.
         backward: [source words, 1 + target words], likewise.
         supported: for each direction whether the training linked the words of a pair, see `Supported`.
-        method: merges the links of both directions: one of `symmetrize`, or `supported`, which adds to grow-diag the
-            links of one direction between words that it linked in training too.
+        method: merges the links of both directions: one of `symmetrize`, or `supported`, which adds to the intersection
+            the links of one direction between words that it linked in training too.
     """
     probabilities = ((forward[:, 1:] + backward[:, 1:].T) / 2).astype(np.float32)
     links = (frozenset((s, t) for t, s in _choices(forward)), frozenset(_choices(backward)))
@@ -64,7 +64,7 @@ def _merged(links: tuple[Links, Links], supported: Supported, method: Merging) -
     kept = (
         frozenset(link for link in of_one if by[link[1], link[0]]) for of_one, by in zip(links, supported, strict=True)
     )
-    return symmetrize(*links, "grow-diag").union(*kept)
+    return symmetrize(*links, "intersection").union(*kept)
 
 
 def _choices(posterior: Floats) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,8 @@ from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, make_pair_batch, planned_batches
 from nmt.aligning.directory import CHECKPOINT, CORPUS, WEIGHTS, AlignerDirectory
 from nmt.aligning.model import NAMES, AlignmentModel, Counts, Statistics
+from nmt.aligning.stems import StemPrior, stem_priors
+from nmt.aligning.vocabulary import WordVocabulary
 from nmt.batches.background import in_background
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
@@ -76,10 +78,11 @@ class Learning:
         self.corpus.require_ids(*sizes)
         self.batches = sum(1 for _ in self._rows())
         frequencies = [_frequencies(ids, size) for ids, size in zip(self._ids, sizes, strict=True)]
+        stems = self._stems(frequencies)
         self.statistics = [
-            Statistics(by, np.bincount(by, minlength=size), generated)
-            for by, size, generated in zip(
-                map(self.cooccurrence.words, (0, 1)), sizes, reversed(frequencies), strict=True
+            Statistics(by, np.bincount(by, minlength=size), generated, stem)
+            for by, size, generated, stem in zip(
+                map(self.cooccurrence.words, (0, 1)), sizes, reversed(frequencies), stems, strict=True
             )
         ]
         self.state, self.status = State(), StatusLine()
@@ -87,6 +90,14 @@ class Learning:
         self.counts = self._no_counts()
         self._restore()
         self._pairs_done, self._started = 0, time.perf_counter()
+
+    def _stems(self, frequencies: Sequence[NDArray[np.float64]]) -> Sequence[StemPrior | None]:
+        """The stems of both directions; None for pieces, which are parts of words themselves."""
+        source, target = self.made.units
+        if not (self.config.stem_weight and isinstance(source, WordVocabulary) and isinstance(target, WordVocabulary)):
+            return None, None
+        letters = self.config.stem_letters
+        return stem_priors(self.cooccurrence, (source.stems(letters), target.stems(letters)), frequencies)
 
     @property
     def _ids(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Two hidden Markov models of alignment, one for each direction, with lexicons of counts and with fertilities.
 
 The lexicon t(y | x) is learned by variational Bayes with a sparse Dirichlet prior (Riley and Gildea 2012): few
-translations of a word share its probability. Links are the union of both directions' most probable choices.
+translations of a word share its probability. The prior favours the translations of words with the same stem. Links are the union of both directions' most probable choices.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from nmt.aligning import fertility
 from nmt.aligning.batches import PairBatch, is_word
 from nmt.aligning.cooccurrence import Cooccurrence
 from nmt.aligning.hidden_markov import JUMPS, TINY, Posterior, first_jumps, with_jumps, without_jumps
+from nmt.aligning.stems import StemPrior
 from nmt.config.aligner import AlignerConfig
 from nmt.text.pieces import UNK
 
@@ -67,6 +68,8 @@ class Statistics(NamedTuple):
     """[ids of generating words]: the number of different words that occur with each."""
     frequencies: Floats
     """[ids of generated words]: the share of each in the text, smoothed."""
+    stems: StemPrior | None = None
+    """None: words do not learn from their stems."""
 
 
 @dataclass
@@ -123,17 +126,10 @@ class DirectedModel:
         Args:
             counts: of an epoch.
             text: the words of the text.
-            config: has the power of the jumps.
+            config: has the power of the jumps and the weight of the stems.
             concentration: of the lexicon's prior; 0: the most probable lexicon without a prior.
         """
-        from scipy.special import digamma  # type: ignore[import-untyped]  # takes a while to import; aligning needs none
-
-        total = np.bincount(text.by, counts.cells, minlength=len(text.partners))
-        if concentration:
-            spread = digamma(total + concentration * text.partners + TINY)
-            self.lexicon[:-1] = np.exp(digamma(counts.cells + concentration) - spread[text.by])
-        else:
-            self.lexicon[:-1] = counts.cells / (total + TINY)[text.by]
+        self._update_lexicon(counts.cells, text, config.stem_weight, concentration)
         self.support[:-1] = counts.cells
         empty = counts.empty + EMPTY_PRIOR * text.frequencies
         self.empty = empty / empty.sum()
@@ -142,6 +138,20 @@ class DirectedModel:
             self.jumps = jumps / jumps.sum()
         if len(counts.fertilities):
             self.ratios = fertility.log_ratios(counts.fertilities)
+
+    def _update_lexicon(self, cells: Floats, text: Statistics, stem_weight: float, concentration: float) -> None:
+        from scipy.special import digamma  # type: ignore[import-untyped]  # takes a while to import; aligning needs none
+
+        total = np.bincount(text.by, cells, minlength=len(text.partners))
+        seen, seen_in_all = cells, total
+        if text.stems:
+            seen = cells + stem_weight * text.stems.probabilities(cells, text.by, total)
+            seen_in_all = total + stem_weight
+        if concentration:
+            spread = digamma(seen_in_all + concentration * text.partners + TINY)
+            self.lexicon[:-1] = np.exp(digamma(seen + concentration) - spread[text.by])
+        else:
+            self.lexicon[:-1] = seen / (seen_in_all + TINY)[text.by]
 
     def require_shapes(self, cells: int, generating: int, generated: int) -> None:
         """Refuses arrays that do not fit the words.

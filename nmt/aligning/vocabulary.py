@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nmt.errors import NmtError
 from nmt.text.languages import SPACED, Words
 from nmt.text.pieces import PAD, UNK
@@ -45,6 +48,12 @@ class WordVocabulary:
         """A sentence that is already cut into words."""
         ids = [self._ids.get(_form(word), UNK) for word in words]
         return SegmentedSentence(" ".join(words), list(words), ids, list(range(len(words))))
+
+    def stems(self, letters: int) -> NDArray[np.int64]:
+        """For each id the number of its stem: its first letters, which most forms of a word share, [size]."""
+        numbers: dict[str, int] = {}
+        found = [numbers.setdefault(word[:letters], FIRST + len(numbers)) for word in self.words]
+        return np.array([*range(FIRST), *found], np.int64)
 
     def to_bytes(self) -> bytes:
         """A word per line, in the order of their ids."""

@@ -9,6 +9,8 @@ A pair of tags is right if it encloses the words of a version. A code or placeho
 the word behind it is that of a version. The table has these rows:
 
 * own: the model's translations. Words that are translated in another way than in every version count as wrong.
+* own, by place: likewise, but where the model replaced words of a version one for one, such as "jolis" for "jolies", a
+  mark is right if it is at their places. At least two thirds of the words must be equal.
 * own, as the reference: the translations that equal the first version.
 * given: the first versions, whose links follow from the model's attention.
 * with --aligner, these rows also with the links of an aligner, made by `nmt aligner`.
@@ -47,6 +49,8 @@ class Mark(NamedTuple):
     words: tuple[str, ...]
     """Of a pair the words that it encloses; of others the word before it and the word behind it."""
     encloses: bool
+    places: tuple[int, int]
+    """The words that it encloses, by number, from the first to the one behind the last."""
 
 
 def marks(line: str) -> list[Mark]:
@@ -56,29 +60,51 @@ def marks(line: str) -> list[Mark]:
     found = []
     for place, item in enumerate(marked.items):
         if item.kind == "open":
-            inside = text[spans[place][1] : spans[item.partner][0]]
-            found.append(Mark(f"{item.raw}{marked.items[item.partner].raw}", tuple(inside.split()), True))
+            begin, end = spans[place][1], spans[item.partner][0]
+            places = len(text[:begin].split()), len(text[:end].split())
+            found.append(
+                Mark(f"{item.raw}{marked.items[item.partner].raw}", tuple(text[begin:end].split()), True, places)
+            )
         elif item.kind in ("code", "placeholder", "number"):
             before, behind = text[: spans[place][0]].split(), text[spans[place][1] :].split()
             beside = (before[-1] if before else "", behind[0] if behind else "")
-            found.append(Mark(item.raw, beside, False))
+            found.append(Mark(item.raw, beside, False, (len(before), len(before))))
     return found
 
 
 def is_right(mark: Mark, expected: Mark) -> bool:
     """Whether a mark is at the words of an expected one."""
     if mark.encloses or expected.encloses:
-        return mark[1:] == expected[1:]
+        return mark[1:3] == expected[1:3]
     return any(one == other for one, other in zip(mark.words, expected.words, strict=True))
 
 
-def judge(line: str, source: str, versions: Sequence[str]) -> Iterator[tuple[Mark, bool]]:
-    """Each mark of a source, and whether the translated line has it at the right words."""
+def judge(line: str, source: str, versions: Sequence[str], by_place: bool = False) -> Iterator[tuple[Mark, bool]]:
+    """Each mark of a source, and whether the translated line has it at the right words.
+
+    Args:
+        by_place: or at the places of words that the translation replaced one for one.
+    """
     found = dict(_numbered(line))
-    right = [dict(_numbered(version)) for version in versions]
+    right = [(dict(_numbered(version)), by_place and only_replaced(line, version)) for version in versions]
     for number, mark in _numbered(source):
         there = found.get(number)
-        yield mark, there is not None and any(is_right(there, one[number]) for one in right if number in one)
+        yield (
+            mark,
+            there is not None
+            and any(
+                is_right(there, one[number]) or (replaced and there.places == one[number].places)
+                for one, replaced in right
+                if number in one
+            ),
+        )
+
+
+def only_replaced(line: str, version: str) -> bool:
+    """Whether two lines differ, apart from their markup, in words that stand at equal places, at most a third."""
+    one, two = (parse_markup(text, "auto").render(lambda place: "0")[0].split() for text in (line, version))
+    same = sum(first == second for first, second in zip(one, two, strict=False))
+    return len(one) == len(two) and 3 * same >= 2 * len(one)
 
 
 def _numbered(line: str) -> Iterator[tuple[tuple[str, int], Mark]]:
@@ -138,6 +164,7 @@ def run(arguments: argparse.Namespace) -> None:
             chosen = [number for number, is_same in enumerate(same) if is_same]
             parts = ([texts[number] for number in chosen] for texts in (sources, lines, versions))
             _report(f"{name}, as the reference", *parts, quiet=True)
+            _report(f"{name}, by place", sources, lines, versions, by_place=True)
 
 
 def _with_links(directory: str, pairs: Sequence[Translation]) -> list[Translation]:
@@ -157,13 +184,18 @@ def _with_stand_ins(line: str, markup: TakenMarkup) -> str:
 
 
 def _report(
-    name: str, sources: Sequence[str], lines: Sequence[str], versions: Sequence[Sequence[str]], quiet: bool = False
+    name: str,
+    sources: Sequence[str],
+    lines: Sequence[str],
+    versions: Sequence[Sequence[str]],
+    quiet: bool = False,
+    by_place: bool = False,
 ) -> None:
     """Prints a row of the table, and the mistakes on standard error unless `quiet`."""
     kept = sum(is_kept(line, source) for line, source in zip(lines, sources, strict=True))
     judged = []
     for source, line, right in zip(sources, lines, versions, strict=True):
-        found = list(judge(line, source, right))
+        found = list(judge(line, source, right, by_place))
         judged += found
         wrong = [mark.raw for mark, is_there in found if not is_there]
         if wrong and not quiet:
