@@ -142,7 +142,7 @@ class DirectedModel:
     def _update_lexicon(self, cells: Floats, text: Statistics, stem_weight: float, concentration: float) -> None:
         from scipy.special import digamma  # type: ignore[import-untyped]  # takes a while to import; aligning needs none
 
-        total = np.bincount(text.by, cells, minlength=len(text.partners))
+        total: Floats = np.bincount(text.by, cells, minlength=len(text.partners)).astype(float)
         seen, seen_in_all = cells, total
         if text.stems:
             seen = cells + stem_weight * text.stems.probabilities(cells, text.by, total)
