@@ -1,7 +1,8 @@
 """Two hidden Markov models of alignment, one for each direction, with lexicons of counts and with fertilities.
 
 The lexicon t(y | x) is learned by variational Bayes with a sparse Dirichlet prior (Riley and Gildea 2012): few
-translations of a word share its probability. The prior favours the translations of words with the same stem. Links are the union of both directions' most probable choices.
+translations of a word share its probability. The prior favours the translations of words with the same stem. Links are
+the most probable choices of either direction that the other direction or the training supports.
 """
 
 from __future__ import annotations
