@@ -18,7 +18,7 @@ def gather(values: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         indices: integers of any shape, from 0 to n - 1.
     """
     if ops.is_numpy(values, indices):
-        return np.take(values, indices, axis)
+        return values.take(indices, axis)
     if on_tensorflow(values, indices):
         import tensorflow as tf
 
@@ -37,6 +37,8 @@ def gather_within(values: Tensor, indices: Tensor) -> Tensor:
         [batch, any, ...].
     """
     if ops.is_numpy(values, indices):
+        if len(values) == 1:  # several times as fast
+            return values.take(indices[0], 1)
         return values[np.arange(len(values))[:, None], indices]
     if on_tensorflow(values, indices):
         import tensorflow as tf

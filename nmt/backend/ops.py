@@ -18,7 +18,7 @@ import numpy as np
 
 from nmt.backend import Tensor
 
-_USUAL = frozenset({np.ndarray, int, float, bool, str, type(None)})
+_USUAL = frozenset({np.ndarray, int, float, bool, str, type(None), np.float32, np.int32, np.bool_})
 """Types that are recognised fast: a search asks for the types of thousands of values."""
 
 _OF_NUMPY = (np.ndarray, np.generic, np.dtype, int, float)
@@ -45,8 +45,15 @@ def _of_both(function: Any) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def chosen(*arguments: Any, like: Any = None, **options: Any) -> Any:
-        if is_numpy(like, *arguments):
-            return _narrow(function(*arguments, **options))
+        # Written out, because a search calls these functions a hundred times per step, each for microseconds.
+        for value in arguments:
+            if type(value) not in _USUAL and not is_numpy(value):
+                break
+        else:
+            if like is None or is_numpy(like):
+                result = function(*arguments, **options)
+                wide = type(result) is not np.ndarray or result.dtype.itemsize == 8
+                return _narrow(result) if wide else result
         import keras
 
         return getattr(keras.ops, function.__name__)(*arguments, **options)
@@ -123,16 +130,52 @@ def convert_to_numpy(values: Tensor) -> np.ndarray:
 
 
 zeros, zeros_like, ones_like, full, arange = _all_of_both(np.zeros, np.zeros_like, np.ones_like, np.full, np.arange)
-reshape, broadcast_to, transpose = _all_of_both(np.reshape, np.broadcast_to, np.transpose)
+broadcast_to, transpose = _all_of_both(np.broadcast_to, np.transpose)
 repeat, tile, pad, stack, concatenate = _all_of_both(np.repeat, np.tile, np.pad, np.stack, np.concatenate)
 take, take_along_axis, searchsorted = _all_of_both(np.take, np.take_along_axis, np.searchsorted)
-where, nonzero = _all_of_both(np.where, np.nonzero)
+where = _of_both(np.where)
 logical_and, logical_or, logical_not = _all_of_both(np.logical_and, np.logical_or, np.logical_not)
 bitwise_and, bitwise_xor, right_shift = _all_of_both(np.bitwise_and, np.bitwise_xor, np.right_shift)
 maximum, minimum, clip = _all_of_both(np.maximum, np.minimum, np.clip)
 exp, expm1, log, log1p, matmul = _all_of_both(np.exp, np.expm1, np.log, np.log1p, np.matmul)
-sum, mean, max, min, any = _all_of_both(np.sum, np.mean, np.max, np.min, np.any)
-cumsum, argmax, sort = _all_of_both(np.cumsum, np.argmax, np.sort)
+mean, cumsum, argmax, sort = _all_of_both(np.mean, np.cumsum, np.argmax, np.sort)
+
+
+# NumPy's functions of these names take longer to choose what to call than the call takes.
+
+
+@_of_both
+def reshape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(values).reshape(shape)
+
+
+@_of_both
+def nonzero(values: np.ndarray) -> tuple[np.ndarray, ...]:
+    return values.nonzero()
+
+
+@_of_both
+def sum(values: np.ndarray, axis: Any = None, **options: Any) -> np.ndarray:
+    found: np.ndarray = np.add.reduce(values, axis, **options)
+    return found
+
+
+@_of_both
+def max(values: np.ndarray, axis: Any = None, **options: Any) -> np.ndarray:
+    found: np.ndarray = np.maximum.reduce(values, axis, **options)
+    return found
+
+
+@_of_both
+def min(values: np.ndarray, axis: Any = None, **options: Any) -> np.ndarray:
+    found: np.ndarray = np.minimum.reduce(values, axis, **options)
+    return found
+
+
+@_of_both
+def any(values: np.ndarray, axis: Any = None, **options: Any) -> np.ndarray:
+    found: np.ndarray = np.logical_or.reduce(values, axis, **options)
+    return found
 
 
 @_of_both
@@ -163,18 +206,35 @@ def log_softmax(values: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 @_of_both
-def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
-    greatest = np.max(values, axis, keepdims=True)
-    return np.squeeze(np.log(np.sum(np.exp(values - greatest), axis, keepdims=True)) + greatest, axis)
+def logsumexp(values: np.ndarray, axis: int = -1, keepdims: bool = False) -> np.ndarray:
+    greatest = np.maximum.reduce(values, axis, keepdims=True)
+    shares = values - greatest
+    found = np.log(np.add.reduce(np.exp(shares, out=shares), axis, keepdims=True)) + greatest
+    return found if keepdims else np.squeeze(found, axis)
 
 
 @_of_both
 def top_k(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The first of equal values comes first."""
     rows = values.reshape(-1, values.shape[-1])
-    order = np.argmax(rows, -1)[:, None] if k == 1 else np.argsort(-rows, -1, kind="stable")[:, :k]
+    order = np.argmax(rows, -1)[:, None] if k == 1 else _greatest(rows, k)
     found, shape = rows[np.arange(len(rows))[:, None], order], (*values.shape[:-1], k)
-    return found.reshape(shape), order.reshape(shape)
+    return found.reshape(shape), order.astype(np.int32).reshape(shape)
+
+
+_FEW = 1000
+"""Values that are sorted as quickly as the greatest ones are found."""
+
+
+def _greatest(rows: np.ndarray, k: int) -> np.ndarray:
+    """The columns of the k greatest values of each row, in descending order, the first of equal values first."""
+    if rows.size > _FEW and k < rows.shape[1]:
+        least = np.partition(rows, -k, -1)[:, -k]
+        _, columns = (rows >= least[:, None]).nonzero()  # k or more of each row
+        if len(columns) == k * len(rows):
+            at, of_rows = np.arange(len(rows))[:, None], columns.reshape(-1, k)
+            return of_rows[at, np.argsort(-rows[at, of_rows], -1, kind="stable")]
+    return np.argsort(-rows, -1, kind="stable")[:, :k]
 
 
 @_of_both

@@ -8,17 +8,24 @@ old content or the new one. All writers of the package use `replacing` or, for t
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nmt.errors import NmtError
+from nmt.files.locking import locked, owner_ended
 from nmt.files.paths import is_stream, real_path
 
 _SHOWN = 60
 """Characters of the final name in a temporary name: at four bytes each the result fits the usual limit of 255 bytes."""
+
+
+NEW_SECONDS = 1
+"""Age from which an unlocked temporary directory belongs to a writer that has ended: a new one is not locked yet."""
 
 
 @contextmanager
@@ -111,7 +118,7 @@ def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
     """Yields a temporary directory; it becomes `path` when the block ends, and is removed after an error.
 
     Its files and names are on the disk before it gets its name, so that a power loss leaves all of it or nothing.
-    Missing directories above it are created.
+    Missing directories above it are created. Temporary directories of killed writers to the same path are removed.
 
     Raises:
         NmtError: of the class `error`, if `path` exists and is not an empty directory, or cannot be written.
@@ -121,22 +128,34 @@ def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
             raise error(f"{path}: already exists; name a new directory, or delete it first")
         final = real_path(path)
         final.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left(final)
         temporary = _temporary(final, unique=True)
         temporary.mkdir()
         try:
-            yield temporary
-            for directory, _, names in os.walk(temporary, topdown=False):
-                for name in names:
-                    sync(Path(directory, name))
-                with suppress(OSError):  # see `move_into_place`
-                    sync(Path(directory))
-            os.replace(temporary, final)
+            with locked(temporary, None):
+                yield temporary
+                for directory, _, names in os.walk(temporary, topdown=False):
+                    for name in names:
+                        sync(Path(directory, name))
+                    with suppress(OSError):  # see `move_into_place`
+                        sync(Path(directory))
+                os.replace(temporary, final)
             with suppress(OSError):
                 sync(final.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None
+
+
+def _remove_left(place: Path) -> None:
+    """Removes the temporary directories for a place whose writers have ended without removing them."""
+    pattern = re.compile(re.escape(f".{place.name[:_SHOWN]}") + r"\.[0-9a-f]{8}\.part")
+    for path in place.parent.iterdir():
+        if pattern.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # another writer has removed it
+                if time.time() - path.stat().st_mtime > NEW_SECONDS and owner_ended(path):
+                    shutil.rmtree(path)
 
 
 @contextmanager

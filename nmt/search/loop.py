@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from nmt.backend import Tensor, ops
 from nmt.backend.gather_scatter import gather
 from nmt.search.distribution import IMPOSSIBLE, Distribution, State, Step
@@ -136,16 +138,13 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, m
     batch, slots = ops.shape(beam.finished)[0], method.slots
     next_pieces, state = _next_pieces(beam, step, fixed, running, method)
     new = _select(beam, next_pieces, running, method)
-    now = ops.arange(ops.shape(beam.tokens)[2], dtype="int32", like=beam.tokens) == beam.time
-    written = ops.logical_and(new.continued[:, :, None], now)  # [batch, slots, longest]
     rows = ops.reshape(take_slots(next_pieces.row_of_slot, new.parents), (-1,))
     record = ops.reshape(gather(next_pieces.record, rows), (batch, slots, ops.shape(next_pieces.record)[-1]))
-    old_values = take_slots(beam.piece_log_probabilities, new.parents)
     return Beam(
         time=beam.time + 1,
-        tokens=ops.where(written, new.pieces[:, :, None], take_slots(beam.tokens, new.parents)),
-        piece_log_probabilities=ops.where(written, new.costs[:, :, None], old_values),
-        records=ops.where(written[..., None], record[:, :, None, :], take_slots(beam.records, new.parents)),
+        tokens=_with_step(beam.tokens, new.pieces, new, beam.time),
+        piece_log_probabilities=_with_step(beam.piece_log_probabilities, new.costs, new, beam.time),
+        records=_with_step(beam.records, record, new, beam.time),
         log_probabilities=new.log_probabilities,
         finished=new.finished,
         lengths=take_slots(beam.lengths, new.parents) + ops.cast(new.continued, "int32"),
@@ -153,6 +152,23 @@ def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, m
         state=state,
         state_rows=rows,
     )
+
+
+def _with_step(history: Tensor, values: Tensor, new: _Extension, time: Tensor) -> Tensor:
+    """The history of all steps, in the new order of the slots, with the values of this step where a slot goes on.
+
+    Args:
+        history: [batch, slots, longest, ...]; a NumPy array may be changed in place.
+        values: [batch, slots, ...].
+    """
+    kept = take_slots(history, new.parents)
+    continued = ops.reshape(new.continued, (*ops.shape(new.continued), *[1] * (len(history.shape) - 3)))
+    if ops.is_numpy(kept, values, time):
+        kept[:, :, time] = np.where(continued, values, kept[:, :, time])
+        return kept
+    now = ops.arange(ops.shape(history)[2], dtype="int32", like=history) == time
+    now = ops.reshape(now, (-1, *[1] * (len(history.shape) - 3)))
+    return ops.where(ops.logical_and(continued[:, :, None], now), values[:, :, None], kept)
 
 
 def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: SearchMethod) -> _Extension:
@@ -174,7 +190,7 @@ def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: Search
     ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
     finished = ops.logical_or(ended, take_slots(beam.finished, parents))
     new = _Extension(parents, pieces, continued, costs, log_probabilities, finished)
-    if slots == 1:
+    if slots == 1 or _none(ended):
         return new
     # Live hypotheses move to the front and keep their order, as the next step expects.
     _, order = ops.top_k(-ops.cast(finished, "int32") * slots - slot, slots)
@@ -194,11 +210,12 @@ def _next_pieces(
     if method.compact:
         live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
         live = ops.reshape(live, (-1,))
-        slots = ops.cast(ops.nonzero(live)[0], "int32")
         row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = _take_rows(beam.state, gather(beam.state_rows, slots))
-        sentences = slots // method.slots if method.slots > 1 else slots
-        fixed = _take_rows(fixed, sentences)
+        state = beam.state
+        if method.slots > 1 or not _all(live):  # otherwise nothing is left out or reordered
+            slots = ops.cast(ops.nonzero(live)[0], "int32")
+            state = _take_rows(state, gather(beam.state_rows, slots))
+            fixed = _take_rows(fixed, slots // method.slots if method.slots > 1 else slots)
         distribution, state, record = step(gather(_last_pieces(beam), slots), state, *fixed)
     else:
         row_of_slot = slots
@@ -221,6 +238,16 @@ def _restricted(
     if distribution.subset:
         forbidden = gather(forbidden, distribution.subset.pieces, axis=1)
     return distribution._replace(logits=ops.where(forbidden, IMPOSSIBLE, distribution.logits))
+
+
+def _none(truths: Tensor) -> bool:
+    """Whether NumPy knows that none is true. NumPy needs no program for both cases, so the search skips steps."""
+    return ops.is_numpy(truths) and not truths.any()
+
+
+def _all(truths: Tensor) -> bool:
+    """Whether NumPy knows that all are true; see `_none`."""
+    return ops.is_numpy(truths) and bool(truths.all())
 
 
 def _take_rows(structure: State, rows: Tensor) -> State:
@@ -260,6 +287,8 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
     live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
     live = live & (beam.time < limits)[:, None]
     if isinstance(method.nbest, int) and method.nbest == method.slots:  # a live hypothesis is always among the best
+        return ops.any(live, axis=1)
+    if _none(beam.finished):
         return ops.any(live, axis=1)
     finished, _ = ops.top_k(ops.where(beam.finished, _scores(beam, beam.lengths, method), 2 * IMPOSSIBLE), method.slots)
     worst = gather(finished, method.nbest - 1, axis=1)  # of those that the user asks for

@@ -41,6 +41,9 @@ class NextPieces:
         extra = len(self.distribution.impossible) + (EXTRA_CANDIDATES if self.distribution.exact else 0)
         logits, columns = top_k(self.distribution.logits, self.available(count + extra))
         pieces = self.distribution.pieces(columns)
+        if not extra:  # they are in order
+            values = ops.where(logits > IMPOSSIBLE / 2, logits - self.distribution.normalizer, IMPOSSIBLE)
+            return gather(values, self.row_of_slot), gather(pieces, self.row_of_slot)
         possible = ops.logical_and(logits > IMPOSSIBLE / 2, ops.logical_not(self._impossible(pieces)))
         exact = self.distribution.exact
         values = exact(columns) if exact else logits - self.distribution.normalizer

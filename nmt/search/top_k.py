@@ -12,6 +12,9 @@ from nmt.backend.gather_scatter import gather_within
 MINIMUM_BLOCK = 16
 """Number of values in the smallest blocks."""
 
+CACHED = 8
+"""Rows of a vocabulary that the processor's cache holds."""
+
 
 def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k greatest values of the last axis and their indices, in descending order, as `keras.ops.top_k` gives them.
@@ -31,7 +34,7 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return tuple(ops.reshape(found, shape) for found in top_k(rows, k))
     count = values.shape[-1]
     size = MINIMUM_BLOCK if count is None else _block_size(count)
-    if count is not None and k * size > count // 4:
+    if count is not None and (k * size > count // 4 or (k == 1 and ops.is_numpy(values))):
         return ops.top_k(values, k)
     rows = _blocks(values, size)
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]
@@ -54,8 +57,12 @@ def log_sum_exp(values: Tensor) -> Tensor:
     """ln(sum(exp(values))) over the last axis, float32 [rows, n] -> [rows, 1].
 
     It equals any value minus the logarithm of its softmax, and the greatest softmax cannot underflow. A softmax takes
-    one fast sweep over the values, a log-softmax takes several.
+    one fast sweep over the values, a log-softmax takes several. NumPy has no such softmax, and takes rows that fit
+    the processor's cache.
     """
+    if ops.is_numpy(values):
+        parts = [ops.logsumexp(values[first : first + CACHED], -1, True) for first in range(0, len(values), CACHED)]
+        return parts[0] if len(parts) == 1 else ops.concatenate(parts)
     greatest, probability = (ops.max(each, axis=-1, keepdims=True) for each in (values, ops.softmax(values, axis=-1)))
     return greatest - ops.log(probability)
 

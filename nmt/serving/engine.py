@@ -8,6 +8,7 @@ from typing import Any
 
 from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
+from nmt.serving.delivery import Delivery
 from nmt.serving.limits import Limits
 from nmt.serving.scheduler import Job, Scheduler
 from nmt.translation.erased_words import ErasureMethod
@@ -31,6 +32,7 @@ class Engine:
 
     def __init__(self, translator: Translator, limits: Limits, report: Callable[[int], object]) -> None:
         self.translator = translator
+        self._delivery: Delivery | None = None
         self.scheduler = Scheduler(_Compute(translator, report), limits.queue, translator.inference.batches_at_once)
 
     async def translate(self, requests: Sequence[TranslationRequest]) -> list[list[Translation]]:
@@ -86,8 +88,11 @@ class Engine:
     async def _computed(self, jobs: list[Job]) -> list[Any]:
         """The results of jobs; if one fails or nobody waits for them, all are cancelled."""
         self.scheduler.submit(jobs)
+        loop = asyncio.get_running_loop()
+        if self._delivery is None or self._delivery.loop is not loop:
+            self._delivery = Delivery(loop)
         try:
-            return list(await asyncio.gather(*(asyncio.wrap_future(job.future) for job in jobs)))
+            return list(await asyncio.gather(*[self._delivery.result_of(job.future) for job in jobs]))
         finally:
             for job in jobs:
                 job.future.cancel()

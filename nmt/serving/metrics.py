@@ -137,7 +137,8 @@ class Observer:
         route = getattr(scope.get("route"), "path", None) or "other"
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        self._metrics.update()
+        if DIRECTORY in os.environ:  # other processes cannot ask this one for its states
+            self._metrics.update()
         if self._log:
             client = (scope.get("client") or ("-",))[0]
             path = (

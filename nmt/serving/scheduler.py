@@ -66,19 +66,23 @@ class Lane:
         self._waiting: list[Job] = []
         self._running = self._returning = 0
         self._until = 0.0  # the clients of `_returning` jobs are expected until then
+        self._timed = 0  # threads that look again by themselves
         self._changed = threading.Condition()
         self._closed = False
         for _ in range(threads):
             threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def add(self, jobs: Sequence[Job]) -> None:
-        """Queues jobs."""
+        """Queues jobs. A thread wakes only if it has something to do: each one that wakes holds up the others."""
+        if not jobs:
+            return
         for job in jobs:
             job.future.add_done_callback(self._end)
         with self._changed:
             self._returning = max(0, self._returning - len(jobs))
             self._waiting.extend(jobs)
-            self._changed.notify_all()
+            if not self._timed or self._seconds_to_wait() <= 0:
+                self._changed.notify()
 
     def close(self) -> None:
         """Ends the threads after the jobs that wait."""
@@ -103,25 +107,39 @@ class Lane:
         with self._changed:
             while True:
                 self._waiting = [job for job in self._waiting if not job.future.cancelled()]
-                left = self._until - time.monotonic()
-                share = self._share(self._returning if left > 0 else 0)
-                if self._waiting and (len(self._waiting) >= share or left <= 0 or not self._returning or self._closed):
-                    return self._take(share)
+                seconds = self._seconds_to_wait()
+                if self._waiting and seconds <= 0:
+                    return self._take(self._share())
                 if self._closed:
                     return None
-                self._changed.wait(left if self._waiting else None)
+                if self._waiting:
+                    self._timed += 1
+                    self._changed.wait(seconds)
+                    self._timed -= 1
+                else:
+                    self._changed.wait()
 
-    def _share(self, returning: int) -> int:
+    def _seconds_to_wait(self) -> float:
+        """Seconds in which other clients may add their jobs to those that wait; 0 if a thread may begin."""
+        left = self._until - time.monotonic()
+        if left <= 0 or not self._returning or self._closed or len(self._waiting) >= self._share():
+            return 0.0
+        return left
+
+    def _share(self) -> int:
         """The jobs of a thread, if all threads compute as many; no more than it computes together."""
+        returning = self._returning if time.monotonic() < self._until else 0
         return min(TOGETHER, -(-(len(self._waiting) + self._running + returning) // self._threads))
 
     def _take(self, most: int) -> list[Job]:
-        """Begins the next jobs."""
+        """Begins the next jobs, and wakes a thread for the others."""
         taken = jobs_together(self._waiting, most)
         chosen = set(map(id, taken))
         self._waiting = [job for job in self._waiting if id(job) not in chosen]
         begun = [job for job in taken if job.future.set_running_or_notify_cancel()]
         self._running += len(begun)
+        if self._waiting:
+            self._changed.notify()
         return begun
 
     def _end(self, future: Future[Any]) -> None:

@@ -11,6 +11,7 @@ from nmt.text.pieces import EOS, UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 from nmt.translation.glossary import Glossary, count_forms, decoded_forms, form_pieces
 from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint, PieceTerm
+from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.request import RequestError, TranslationRequest
 
 MOST_OCCURRENCES = 50
@@ -44,16 +45,24 @@ def piece_constraint(
         source: the request's text as the model reads it; None: terms are left out.
 
     Raises:
-        RequestError: a prefix or phrase has characters that the target vocabulary lacks.
+        RequestError: a prefix or phrase has characters that the target vocabulary lacks, or is longer than the longest
+            translation.
     """
     if not (request.prefix or request.phrases or request.terms):
         return NO_CONSTRAINT
     texts = [request.prefix, *request.phrases]
     prefix, *phrases = encoded = vocabulary.encode(texts)
+    longest = int(longest_translations(request.search, request.search.max_source))
     for text, pieces in zip(texts, encoded, strict=True):
+        place = where or f"sentence {request.sentence_id + 1}"
+        if len(pieces) > longest:
+            raise RequestError(
+                f"{place}: '{text[:30]}...' has {len(pieces):,} pieces, and the longest translation {longest:,}; "
+                "shorten it"
+            )
         if UNK in pieces:
             raise RequestError(
-                f"{where or f'sentence {request.sentence_id + 1}'}: '{text}' has characters that the target "
+                f"{place}: '{text}' has characters that the target "
                 "vocabulary does not have, so no translation can contain it; leave it out"
             )
     terms = _piece_terms(request, source, vocabulary) if source and request.terms else []

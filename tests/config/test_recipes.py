@@ -222,7 +222,9 @@ def test_flags_are_checked_over_the_recipes_of_auto_before_the_text_is_read(tmp_
 
 
 def test_unknown_recipe_is_refused():
-    with pytest.raises(ConfigError, match="recipe is 20k: expected 100, .*, 150k, 1m, 10m, 30k-transformer, or auto"):
+    with pytest.raises(
+        ConfigError, match="recipe is 20k: expected 100, .*, 1m, 10m, 30k-transformer, 30k-tiny, or auto"
+    ):
         load_config(recipe="20k")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,31 @@ def test_a_directory_reaches_the_disk_with_all_that_is_in_it_before_its_name(tmp
     renamed = steps.index("rename made")
     assert {"inner", "file", ""} <= set(steps[:renamed])
     assert steps[renamed + 1] == tmp_path.name
+
+
+def test_the_directory_of_a_killed_writer_is_removed_by_the_next_one(tmp_path):
+    """Directories of writers that still work, of other names, and files stay."""
+    place = tmp_path / "made.onnx"
+    program = "import os, sys, pathlib\n"
+    program += "from nmt.errors import NmtError\nfrom nmt.files.atomic_writing import complete_directory\n"
+    program += "with complete_directory(pathlib.Path(sys.argv[1]), NmtError) as directory:\n"
+    program += "    (directory / 'graph').write_text('half'); os.kill(os.getpid(), 9)\n"
+    assert subprocess.run([sys.executable, "-c", program, str(place)]).returncode == -9
+    (left,) = names(tmp_path)
+    others = [".other.onnx.0123abcd.part", ".made.onnx.new.part"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    (tmp_path / ".made.onnx.01234567.part").write_text("a file")
+    for name in names(tmp_path):
+        os.utime(tmp_path / name, (0, 0))
+    with complete_directory(place, NmtError) as at_work:
+        os.utime(at_work, (0, 0))
+        assert left not in names(tmp_path)
+        with complete_directory(place, NmtError) as second:
+            (second / "graph").write_text("whole")
+        assert at_work.is_dir()
+        (place / "graph").unlink()  # an empty directory gives way
+    assert names(tmp_path) == sorted([*others, ".made.onnx.01234567.part", "made.onnx"])
 
 
 def test_a_file_system_that_cannot_sync_directories_is_fine(tmp_path, monkeypatch):

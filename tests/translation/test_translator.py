@@ -295,6 +295,8 @@ def test_every_translation_of_a_list_has_the_required_terms(translator):
 def test_impossible_settings_and_constraints_are_refused(translator):
     with pytest.raises(NmtError, match="sentence 2: 'Ω' has characters that the target vocabulary does not have"):
         list(translator.translate(["ba", "ki"], constraints=[Constraint(), Constraint("Ω")]))
+    with pytest.raises(NmtError, match=r"sentence 1: 'ba ba .*' has \d+ pieces, and the longest translation \d+;"):
+        list(translator.translate(["ba"], constraints=[Constraint(" ".join(["ba"] * (translator.longest_target + 1)))]))
     with pytest.raises(NmtError, match="'nowhere' is no piece of the target vocabulary"):
         list(translator.translate(["ba"], replace(translator.config.search, suppress=("nowhere",))))
     with pytest.raises(NmtError, match="nbest is 3, more than the 2 hypotheses of the beam: raise beam_size .* to 3"):

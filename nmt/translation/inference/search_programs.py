@@ -59,22 +59,29 @@ def program_settings(
     Fields that only select the contents of a batch are reset to their defaults, so that all their values share a
     program. Ratios of lengths and short lists become arrays: the graph reads whether they are on.
     """
+    read = _as_read(config, constrained or preferring)
+    sampling = config.method == "sample"
+    slots = nbest if sampling else config.beam_size
+    return ProgramSettings(read, slots, nbest, constrained, preferring, tuple(suppressed), single=False)
+
+
+@lru_cache(maxsize=256)  # making and checking a configuration takes as long as a step of a search
+def _as_read(config: SearchConfig, constrained: bool) -> SearchConfig:
+    """The search with defaults in place of the fields that its graph does not read."""
     sampling = config.method == "sample"
     unread = ["beam_size", "max_length_ratio", "suppress", "seed", "copy_unknown", "max_source", "batch_tokens"]
     unread += ["split_sentences"]
-    if sampling or constrained or preferring:
+    if sampling or constrained:
         unread += ["diversity", "prune"]
     if not sampling:
         unread += ["temperature", "top_k", "top_p"]
     defaults = SearchConfig()
-    read = replace(
+    return replace(
         config,
         **{name: getattr(defaults, name) for name in unread},
         min_length_ratio=float(config.min_length_ratio > 0),
         short_list=int(config.short_list > 0),
     )
-    slots = nbest if sampling else config.beam_size
-    return ProgramSettings(read, slots, nbest, constrained, preferring, tuple(suppressed), single=False)
 
 
 class SearchPrograms:
