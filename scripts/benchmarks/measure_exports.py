@@ -2,6 +2,9 @@
 
     python scripts/benchmarks/measure_exports.py --model saved_models/demo --output /tmp/exports
 
+--ctranslate2 measures exports in CTranslate2 beside them, such as those of a Transformer for the same task. With
+--steps each of their translations has so many pieces, so that a Transformer without training can be timed.
+
 By default it translates data/demo/test.en. A start is a whole `nmt translate` of one line, the fastest of --repeats.
 Inside a process it times single sentences, greedily and with a beam of 5, and all sentences at once. BLEU is that of
 the beam; the alignment error rate is that of the references' links.
@@ -55,6 +58,12 @@ def main() -> None:
     for system in systems(arguments.model, arguments.output):
         print(f"measuring {system.name}", file=sys.stderr)
         found.append(measure(system, *texts, gold, arguments))
+    for directory in arguments.ctranslate2:
+        beside = System(
+            directory.name, "ctranslate2", sys.executable, directory, arguments.output, "", 0, arguments.steps
+        )
+        print(f"measuring {beside.name}", file=sys.stderr)
+        found.append(measure_inside(beside, *texts, arguments))
     for row in found:
         row["equal"] = sum(map(str.__eq__, row["lines"], found[0]["lines"]))
     (arguments.output / "exports.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -71,6 +80,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=300, help="number of sentences (default: %(default)s)")
     parser.add_argument("--alone", type=int, default=100, help="sentences timed one by one (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="starts (default: %(default)s)")
+    parser.add_argument("--ctranslate2", type=Path, nargs="+", default=[], metavar="DIR", help="exports in CTranslate2")
+    parser.add_argument("--steps", type=int, default=0, help="pieces of each translation of CTranslate2 (default: any)")
     parser.add_argument("--output", type=Path, required=True, help="directory for the exports and the numbers")
     return parser.parse_args()
 
@@ -94,15 +105,21 @@ def measure(
     line = arguments.output / "line.txt"
     line.write_text(f"{sources[0]}\n", encoding="utf-8")
     starts = [run_command(system, 5, line) for _ in range(arguments.repeats)]
-    inside = {beam: run_worker(system, beam, sources, min(arguments.alone, len(sources))) for beam in (1, 5)}
     first = min(starts, key=lambda start: start["seconds"])
-    row = {
+    row = measure_inside(system, sources, references, arguments)
+    row |= {"start_s": first["seconds"], "start_mib": first["peak_mib"]}
+    return row | {"aer": error_rate(system.model, sources, references, gold) if gold else None}
+
+
+def measure_inside(
+    system: System, sources: list[str], references: list[str], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """The numbers of one system that need no command of nmt; the others are None."""
+    inside = {beam: run_worker(system, beam, sources, min(arguments.alone, len(sources))) for beam in (1, 5)}
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {
         "name": system.name,
         "size_mib": size_of(system.model) / 2**20,
-        "start_s": first["seconds"],
-        "start_mib": first["peak_mib"],
-        "bleu": bleu(inside[5]["found"], references).value,
-        "aer": error_rate(system.model, sources, references, gold) if gold else None,
+        "bleu": None if system.steps else bleu(inside[5]["found"], references).value,
         "lines": inside[5]["found"],
     }
     for beam, name in ((1, "greedy"), (5, "beam")):

@@ -41,12 +41,13 @@ class System:
 
     Args:
         name: name in the tables.
-        kind: nmt, joeynmt or marian.
+        kind: nmt, joeynmt, marian or ctranslate2.
         python: the Python of the program's environment.
         model: directory of the model.
         directory: directory for the files that a run needs.
         precision: precision of the matrix products; only nmt has a choice.
         short_list: see `SearchConfig.short_list`; only nmt has one.
+        steps: pieces of every translation, for a model without training; 0: the model decides. Only CTranslate2 has it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class System:
     directory: Path
     precision: str = "float32"
     short_list: int = 0
+    steps: int = 0
 
     def command(self, beam: int, text: Path, output: Path) -> tuple[list[str], bool]:
         """The command line that translates a file, and whether it uses standard input and output."""
@@ -76,6 +78,15 @@ class System:
             return {"kind": "nmt", "model": str(self.model), "beam": beam} | how
         if self.kind == "joeynmt":
             return {"kind": "joeynmt", "settings": str(self._joeynmt_settings(beam))}
+        if self.kind == "ctranslate2":
+            threads = len(os.sched_getaffinity(0))
+            return {
+                "kind": "ctranslate2",
+                "model": str(self.model),
+                "beam": beam,
+                "steps": self.steps,
+                "threads": threads,
+            }
         return {"kind": "marian", "options": self._marian_options(beam)}
 
     def _marian_options(self, beam: int) -> str:

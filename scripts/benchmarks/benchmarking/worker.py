@@ -2,10 +2,10 @@
 
     python worker.py JOB
 
-JOB is JSON with the fields `kind` (nmt, joeynmt, marian), `sentences`, `warm`, `alone`, and the arguments of the class
-of this kind. The process translates `warm` sentences one by one untimed, then `alone` sentences one by one timed, then
-`warm` sentences at once untimed, then all sentences at once timed. A system may compile one program for a single
-sentence and another one for several. The last line of the output is JSON: the seconds of each stage, and the
+JOB is JSON with the fields `kind` (nmt, joeynmt, marian, ctranslate2), `sentences`, `warm`, `alone`, and the arguments
+of the class of this kind. The process translates `warm` sentences one by one untimed, then `alone` sentences one by one
+timed, then `warm` sentences at once untimed, then all sentences at once timed. A system may compile one program for a
+single sentence and another one for several. The last line of the output is JSON: the seconds of each stage, and the
 translations.
 """
 
@@ -94,10 +94,41 @@ class Marian:
         return list(self._translator.translate(sentences))
 
 
+class CTranslate2:
+    """CTranslate2 over an export of nmt.
+
+    Args:
+        model: directory of the export.
+        beam: beam size.
+        steps: pieces of every translation; 0: the model decides.
+        threads: batches side by side; each takes one processor.
+    """
+
+    def __init__(self, model: str, beam: int, steps: int, threads: int, **_: Any) -> None:
+        from pathlib import Path
+
+        import ctranslate2
+        import sentencepiece
+
+        self._pieces = sentencepiece.SentencePieceProcessor(str(Path(model) / "shared.model"))
+        self._translator = ctranslate2.Translator(
+            str(Path(model) / "ctranslate2"), inter_threads=threads, intra_threads=1
+        )
+        self._options: dict[str, Any] = {"beam_size": beam, "length_penalty": 1.0}
+        if steps:
+            self._options |= {"min_decoding_length": steps, "max_decoding_length": steps}
+
+    def translate(self, sentences: list[str]) -> list[str]:
+        found = self._translator.translate_batch(
+            self._pieces.encode(sentences, out_type=str), max_batch_size=64, **self._options
+        )
+        return [self._pieces.decode(one.hypotheses[0]) for one in found]
+
+
 def main() -> None:
     job = json.loads(sys.argv[1])
     sentences = job["sentences"]
-    systems: dict[str, Any] = {"nmt": Nmt, "joeynmt": JoeyNMT, "marian": Marian}
+    systems: dict[str, Any] = {"nmt": Nmt, "joeynmt": JoeyNMT, "marian": Marian, "ctranslate2": CTranslate2}
     system, loaded = timed(lambda: systems[job["kind"]](**job))
     _, first = timed(lambda: system.translate(sentences[:1]))
     for sentence in sentences[: job["warm"]]:
