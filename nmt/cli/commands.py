@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "train and measure variants of a configuration side by side",
     "sweep": "search for hyper-parameters within a budget",
     "curves": "draw the learning curves of several runs",
+    "predict-quality": "say what BLEU and chrF to expect of a training, with the uncertainty",
     "distil": "make training pairs from a model's own translations",
     "back-translate": "make training pairs from text of the target language",
     "export": "write a model for other programs and small machines",

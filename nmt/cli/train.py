@@ -50,6 +50,7 @@ COMMON = [
     "model.dropout.embedding",
     "training.initial",
     "training.passes",
+    "training.minutes",
     "training.batch_tokens",
     "training.schedule.learning_rate",
     "training.patience",
@@ -104,6 +105,9 @@ def run(arguments: Namespace) -> int:
     from nmt.training.settings import resolve_config
 
     given = {name: value for name, value in vars(arguments).items() if name in ALL and value is not None}
+    if given.get("training.minutes"):
+        with quiet_start():
+            import nmt.training.trainer  # noqa: F401  the trial of the network needs it
     config = resolve_config(arguments.config, nested(given), arguments.recipe, say)
     if arguments.print_config:
         from nmt.config.yaml_files import as_yaml

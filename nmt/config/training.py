@@ -82,6 +82,11 @@ class TrainingConfig:
         "DIR",
     )
     passes: int = setting(18, "Largest number of epochs, which are passes over the training pairs.")
+    minutes: float = setting(
+        0.0,
+        "Minutes that the whole training may take, for recipe auto: it times this machine once, chooses epochs, "
+        "dropout and size of the network, and saves them in the run; 0: as long as the recipe takes.",
+    )
     batch_tokens: int = setting(
         1200, "Largest batch: sentences times pieces of its longest sentence, source or target."
     )
@@ -149,7 +154,9 @@ class TrainingConfig:
             "aligner learns links, and guided.links names other links: choose one of them",
         )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
-        for name in ("shapes", "clip_norm", "validate_every", "patience"):
+        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
-        require_at_most(self, passes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4)
+        require_at_most(
+            self, passes=10**6, minutes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4
+        )
         require_at_most(self, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9)

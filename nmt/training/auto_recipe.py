@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
-from nmt.config.reading import merge_fields
+from nmt.config.reading import build_config, merge_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
@@ -17,6 +17,8 @@ from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import PairReader
 from nmt.text.text_size import TextSize, measure_text
+from nmt.training.budget import Speed as Timing
+from nmt.training.budget import Work, plan, scaled_dropout, smaller_networks, time_training
 
 LEAST_PAIRS = 20
 """Fewer pairs teach nothing that a validation could measure."""
@@ -37,6 +39,10 @@ LONG_EPOCH, VALIDATE_EVERY = 10_000, 5000
 """Batches of an epoch from which on `auto` validates within an epoch, and how often: each validation saves the run."""
 
 
+TimeNetwork = Callable[[RunConfig, float], Timing]
+"""Times a network: see `time_training`."""
+
+
 class Choice(NamedTuple):
     """The settings that `auto` chose."""
 
@@ -46,12 +52,13 @@ class Choice(NamedTuple):
     """What was chosen and why, for the user."""
 
 
-def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
+def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeNetwork | None = None) -> Choice:
     """The settings for a text: the recipe whose number of pairs is nearest, as a ratio, and what depends on the text.
 
     Args:
         given: the fields that the user gave, as nested dictionaries; the other choices heed them.
         config: a configuration with these fields.
+        time_network: times a network on this machine, for `training.minutes`; None: `time_training`.
 
     Raises:
         CorpusError: the pairs cannot be read, or are too few to train on and hold out.
@@ -65,8 +72,19 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
         training["passes"] = max(round(training["passes"] * PAIRS[name] / pairs), 1)
-    shorter = SHORTER_PIECES if name in SCALED else 1
-    batches = max(shorter * size.pieces * pairs / size.pairs / training["batch_tokens"], 1)
+    length = (SHORTER_PIECES if name in SCALED else 1) * size.pieces / size.pairs
+    batches = max(length * pairs / training["batch_tokens"], 1)
+    within: dict[str, Any] = {}
+    told = []
+    if config.training.minutes:
+        validation_pairs = _count_validation(config) or held_out["held_out"]
+        work = Work(batches, pairs, validation_pairs, training["passes"])
+        sized = not {"architecture", "units", "embedding", "attention"}.isdisjoint(given.get("model", {}))
+        within, line = _within_minutes(
+            config, merge_fields(recipe, given), name, work, length, sized, time_network or time_training
+        )
+        training |= within["training"]
+        told.append(line)
     fitted = {
         "corpus": held_out,
         "vocabulary": {
@@ -75,13 +93,61 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig) -> Choice:
         },
         "training": {
             "passes": training["passes"],
-            "validate_every": _validate_every(name, training["passes"], batches),
+            "validate_every": training.get("validate_every") or _validate_every(name, training["passes"], batches),
         },
     }
-    fields = merge_fields(recipe, fitted)
+    fields = merge_fields(merge_fields(recipe, within), fitted)
     reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
-    return Choice(fields, [*lines, _summary(merge_fields(fields, given), bool(corpus.validation))])
+    return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
+
+
+def _within_minutes(
+    config: RunConfig,
+    fields: dict[str, Any],
+    name: str,
+    work: Work,
+    length: float,
+    sized: bool,
+    time_network: TimeNetwork,
+) -> tuple[dict[str, Any], str]:
+    """The fields of a training that fits `training.minutes`, and a line on them; `sized`: the user gave the network."""
+    others = [load_fields(recipes.path(other))["model"] for other in PAIRS]
+    networks = [{}] if sized else smaller_networks(fields["model"], others)
+    built = [build_config(merge_fields(fields, {"model": network}), None, {}) for network in networks]
+
+    def trial(place: int) -> Timing:
+        return time_network(built[place], length)
+
+    parameters = [_count_parameters(one) for one in built]
+    found = plan(60 * config.training.minutes, work, parameters, trial)
+    dropout = scaled_dropout(fields["model"]["dropout"], found.dropout) if found.dropout < 1 else {}
+    every = max(round(found.passes * work.batches / found.validations), 1)
+    chosen = {
+        "model": networks[found.network] | {"dropout": dropout},
+        "training": {"passes": found.passes, "validate_every": every},
+    }
+    line = (
+        f"{config.training.minutes:g} minutes: {found.passes} of {counted(work.passes, 'epoch')} of recipe {name}, "
+        f"each about {found.epoch_seconds / 60:.1f} minutes here, with {built[found.network].model.units} units"
+    )
+    if found.dropout < 1:
+        line += f"; dropout times {found.dropout:.2f}"
+    if found.passes == 1 and found.epoch_seconds > 60 * config.training.minutes:
+        line += "; one epoch takes longer than that"
+    return chosen, line
+
+
+def _count_parameters(config: RunConfig) -> int:
+    from nmt.network.building import count_parameters
+
+    return count_parameters(config.model, config.vocabulary.size, config.vocabulary.size)
+
+
+def _count_validation(config: RunConfig) -> int:
+    """The validation pairs that the user names; 0 if pairs are held out instead."""
+    corpus = config.corpus
+    return sum(1 for _ in PairReader(corpus.validation, corpus)) if corpus.validation else 0
 
 
 def training_pairs(config: RunConfig) -> PairReader:

@@ -69,8 +69,18 @@ def resolve_config(
     elif initial:
         fields = _said(settings_for_fine_tuning(given, initial, named, build), say)
     elif recipe == "auto":
+        _require_no_passes(given)
         fields = _said(fit_to_text(given, _over_a_recipe(build)), say)
-    return build(fields)
+    config = build(fields)
+    if config.training.minutes and recipe != "auto" and "passes" not in given.get("training", {}):
+        raise ConfigError("training.minutes is for recipe auto, which chooses the epochs: give --recipe auto too")
+    return config
+
+
+def _require_no_passes(given: dict[str, Any]) -> None:
+    training = given.get("training", {})
+    if training.get("minutes") and "passes" in training:
+        raise ConfigError("training.minutes chooses training.passes: leave one of them out")
 
 
 def _fields_of_runs(fields: dict[str, Any]) -> dict[str, Any]:

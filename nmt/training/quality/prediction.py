@@ -1,0 +1,112 @@
+"""The quality to expect of a training: for a text, for a half and a multiple of it, and after a short training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nmt.errors import NmtError
+from nmt.run.directory import Run
+from nmt.run.history import history_numbers
+from nmt.training.quality.fit import Estimate, QualityFit, chrf_of, combined, from_short_training, from_text
+from nmt.training.quality.text_figures import EVERY, TextFigures
+
+MORE = (2, 4)
+"""Multiples of the text whose quality is extrapolated."""
+
+
+class ShortTraining(NamedTuple):
+    """A training that is shorter than the full one, or is not finished."""
+
+    bleu: float
+    """Best greedy BLEU of the validation pairs."""
+    epochs: float
+    """Epochs until then."""
+    full: int
+    """Epochs of the full training."""
+
+    @property
+    def share(self) -> float:
+        return min(self.epochs / self.full, 1.0)
+
+
+class Expected(NamedTuple):
+    """The quality that a text of some size should give."""
+
+    pairs: float
+    bleu: Estimate
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The quality to expect of a full training."""
+
+    figures: TextFigures
+    of_text: Estimate
+    """From the text alone."""
+    of_training: Estimate | None
+    """From the short training alone."""
+    short: ShortTraining | None
+    bleu: Estimate
+    """From all that is known."""
+    chrf: Estimate
+    curve: list[Expected]
+    """The first pairs of the text, more and more of them, then the whole text; from the text alone."""
+    more: list[Expected]
+    """The whole text, then `MORE` times as much text of its kind."""
+
+
+def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTraining | None = None) -> Prediction:
+    """The quality to expect.
+
+    Args:
+        figures: result of `measure_figures`.
+        fit: the coefficients.
+        short: a short training on the text, if there was one.
+
+    Raises:
+        NmtError: the text is too short to measure.
+    """
+    if not figures:
+        raise NmtError(f"the text has fewer than {EVERY} pairs, too few to measure")
+    of_text = from_text(figures[-1], fit)
+    of_training = from_short_training(short.bleu, short.share, fit) if short else None
+    bleu = combined([of_text, of_training]) if of_training else of_text
+    curve = [Expected(one.pairs, from_text(one, fit)) for one in figures]
+    return Prediction(
+        figures[-1], of_text, of_training, short, bleu, chrf_of(bleu, fit), curve, _more(figures, curve, fit)
+    )
+
+
+def _more(figures: Sequence[TextFigures], curve: Sequence[Expected], fit: QualityFit) -> list[Expected]:
+    """More text of its kind: the log-odds go on as they rose with the logarithm of the pairs, from an eighth on.
+
+    The uncertainty of the slope, which only this text decides, is taken as the slope itself per e-fold.
+    """
+    recent = [one for one in curve if one.pairs >= figures[-1].pairs / 8]
+    last = curve[-1]
+    if len(recent) < 2:
+        return [last]
+    slope = (last.bleu.mean - recent[0].bleu.mean) / math.log(last.pairs / recent[0].pairs)
+    found = [last]
+    for factor in MORE:
+        step = slope * math.log(factor)
+        found.append(
+            Expected(last.pairs * factor, Estimate(last.bleu.mean + step, math.hypot(last.bleu.deviation, step / 2)))
+        )
+    return found
+
+
+def read_short_training(run: Run, full: int) -> ShortTraining:
+    """The best validation of a run, whose full training would have so many epochs.
+
+    Raises:
+        NmtError: the run has no validation yet.
+    """
+    rows = [values for row in run.read_history() if (values := history_numbers(row, "step", "pass", "validation_bleu"))]
+    if not rows:
+        raise NmtError(f"{run.directory}: no validation in history.csv yet; wait for the first one")
+    _, epochs, bleu = max(rows, key=lambda row: row[2])
+    return ShortTraining(bleu, max(epochs, 1), full)

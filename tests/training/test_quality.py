@@ -1,0 +1,175 @@
+"""The quality to expect of a training: figures of texts, the fit, predictions, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from nmt.cli import main
+from nmt.errors import NmtError
+from nmt.text.pairs import Pair
+from nmt.training.quality.drawing import draw_prediction
+from nmt.training.quality.fit import (
+    Estimate,
+    chrf_of,
+    combined,
+    from_short_training,
+    from_text,
+    load_fit,
+    log_odds,
+    score,
+)
+from nmt.training.quality.prediction import ShortTraining, predict
+from nmt.training.quality.text_figures import TextFigures, measure_figures
+
+FIT = load_fit()
+FIGURES = TextFigures(10_000, 0.02, 0.045, 13.0, 12.4, 6000, 9000)
+
+
+def test_figures_count_the_words_of_every_tenth_pair_that_the_others_lack() -> None:
+    pairs = [Pair(f"The {'dog' if n else 'cat'}.", "ein Hund") for n in range(20)]
+    (found,) = measure_figures(pairs)
+    # New pairs are the first and the eleventh: "the cat ." and "the dog ."; only the cat is unseen.
+    assert found.source_unseen == pytest.approx((1 + 0.5) / (6 + 1))
+    assert found.target_unseen == pytest.approx(0.5 / (4 + 1))
+    assert (found.pairs, found.source_words, found.target_words) == (20, 3, 2)
+    assert (found.source_types, found.target_types) == (4, 2)
+
+
+def test_figures_of_the_first_pairs_double_and_the_last_are_of_all() -> None:
+    pairs = [Pair(f"a{n}", "b") for n in range(1100)]
+    found = measure_figures(pairs)
+    assert [one.pairs for one in found] == [256, 512, 1024, 1100]
+    assert found[0] == measure_figures(pairs[:256])[-1]
+    assert measure_figures(pairs[:9]) == []
+
+
+def test_words_are_cut_as_the_language_is() -> None:
+    (found,) = measure_figures([Pair("黒い猫", "a b")] * 10, (list, str.split))
+    assert found.source_words == 3 and found.target_words == 2
+
+
+@pytest.mark.parametrize("points", [0.5, 17, 50, 95])
+def test_scores_and_log_odds_are_inverse(points) -> None:
+    assert score(log_odds(points)) == pytest.approx(points)
+    assert math.isfinite(log_odds(0)) and math.isfinite(log_odds(100))
+
+
+def test_measured_texts_are_predicted_by_fits_without_them() -> None:
+    """The page on results claims these errors."""
+    errors = [abs(one.bleu - one.predicted) for one in FIT.measured]
+    assert len(errors) >= 9 and max(errors) < 6 and sum(errors) / len(errors) < 2.5
+    inside = 0
+    for one in FIT.measured:
+        low, high = Estimate(log_odds(one.predicted), FIT.text_deviation).interval
+        inside += low <= one.bleu <= high
+    assert inside >= 0.8 * len(errors)
+
+
+def test_the_rows_of_the_results_are_those_of_the_fit() -> None:
+    file = Path(__file__).parents[2] / "docs" / "results.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    named = {row["id"]: row["metrics"] for row in rows if row["id"].startswith("expected-")}
+    found = [(one.pairs, one.bleu, one.predicted) for one in FIT.measured]
+    assert [tuple(metrics.values()) for name, metrics in named.items() if name != "expected-quality"] == found
+    errors = [abs(bleu - predicted) for _, bleu, predicted in found]
+    assert named["expected-quality"]["largest_error"] == pytest.approx(max(errors), abs=0.01)
+
+
+def test_more_unseen_words_mean_lower_quality() -> None:
+    worse = from_text(FIGURES._replace(target_unseen=0.2, source_unseen=0.2), FIT)
+    assert worse.value < from_text(FIGURES, FIT).value
+    low, high = worse.interval
+    assert low < worse.value < high
+
+
+def test_a_whole_training_is_its_own_prediction_and_a_short_one_is_unsure() -> None:
+    whole = from_short_training(30, 1, FIT)
+    assert whole.mean == pytest.approx(log_odds(30) + FIT.beam) and whole.deviation == FIT.seeds
+    half, tenth = (from_short_training(30, share, FIT) for share in (0.5, 0.1))
+    assert whole.mean < half.mean < tenth.mean and whole.deviation < half.deviation < tenth.deviation
+
+
+def test_estimates_are_weighted_by_their_precision() -> None:
+    both = combined([Estimate(0, 1), Estimate(3, 2)])  # weights 1 and 1/4
+    assert both.mean == pytest.approx(0.75 / 1.25) and both.deviation == pytest.approx(1.25**-0.5)
+
+
+def test_chrf_follows_bleu() -> None:
+    # The row of recipe 30k: BLEU 40.2 and chrF2 65.5 on the test set.
+    assert chrf_of(Estimate(log_odds(40.2), 0.02), FIT).value == pytest.approx(65.5, abs=4)
+
+
+def test_a_prediction_has_a_curve_and_more_text() -> None:
+    figures = [FIGURES._replace(pairs=pairs, target_unseen=0.5 * pairs**-0.3) for pairs in (2000, 4000, 8000)]
+    found = predict(figures, FIT)
+    assert found.bleu == found.of_text == found.curve[-1].bleu and found.short is None
+    values = [one.bleu.value for one in (*found.curve, *found.more[1:])]
+    assert values == sorted(values) and [one.pairs for one in found.more] == [8000, 16_000, 32_000]
+    spreads = [one.bleu.deviation for one in found.more]
+    assert spreads == sorted(spreads) and spreads[0] < spreads[-1]
+    # Log-odds go on as they rose from an eighth of the pairs on.
+    step = (found.curve[2].bleu.mean - found.curve[0].bleu.mean) / 2
+    assert found.more[1].bleu.mean - found.more[0].bleu.mean == pytest.approx(step)
+    with pytest.raises(NmtError, match="fewer than 10 pairs"):
+        predict([], FIT)
+
+
+def test_a_short_training_narrows_the_prediction() -> None:
+    short = ShortTraining(28.0, 8, 16)
+    found = predict([FIGURES], FIT, short)
+    assert found.bleu.deviation < min(found.of_text.deviation, found.of_training.deviation)
+    assert ShortTraining(28.0, 30, 16).share == 1
+
+
+def test_the_drawing_shows_the_text_its_interval_and_the_measured_texts() -> None:
+    figure = draw_prediction(predict([FIGURES._replace(pairs=5000), FIGURES], FIT, ShortTraining(28.0, 8, 16)))
+    (axes,) = figure.axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert any(label.startswith("this text, with the short training: ") for label in labels)
+    named = {text.get_text() for text in axes.texts}
+    assert named == {one.name for one in FIT.measured if "," not in one.name}
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"the {'old' * (n % 2)} dog number {n % 37} sees word{n % 91}" for n in range(700)]
+    for side in ("en", "fr"):
+        (tmp_path / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_the_command_prints_draws_and_writes(text, capsys):
+    assert main(["predict-quality", "--source", "en", "--target", "fr", "--picture", "q.png", "--json", "q.json"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("text: 700 pairs; ") and printed[2].startswith("expected after a full training: BLEU ")
+    found = json.loads((text / "q.json").read_text())
+    low, high = found["bleu"]["interval"]
+    assert low < found["bleu"]["value"] < high and found["short_training"] is None
+    assert [one["pairs"] for one in found["curve"]] == [256, 512, 700, 1400, 2800]
+    assert (text / "q.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "no sentence pairs are given"),
+        ("--source en --target fr --passes 3", "--passes is for a short training"),
+        ("--source en --target fr --json -", "standard output (-) has the estimates"),
+        ("--source en --target fr --json en", "en: is named twice"),
+        ("--source en --target fr --picture q.txt", "q.txt: expected a name"),
+        ("--source en --target fr --run nowhere", "nowhere: no such run directory"),
+        ("--run nowhere", "nowhere: no such run directory"),
+        ("--source few --target few", "fewer than 10 pairs"),
+    ],
+)
+def test_a_mistake_is_one_line(text, capsys, words, message):
+    (text / "few").write_text("a\nb\n")
+    assert main(["predict-quality", *words.split()]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.strip().count("\n") == 0, error
+    assert not (text / "q.json").exists()
