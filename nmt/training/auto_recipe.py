@@ -133,8 +133,8 @@ def _within_minutes(
     )
     if found.dropout < 1:
         line += f"; dropout times {found.dropout:.2f}"
-    if found.passes == 1 and found.epoch_seconds > 60 * config.training.minutes:
-        line += "; one epoch takes longer than that"
+    if not found.fits:
+        line += "; even this takes longer than the time allows"
     return chosen, line
 
 

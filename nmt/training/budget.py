@@ -64,6 +64,8 @@ class Plan(NamedTuple):
     epoch_seconds: float
     """Without validations."""
     validations: int
+    fits: bool
+    """False if even one epoch takes longer."""
     loss: float
     """Expected loss of log-odds of BLEU beside the whole recipe."""
 
@@ -107,9 +109,9 @@ def _fitted(left: float, work: Work, epoch: float, place: int, smaller: float, f
     affordable = VALIDATING * left / validation if validation else MOST_VALIDATIONS
     validations = int(min(max(affordable, 1), MOST_VALIDATIONS))
     passes = min(max(int((left - validations * validation) / epoch), 1), work.passes)
-    share = passes / work.passes
+    fits, share = passes * epoch + validations * validation <= left, passes / work.passes
     loss = smaller + fit.gain * (1 / share - 1)
-    return Plan(passes, place, max(share, SMALLEST_DROPOUT), epoch, validations, loss)
+    return Plan(passes, place, max(share, SMALLEST_DROPOUT), epoch, validations, fits, loss)
 
 
 def smaller_networks(model: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

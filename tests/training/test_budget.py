@@ -67,7 +67,8 @@ def test_trials_building_and_validation_take_time_of_the_budget() -> None:
     assert (found.validations, found.passes) == (2, 9)
     assert planned(100, [0.1]).validations == 20
     tiny = planned(1, [0.1], WORK._replace(validation_pairs=1000))
-    assert (tiny.passes, tiny.validations) == (1, 1)
+    assert (tiny.passes, tiny.validations, tiny.fits) == (1, 1, False)
+    assert found.fits and planned(10, [0.1]).fits and not planned(9, [0.1]).fits
 
 
 def test_the_dropout_of_embeddings_stays_and_nothing_falls_below_a_third() -> None:
@@ -154,7 +155,7 @@ def test_a_training_of_some_minutes_is_trained_and_resumed_by_the_same_command(t
     assert main(command) == 0
     saved = json.loads((tmp_path / "mine" / "config.json").read_text())["training"]
     assert saved["passes"] == 1 and saved["minutes"] == 0.05
-    assert "one epoch takes longer" in capsys.readouterr().err
+    assert "even this takes longer than the time allows" in capsys.readouterr().err
     assert main(command) == 0
     assert "has begun already and keeps its settings" in capsys.readouterr().err
 
