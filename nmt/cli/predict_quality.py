@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,7 +126,8 @@ def _short_training(arguments: Namespace, config: RunConfig) -> ShortTraining | 
     if full is None:
         from nmt.training.auto_recipe import fit_to_text
 
-        full = fit_to_text({}, config).fields["training"]["passes"]
+        whole = replace(config, training=replace(config.training, minutes=0))
+        full = fit_to_text({}, whole).fields["training"]["passes"]
     return read_short_training(opened, full)
 
 

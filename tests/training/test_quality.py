@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from nmt.cli import main
+from nmt.config import VocabularyConfig
+from nmt.config.reading import build_config
 from nmt.errors import NmtError
+from nmt.run.directory import Run
 from nmt.text.pairs import Pair
+from nmt.text.tokenizer import Tokenizer
+from nmt.training import auto_recipe
 from nmt.training.quality.drawing import draw_prediction
 from nmt.training.quality.fit import (
     Estimate,
@@ -132,6 +138,21 @@ def test_the_drawing_shows_the_text_its_interval_and_the_measured_texts() -> Non
     assert any(label.startswith("this text, with the short training: ") for label in labels)
     named = {text.get_text() for text in axes.texts}
     assert named == {one.name for one in FIT.measured if "," not in one.name}
+
+
+def test_the_command_reads_the_best_validation_and_the_epochs_of_a_run(text, capsys, monkeypatch) -> None:
+    corpus = {"train": {"source": str(text / "en"), "target": str(text / "fr")}}
+    config = build_config({"corpus": corpus, "training": {"minutes": 5.0}}, None, {})
+    monkeypatch.setattr(auto_recipe, "time_training", lambda *_: pytest.fail("the clock is read for new runs alone"))
+    tokenizer = Tokenizer.train(["the old dog sees"] * 3, VocabularyConfig(type="word", size=8))
+    run = Run.create(text / "run", config, tokenizer, tokenizer)
+    measured = [(1, 10, 12.5), (2, 20, 17.5), (3, 30, 16.0)]
+    run.write_history([dict(zip(("pass", "step", "validation_bleu"), row, strict=True)) for row in measured])
+    assert main(["predict-quality", "--run", "run", "--passes", "6"]) == 0
+    assert "(17.5 greedy after 3 of 6 epochs): BLEU " in capsys.readouterr().out
+    assert main(["predict-quality", "--run", "run"]) == 0  # as many updates as 40 epochs of 1,000 pairs
+    found = re.search(r"17.5 greedy after 3 of (\d+) epochs", capsys.readouterr().out)
+    assert found and 50 < int(found[1]) < 100  # without held-out pairs and their near-duplicates
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ class ShortTraining(NamedTuple):
     bleu: float
     """Best greedy BLEU of the validation pairs."""
     epochs: float
-    """Epochs until then."""
+    """Epochs of the training."""
     full: int
     """Epochs of the full training."""
 
@@ -100,13 +100,13 @@ def _more(figures: Sequence[TextFigures], curve: Sequence[Expected], fit: Qualit
 
 
 def read_short_training(run: Run, full: int) -> ShortTraining:
-    """The best validation of a run, whose full training would have so many epochs.
+    """The best validation of a run and its epochs, beside the epochs of a full training.
 
     Raises:
         NmtError: the run has no validation yet.
     """
-    rows = [values for row in run.read_history() if (values := history_numbers(row, "step", "pass", "validation_bleu"))]
+    rows = [values for row in run.read_history() if (values := history_numbers(row, "pass", "validation_bleu"))]
     if not rows:
         raise NmtError(f"{run.directory}: no validation in history.csv yet; wait for the first one")
-    _, epochs, bleu = max(rows, key=lambda row: row[2])
+    epochs, bleu = (max(column) for column in zip(*rows, strict=True))
     return ShortTraining(bleu, max(epochs, 1), full)
