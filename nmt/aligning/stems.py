@@ -22,12 +22,15 @@ Floats = NDArray[np.float64]
 class StemPrior:
     """The stems of a text, for one direction."""
 
-    classes: Ints
-    """[pairs of words]: the number of the pair of stems of each."""
+    cooccurrence: Cooccurrence
+    side: int
+    """The side of the generating words; 0: source."""
+    classes: NDArray[np.int32]
+    """[pairs of words]: the number of the pair of stems of each; both directions share it."""
     stems: Ints
     """[ids of generating words]: the stem of each."""
     shares: Floats
-    """[pairs of words]: the share of the generated word in the words of the text with its stem."""
+    """[ids of generated words]: the share of each in the words of the text with its stem."""
 
     def probabilities(self, cells: Floats, by: Ints, total: Floats) -> Floats:
         """t(stem of y | stem of x) times the share of y in its stem, for each pair of words x and y.
@@ -37,9 +40,9 @@ class StemPrior:
             by: the generating word of each pair.
             total: expected counts of each generating word.
         """
-        counts = np.bincount(self.classes, cells)
-        totals = np.bincount(self.stems, total)
-        found: Floats = counts[self.classes] / np.maximum(totals, np.finfo(float).tiny)[self.stems[by]] * self.shares
+        found: Floats = np.bincount(self.classes, cells).astype(float)[self.classes]
+        found /= np.maximum(np.bincount(self.stems, total), np.finfo(float).tiny)[self.stems[by]]
+        found *= self.shares[self.cooccurrence.words(1 - self.side)]
         return found
 
 
@@ -53,11 +56,10 @@ def stem_priors(
         stems: of the source words and of the target words, [ids].
         frequencies: the share of each word in the text, source and target, [ids].
     """
-    words = [cooccurrence.words(side) for side in (0, 1)]
-    pairs = stems[0][words[0]] * (int(stems[1].max()) + 1) + stems[1][words[1]]
-    classes = np.unique(pairs, return_inverse=True)[1]
+    pairs = stems[0][cooccurrence.words(0)] * (int(stems[1].max()) + 1) + stems[1][cooccurrence.words(1)]
+    classes = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
     shares = [
-        (frequency / np.bincount(stem, frequency)[stem])[word]
-        for frequency, stem, word in zip(frequencies, stems, words, strict=True)
+        frequency / np.bincount(stem, frequency)[stem] for frequency, stem in zip(frequencies, stems, strict=True)
     ]
-    return StemPrior(classes, stems[0], shares[1]), StemPrior(classes, stems[1], shares[0])
+    first, second = (StemPrior(cooccurrence, side, classes, stems[side], shares[1 - side]) for side in (0, 1))
+    return first, second
