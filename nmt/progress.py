@@ -164,6 +164,11 @@ class LineProgress(StatusLine):
             self.show(self._text)
 
     @property
+    def done(self) -> int:
+        """Lines that `advance` has counted."""
+        return self._done
+
+    @property
     def speed(self) -> str:
         """Items per second since the beginning, with their unit."""
         return f"{self._ready / max(self.seconds, 1e-9):.1f} {self.unit}/s"

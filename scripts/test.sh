@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/environment.sh
 
-prepare_environment "[test,jax,browser,search,serve,onnx,ctranslate2,docs]"
+prepare_environment "[test,jax,browser,search,serve,onnx,ctranslate2,corpora,docs]"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy nmt

@@ -56,7 +56,7 @@ def readable_pairs(pairs: PairsConfig, config: AlignerConfig, directory: Path) -
         NmtError: the pairs cannot be read, or the directory holds other files.
     """
     if pairs.tfds or can_be_read_again(
-        [path for path in (pairs.source, pairs.target, pairs.tsv, pairs.document) if path]
+        [path for path in (pairs.source, pairs.target, pairs.tsv, pairs.document, pairs.parquet) if path]
     ):
         return pairs
     _require_own(directory)

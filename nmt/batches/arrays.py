@@ -101,14 +101,27 @@ def make_batch(source: Sequences, target: Sequences, indices: np.ndarray, width:
         width: columns of both sides; 0: each side is padded to its longest sentence.
     """
     real = indices[indices != BLANK]
-    ids, lengths = target.gather(real)
+    return padded_batch(source.gather(real), target.gather(real), len(indices), width)
+
+
+def padded_batch(
+    source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray], rows: int, width: int = 0
+) -> Batch:
+    """The batch of some pairs.
+
+    Args:
+        source, target: the ids of the pairs one after the other, and the length of each.
+        rows: sentences of the batch; those behind the pairs are rows of padding.
+        width: columns of both sides; 0: each side is padded to its longest sentence.
+    """
+    ids, lengths = target
     batch = Batch(
-        pad(*source.gather(real), after=[EOS], width=width),
+        pad(*source, after=[EOS], width=width),
         pad(ids, lengths, before=[BOS], width=width),
         pad(ids, lengths, after=[EOS], width=width),
     )
-    blank = len(indices) - len(real)
-    return Batch(*(np.pad(rows, ((0, blank), (0, 0)), constant_values=PAD) for rows in batch)) if blank else batch
+    blank = rows - len(lengths)
+    return Batch(*(np.pad(side, ((0, blank), (0, 0)), constant_values=PAD) for side in batch)) if blank else batch
 
 
 def link_rows(links: Sequences, indices: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,7 +29,11 @@ class FewShapesPlan(BatchPlan):
     @cached_property
     def widths(self) -> np.ndarray:
         """The widths with the least padding, ascending, [at most shapes]."""
-        return best_widths(np.maximum(self.source_lengths, self.target_lengths), self.shapes)
+        return best_widths(*self._costs(), self.shapes)
+
+    def _costs(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Lengths of the longer sides, and the number of pairs of each; None: one pair each."""
+        return np.maximum(self.source_lengths[:], self.target_lengths[:]), None
 
     def rows(self, width: int) -> int:
         """The number of rows of a batch of this width."""
@@ -40,14 +44,11 @@ class FewShapesPlan(BatchPlan):
         longest = max(int(self.source_lengths[pairs].max()), int(self.target_lengths[pairs].max()))
         return int(self.widths[np.searchsorted(self.widths, longest)])
 
-    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
-        random = np.random.default_rng((self.seed, pass_index))
-        costs = np.maximum(self.source_lengths, self.target_lengths)
-        order = random.permutation(len(costs))
-        rests = {int(width): order[:0] for width in self.widths}
-        for begin in range(0, len(order), self.window):
-            window = order[begin : begin + self.window]
-            of_width = self.widths[np.searchsorted(self.widths, costs[window])]
+    def _cut(self, windows: Iterable[np.ndarray], random: np.random.Generator) -> Iterator[np.ndarray]:
+        rests = {int(width): np.zeros(0, np.int64) for width in self.widths}
+        for window in windows:
+            costs = np.maximum(self.source_lengths[window], self.target_lengths[window])
+            of_width = self.widths[np.searchsorted(self.widths, costs)]
             batches = []
             for width, rest in rests.items():
                 pairs = np.concatenate([rest, window[of_width == width]])
@@ -66,19 +67,21 @@ class FewShapesPlan(BatchPlan):
             yield np.pad(batch, (0, rows - len(batch)), constant_values=BLANK)
 
 
-def best_widths(costs: np.ndarray, count: int) -> np.ndarray:
+def best_widths(costs: np.ndarray, numbers: np.ndarray | None, count: int) -> np.ndarray:
     """The widths that add least to the sum of the costs when each cost is rounded up to the next width.
 
     Exact, by dynamic programming over the distinct costs.
 
     Args:
-        costs: lengths, [pairs].
+        costs: lengths, [lengths].
+        numbers: pairs of each length, [lengths]; None: one each.
         count: largest number of widths.
 
     Returns:
         Ascending distinct values of `costs`, the largest among them.
     """
-    values, numbers = np.unique(costs, return_counts=True)
+    values, inverse = np.unique(costs, return_inverse=True)
+    numbers = np.bincount(inverse, numbers, len(values)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(numbers)])
     # total[j]: least sum of the first j values with the widths chosen; chosen[k][j]: first value of the last width.
     total, chosen = np.where(np.arange(len(values) + 1) == 0, 0.0, np.inf), []

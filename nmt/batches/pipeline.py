@@ -12,26 +12,31 @@ import numpy as np
 
 from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.background import in_background
-from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.plan import BatchPlan
+from nmt.batches.plan import START, BatchPlan, Section
+from nmt.batches.sharded_corpus import TrainingPairs
 
 AHEAD = 8
 """Finished batches that wait for the training step at most."""
 
 
-def pass_batches(corpus: EncodedCorpus, plan: BatchPlan, pass_index: int, skip: int) -> Iterator[Batch | GuidedBatch]:
+def pass_batches(
+    corpus: TrainingPairs, plan: BatchPlan, pass_index: int, skip: int, begin: Section = START
+) -> Iterator[Batch | GuidedBatch]:
     """The batches of one epoch behind the first `skip`, as tensors on TensorFlow and as arrays on other backends.
 
     tf.data makes them on TensorFlow, a thread on other backends.
+
+    Args:
+        begin: a section that begins before the batch `skip`; the sections before it are not planned again.
     """
-    planned = islice(plan.batches(pass_index), skip, None)
+    planned = islice(plan.batches(pass_index, begin), skip - begin.first_batch, None)
     if keras.backend.backend() == "tensorflow":
         return _from_tf_data(corpus, plan, planned)
     return in_background((corpus.batch(rows, plan.width(rows)) for rows in planned), AHEAD)
 
 
 def _from_tf_data(
-    corpus: EncodedCorpus, plan: BatchPlan, planned: Iterator[np.ndarray]
+    corpus: TrainingPairs, plan: BatchPlan, planned: Iterator[np.ndarray]
 ) -> Iterator[Batch | GuidedBatch]:
     """The planned batches by way of tf.data."""
     import tensorflow as tf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +35,36 @@ def sort_by_length(source_lengths: np.ndarray, target_lengths: np.ndarray, indic
     return indices[np.lexsort((source, target, np.maximum(source, target)))[::-1]]
 
 
+class Lengths(Protocol):
+    """The lengths of many sentences: an array, or an object that reads the lengths of some sentences from disk."""
+
+    def __getitem__(self, indices: Any) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+
+class EpochFigures(NamedTuple):
+    """Figures of an epoch's batches."""
+
+    batches: int
+    padding: float
+    """Share of padding in the batches' positions, both sides together."""
+    largest_cells: int
+    """The largest product of sentences, source positions and target steps of a batch, or a bound of it."""
+
+
+class Section(NamedTuple):
+    """A part of an epoch that can be planned without the parts before it."""
+
+    number: int = 0
+    first_batch: int = 0
+    """Batches of the epoch before it."""
+
+
+START = Section()
+"""The beginning of an epoch."""
+
+
 @dataclass(frozen=True)
 class BatchPlan:
     """The batches of every epoch. They depend on seed and epoch alone, so a run can resume at any batch.
@@ -48,28 +79,44 @@ class BatchPlan:
         seed: seed of the order.
     """
 
-    source_lengths: np.ndarray
-    target_lengths: np.ndarray
+    source_lengths: Lengths
+    target_lengths: Lengths
     batch_tokens: int
     window: int
     seed: int
+
+    def figures(self) -> EpochFigures:
+        """Figures of the first epoch; those of the other epochs differ a little."""
+        first = list(self.batches(0))
+        return EpochFigures(len(first), self.padding_share(first), self.largest_batch_cells(first))
+
+    def section_of(self, batch: int) -> Section:
+        """The section with this batch of the epoch that is being planned. Here an epoch is one section."""
+        return START
 
     def largest_batch_cells(self, batches: Iterable[np.ndarray]) -> int:
         """The largest product of sentences, source positions and target steps of a batch, padding included."""
         return max(len(batch) * positions * steps for batch in batches for positions, steps in [self._shape(batch)])
 
-    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
-        """The indices of the pairs of each batch of one epoch; every pair comes exactly once."""
+    def batches(self, pass_index: int, begin: Section = START) -> Iterator[np.ndarray]:
+        """The indices of the pairs of each batch of one epoch; every pair comes exactly once.
+
+        Args:
+            begin: the section to begin with.
+        """
         random = np.random.default_rng((self.seed, pass_index))
-        costs = np.maximum(self.source_lengths, self.target_lengths)
-        order = random.permutation(len(costs))
-        rest = order[:0]
-        for begin in range(0, len(order), self.window):
-            indices = np.concatenate([rest, order[begin : begin + self.window]])
-            batches = cut_by_tokens(
-                costs, sort_by_length(self.source_lengths, self.target_lengths, indices), self.batch_tokens
-            )
-            rest = batches.pop() if begin + self.window < len(order) else order[:0]
+        order = random.permutation(len(self.source_lengths))
+        return self._cut((order[i : i + self.window] for i in range(0, len(order), self.window)), random)
+
+    def _cut(self, windows: Iterable[np.ndarray], random: np.random.Generator) -> Iterator[np.ndarray]:
+        """The batches of the pairs in these windows, those of each window in random order."""
+        rest = np.zeros(0, np.int64)
+        for window, last in _with_last(windows):
+            indices = np.concatenate([rest, window])
+            source, target = self.source_lengths[indices], self.target_lengths[indices]
+            order = sort_by_length(source, target, np.arange(len(indices)))
+            batches = [indices[rows] for rows in cut_by_tokens(np.maximum(source, target), order, self.batch_tokens)]
+            rest = rest[:0] if last else batches.pop()
             yield from (batches[i] for i in random.permutation(len(batches)))
 
     def width(self, batch: np.ndarray) -> int:
@@ -89,3 +136,14 @@ class BatchPlan:
         """The source positions and target steps of a batch."""
         width, pairs = self.width(batch), batch[batch != BLANK]
         return width or int(self.source_lengths[pairs].max()), width or int(self.target_lengths[pairs].max())
+
+
+def _with_last(windows: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, bool]]:
+    """Each window, and whether it is the last one."""
+    previous = None
+    for window in windows:
+        if previous is not None:
+            yield previous, False
+        previous = window
+    if previous is not None:
+        yield previous, True

@@ -42,6 +42,7 @@ COMMANDS = {
     "pack": "make one file of a run, to give away",
     "verify": "check that the files of a run are undamaged",
     "hold-out": "split a corpus into test pairs and training pairs",
+    "prepare": "make a corpus of any size ready to train on",
     "clean": "drop the bad pairs of a parallel corpus",
     "doctor": "check this machine and this installation",
     "completion": "print the code that makes a shell complete commands and flags",

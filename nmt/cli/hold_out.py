@@ -52,7 +52,7 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Reads the pairs twice: to draw the held-out pairs, and to write the others."""
     given = pairs_from_flags(arguments)
-    read = [path for path in (given.source, given.target, given.tsv, given.document) if path]
+    read = [path for path in (given.source, given.target, given.tsv, given.document, given.parquet) if path]
     if not can_be_read_again(read):
         raise NmtError(
             "standard input and pipes can be read only once, but nmt hold-out reads the pairs twice: use files"

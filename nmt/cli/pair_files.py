@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _DATASETS = ("tfds", "split", "tfds_source", "tfds_target", "tfds_directory")
 """Settings of TensorFlow datasets."""
 
+_COLUMNS = ("parquet_source", "parquet_target")
+"""Settings of Parquet files."""
+
 _LANGUAGES = ("source_language", "target_language")
 """Flags that choose among the languages of a document."""
 
@@ -79,6 +82,8 @@ def pairs_from_flags(arguments: Namespace, languages: bool = False) -> PairsConf
         refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
     if not pairs.tsv:
         refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+    if not pairs.parquet:
+        refuse_idle(arguments, _COLUMNS, "is for a Parquet file: give --parquet, or leave it out")
     if datasets and not pairs.tfds:
         refuse_idle(arguments, _DATASETS[1:], "is for a TensorFlow dataset: give --tfds, or leave it out")
     return pairs
@@ -126,6 +131,8 @@ class GivenText:
         """The names of the arguments that choose a part of the file; none for two files."""
         if self.pairs.document:
             return _LANGUAGES
+        if self.pairs.parquet:
+            return _COLUMNS
         return ("source_column", "target_column") if self.pairs.tsv else ()
 
     def count(self) -> int | None:

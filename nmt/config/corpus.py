@@ -21,7 +21,9 @@ class PairsConfig:
     Empty: no pairs.
     """
 
-    source: str = setting("", "File of source sentences, one sentence per line; .gz files are read too.", "FILE")
+    source: str = setting(
+        "", "File of source sentences, one sentence per line; .gz and .zst files are read too.", "FILE"
+    )
     target: str = setting("", "File of target sentences; line N translates line N of the source file.", "FILE")
     tsv: str = setting(
         "", "Instead of two files: one file with a pair per line and tabs between its columns (or .gz).", "FILE"
@@ -34,6 +36,11 @@ class PairsConfig:
         "(or .gz). source_language and target_language choose among the languages of a TMX file.",
         "FILE",
     )
+    parquet: str = setting("", "Instead of two files: a Parquet file with two columns of text.", "FILE")
+    parquet_source: str = setting(
+        "", "Column of the source sentence in the Parquet file, such as en or translation.en; empty: the first column."
+    )
+    parquet_target: str = setting("", "Column of the target sentence, likewise; empty: the second column.")
     tfds: str = setting("", "Instead of files: a TensorFlow dataset, such as ted_hrlr_translate/pt_to_en.")
     split: str = setting("train", "Split of the TensorFlow dataset.")
     tfds_source: str = setting("", "Source feature of the TensorFlow dataset; empty: the first of its supervised keys.")
@@ -49,13 +56,19 @@ class PairsConfig:
     )
 
     def __post_init__(self) -> None:
-        kinds = [bool(self.source or self.target), bool(self.tsv), bool(self.document), bool(self.tfds)]
+        kinds = [
+            bool(self.source or self.target),
+            bool(self.tsv),
+            bool(self.document),
+            bool(self.parquet),
+            bool(self.tfds),
+        ]
         require(
             sum(kinds) <= 1,
-            "pairs are given in more than one way: keep source and target, or tsv, or document, or tfds",
+            "pairs are given in more than one way: keep source and target, or tsv, or document, or parquet, or tfds",
         )
         require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
-        for name in ("source", "target", "tsv", "document", "tfds", "alignment"):
+        for name in ("source", "target", "tsv", "document", "parquet", "tfds", "alignment"):
             require("\0" not in getattr(self, name), f"{name} is not a file name: it contains a NUL character")
         require_positive(self, "source_column", "target_column")
         require_at_most(self, source_column=10**6, target_column=10**6)
@@ -63,7 +76,7 @@ class PairsConfig:
         require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
 
     def __bool__(self) -> bool:
-        return bool(self.source or self.tsv or self.document or self.tfds)
+        return bool(self.source or self.tsv or self.document or self.parquet or self.tfds)
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,16 @@ class CorpusConfig:
     train: PairsConfig = group(PairsConfig, "Pairs to train on.")
     validation: PairsConfig = group(
         PairsConfig, "Pairs to validate on. Without them, `held_out` pairs of the training set are held out."
+    )
+    prepared: str = setting(
+        "",
+        "Instead of pairs to train on: directory of nmt prepare, whose vocabulary and validation pairs are taken too.",
+        "DIR",
+    )
+    temperature: float = setting(
+        1.0,
+        "Of a prepared corpus of several parts: 1 reads each pair once in an epoch; a higher temperature reads small "
+        "parts more often and large parts less.",
     )
     source_language: str = setting(
         "", "Language of the source as a BCP 47 tag, such as en, pt-BR or zh-Hant; empty: by the script of the text."
@@ -111,5 +134,10 @@ class CorpusConfig:
             tag = getattr(self, name)
             tagged = not tag or LANGUAGE_TAG.fullmatch(tag)
             require(bool(tagged), f"{name} is '{tag}': expected a BCP 47 tag such as en, pt-BR or zh-Hant")
-        require_positive(self, "held_out", "max_pieces")
-        require_at_most(self, held_out=10**9, max_pieces=10**6)
+        require(
+            not (self.prepared and (self.train or self.validation)),
+            "prepared is the directory of a corpus with its validation pairs: leave corpus.train and "
+            "corpus.validation out",
+        )
+        require_positive(self, "held_out", "max_pieces", "temperature")
+        require_at_most(self, held_out=10**9, max_pieces=10**6, temperature=1000)

@@ -8,6 +8,7 @@ from typing import Any
 
 from nmt.config.fields import settings_of
 from nmt.config.run import RunConfig
+from nmt.files.reading import is_remote
 
 
 def from_file(name: str, file: str | Path) -> str:
@@ -20,7 +21,7 @@ def from_file(name: str, file: str | Path) -> str:
         name: as the configuration file has it; "" and - (standard input) stay.
         file: the configuration file. A pipe has no folder.
     """
-    if name in ("", "-") or os.path.isabs(name) or not os.path.isfile(file):
+    if name in ("", "-") or os.path.isabs(name) or is_remote(name) or not os.path.isfile(file):
         return name
     beside = os.path.normpath(os.path.join(os.path.dirname(file), name))
     return name if os.path.exists(name) and not os.path.exists(beside) else beside

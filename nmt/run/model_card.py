@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import ModelConfig
 from nmt.errors import NmtError
 from nmt.run.directory import Run
+from nmt.run.training_pairs import training_pairs
 from nmt.version import __version__
 
 LIBRARIES = ("keras", "tensorflow", "sentencepiece")
@@ -95,7 +95,7 @@ def _data(run: Run) -> Iterable[tuple[str, str]]:
     """The numbers of pairs, where the run still has them."""
     corpus = run.directory / "corpus"
     try:
-        yield "training pairs", f"{len(EncodedCorpus(corpus)):,}"
+        yield "training pairs", f"{len(training_pairs(run.directory, run.config)):,}"
         with open(corpus / "validation.jsonl", "rb") as file:
             yield "validation pairs", f"{sum(1 for _ in file):,}"
     except (NmtError, OSError):

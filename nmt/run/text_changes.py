@@ -26,9 +26,9 @@ def text_changed(directory: Path, config: RunConfig) -> bool:
     """Whether the text of `config` differs from the text of the run in `directory`.
 
     False if it cannot be known: the text or its fingerprints are missing, or the text is a TensorFlow dataset, which
-    might have to be downloaded again.
+    might have to be downloaded again, or a prepared corpus, which resuming compares.
     """
-    if config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
+    if config.corpus.prepared or config.corpus.train.tfds or (config.corpus.validation or config.corpus.train).tfds:
         return False
     try:
         saved = json.loads((directory / TEXT_FINGERPRINTS).read_text(encoding="utf-8"))

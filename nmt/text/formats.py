@@ -1,4 +1,7 @@
-"""The formats of sentence pairs: line-parallel files, TSV, documents, TensorFlow datasets. Rows are still bytes."""
+"""The formats of sentence pairs: line-parallel files, TSV, documents, Parquet, TensorFlow datasets.
+
+Rows are still bytes.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from nmt.text.documents import document_kind, file_of_kind, read_pairs
 from nmt.text.errors import CorpusError
 from nmt.text.languages import UNKNOWN, Languages
 from nmt.text.lines import decoded, raw_lines, shown_name
+from nmt.text.parquet import parquet_rows
 
 MALFORMED_CHECKED = 1000
 """Malformed rows between two checks that they are fewer than the others: a wrong column is found before the end."""
@@ -25,6 +29,8 @@ class MalformedRow:
 
     problem: str
     """What is wrong and what was expected, in words that follow the place."""
+    placed: bool = False
+    """Whether `problem` begins with the place already."""
 
 
 class RowStream(NamedTuple):
@@ -39,12 +45,14 @@ class RowStream(NamedTuple):
     """The name of a row in messages."""
     current_line: Callable[[], int] | None = None
     """The line of the row that was read last, in files whose rows are not lines."""
+    before: int = 0
+    """Rows of the file before the first one of `rows`."""
 
     def place(self, number: int) -> str:
         """The place of the row that was read last, such as "FILE, line 3"; rows are counted from 1."""
         if self.current_line:
             return f"{shown_name(self.name)}, line {self.current_line()}"
-        return f"{shown_name(self.name)}, {self.unit} {number}"
+        return f"{shown_name(self.name)}, {self.unit} {self.before + number}"
 
 
 def open_pairs(pairs: PairsConfig, links: str, languages: Languages = UNKNOWN) -> list[RowStream]:
@@ -59,6 +67,8 @@ def open_pairs(pairs: PairsConfig, links: str, languages: Languages = UNKNOWN) -
         streams = [RowStream(f"{pairs.tfds} {pairs.split}", dataset_rows(pairs), 2, "example")]
     elif pairs.tsv:
         streams = [RowStream(pairs.tsv, _tsv_rows(pairs.tsv, pairs.source_column, pairs.target_column), 2)]
+    elif pairs.parquet:
+        streams = [RowStream(pairs.parquet, parquet_rows(pairs), 2, "row")]
     elif pairs.document:
         rows = _DocumentRows(pairs.document, languages)
         streams = [RowStream(pairs.document, iter(rows), 2, "unit", lambda: rows.line)]
@@ -77,7 +87,7 @@ def raw_rows(pairs: PairsConfig, languages: Languages = UNKNOWN) -> Iterator[tup
     if pairs.source == pairs.target == "-":
         raise CorpusError("standard input (-) is given more than once: put all but one into files")
     read, malformed, first = 0, 0, ""
-    for read, row in enumerate(_joined(open_pairs(pairs, "", languages)), start=1):
+    for read, row in enumerate(joined_rows(open_pairs(pairs, "", languages)), start=1):
         if isinstance(row, MalformedRow):
             malformed, first = malformed + 1, first or row.problem
             if malformed % MALFORMED_CHECKED == 0:
@@ -150,14 +160,14 @@ def side_by_side(
     Raises:
         CorpusError: the streams have different numbers of rows; the message has all numbers.
     """
-    for row in _joined(streams):
+    for row in joined_rows(streams):
         if isinstance(row, MalformedRow):
             malformed(row.problem)
         else:
             yield row
 
 
-def _joined(streams: list[RowStream]) -> Iterator[tuple[bytes, ...] | MalformedRow]:
+def joined_rows(streams: list[RowStream]) -> Iterator[tuple[bytes, ...] | MalformedRow]:
     """The rows of all streams joined to one row; a malformed row takes its neighbours with it, and has its place."""
     together = zip_longest(*(stream.rows for stream in streams))
     for number, rows in enumerate(together):
@@ -168,12 +178,12 @@ def _joined(streams: list[RowStream]) -> Iterator[tuple[bytes, ...] | MalformedR
             sizes = [f"{s.name} has {counted(count, s.unit)}" for s, count in zip(streams, counts, strict=True)]
             raise CorpusError(f"{', '.join(sizes)}: the same number in each was expected, one for each pair")
         problems = [
-            f"{stream.place(number + 1)}: {row.problem}"
+            row.problem if row.placed else f"{stream.place(number + 1)}: {row.problem}"
             for stream, row in zip(streams, rows, strict=True)
             if isinstance(row, MalformedRow)
         ]
         if problems:
-            yield MalformedRow(problems[0])
+            yield MalformedRow(problems[0], placed=True)
         else:
             yield tuple(cell for row in rows for cell in row)  # type: ignore[union-attr]
 

@@ -33,6 +33,16 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
     Raises:
         CorpusError: there are not more than `count` different sources.
     """
+    chosen, left_over = smallest_sources(pairs, count, seed)
+    require_left_over(chosen, count, left_over)
+    return chosen
+
+
+def smallest_sources(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list[Pair], bool]:
+    """The pairs that `hold_out` chooses, and whether there are further sources.
+
+    Parts of a text can be read one by one: among the chosen pairs of all parts are those of the text.
+    """
     chosen: dict[int, Pair] = {}
     ranks: list[int] = []  # a heap of negated hashes: its top is dropped next
     left_over = False
@@ -49,6 +59,15 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
         if rank > ranks[0]:
             del chosen[heapq.heapreplace(ranks, rank)]
             chosen[rank] = pair
+    return [chosen[rank] for rank in sorted(chosen, reverse=True)], left_over
+
+
+def require_left_over(chosen: Sequence[Pair], count: int, left_over: bool) -> None:
+    """Refuses held-out pairs beside which no pair is left to train on.
+
+    Raises:
+        CorpusError: there are not more than `count` different sources.
+    """
     if not chosen:
         raise CorpusError("there are no sentence pairs to hold out: the text is empty")
     if not left_over:
@@ -56,7 +75,6 @@ def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
             f"{count} pairs cannot be held out: there are only {len(chosen)} different sources; "
             f"{_fewer(max(len(chosen) // 10, 1))}"
         )
-    return [chosen[rank] for rank in sorted(chosen, reverse=True)]
 
 
 class WithoutHeldOut:
@@ -86,7 +104,7 @@ class WithoutHeldOut:
     def __iter__(self) -> Iterator[Pair]:
         kept = removed = 0
         for pair in self._pairs:
-            if self._repeats(pair):
+            if self.repeats(pair):
                 removed += 1
             else:
                 kept += 1
@@ -98,7 +116,8 @@ class WithoutHeldOut:
             )
         self.kept, self.removed = kept, removed
 
-    def _repeats(self, pair: Pair) -> bool:
+    def repeats(self, pair: Pair) -> bool:
+        """Whether a pair is a held-out pair, or a near-duplicate of one."""
         if not self._near:
             return pair.source in self._equal
         return not (

@@ -1,4 +1,4 @@
-"""Lines of text files: plain or .gz, standard input, UTF-8 with or without a byte order mark.
+"""Lines of text files: plain, .gz or .zst, local or remote, standard input, UTF-8 with or without a byte order mark.
 
 Only "\\n" and "\\r\\n" end a line. Other characters that Unicode calls line ends stay within their sentence, so they
 cannot shift the sides of a corpus against each other.
@@ -7,14 +7,9 @@ cannot shift the sides of a corpus against each other.
 from __future__ import annotations
 
 import codecs
-import contextlib
-import gzip
-import sys
-import zlib
 from collections.abc import Iterator
-from typing import IO
 
-from nmt.files.digests import digest_file
+from nmt.files.reading import damage_errors, digest_of, opened, raw_file
 from nmt.text.errors import CorpusError
 
 TO_UTF8 = "convert it to UTF-8 (if it is Latin-1: iconv -f latin1 -t utf-8 FILE > NEW)"
@@ -28,7 +23,7 @@ _MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32"} | {
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a text file, of a .gz file or of standard input (-), without line ends.
+    """The lines of a text file, of a .gz or .zst file or of standard input (-), without line ends.
 
     Raises:
         CorpusError: the file cannot be read, or a line is not valid UTF-8.
@@ -57,31 +52,31 @@ def raw_lines(path: str) -> Iterator[bytes]:
     """
     number = 0
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             for number, line in enumerate(file, 1):
                 if number == 1:
                     _require_no_other_encoding(path, line)
                     line = line.removeprefix(codecs.BOM_UTF8)
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except damage_errors() as error:
         raise _damaged(path, f"line {number}", error) from None
     except OSError as error:
         raise _unreadable(path, error) from None
 
 
 def raw_chunks(path: str) -> Iterator[bytes]:
-    """The content of a file, of a .gz file or of standard input (-), a mebibyte at a time.
+    """The content of a file, of a .gz or .zst file or of standard input (-), a mebibyte at a time.
 
     Raises:
         CorpusError: the file cannot be read.
     """
     read = 0
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             while chunk := file.read(1 << 20):
                 read += len(chunk)
                 yield chunk
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except damage_errors() as error:
         raise _damaged(path, f"byte {read}", error) from None
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -103,7 +98,7 @@ def digest_text(path: str) -> str:
         CorpusError: the file cannot be read.
     """
     try:
-        return digest_file(path)
+        return digest_of(path)
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -118,20 +113,15 @@ def shown_name(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes] | gzip.GzipFile]:
-    if path == "-":
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
-
-
 def _damaged(path: str, place: str, error: Exception) -> CorpusError:
-    """The error of a .gz file that cannot be read behind a place."""
-    with open(path, "rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
+    """The error of a compressed file that cannot be read behind a place."""
+    end = path[path.rindex(".") :].lower()
+    with raw_file(path) as file:
+        compressed = file.read(4).startswith({".gz": b"\x1f\x8b"}.get(end, b"\x28\xb5\x2f\xfd"))
     if not compressed:
-        return CorpusError(f"{path}: is not compressed, whatever its name says: take .gz off its name")
+        return CorpusError(f"{path}: is not compressed, whatever its name says: take {end} off its name")
     return CorpusError(f"{path}: cut off or damaged after {place} ({error}): fetch it again")
 
 
 def _unreadable(path: str, error: OSError) -> CorpusError:
-    return CorpusError(f"{path}: {error.strerror}: expected a text file")
+    return CorpusError(f"{path}: {error.strerror or error}: expected a text file")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from nmt.text.formats import MALFORMED_CHECKED, RowStream, open_pairs, require_m
 from nmt.text.languages import languages_of, words_of
 from nmt.text.lines import TO_UTF8, digest_text, invalid_utf8, shown_name
 
-_FILE_FIELDS = ("source", "target", "tsv", "document", "alignment")
+_FILE_FIELDS = ("source", "target", "tsv", "document", "parquet", "alignment")
 """Fields of `PairsConfig` that name a file."""
 _EXAMPLES_SHOWN = 3
 """Invalid pairs that a report names."""
@@ -105,7 +105,7 @@ class PairReader:
         if not pairs:
             raise CorpusError(
                 "no sentence pairs are given: set source and target (--corpus.train.source FILE and "
-                "--corpus.train.target FILE), or tsv, or document, or tfds"
+                "--corpus.train.target FILE), or tsv, or document, or parquet, or tfds"
             )
         self.report = CorpusReport()
         """The report of the last complete iteration."""
@@ -125,9 +125,19 @@ class PairReader:
             self.require_files()
         self._started = True
         report = CorpusReport()
-        streams = open_pairs(self._pairs, self._links, languages_of(self._corpus))
+        yield from self.pairs_of(open_pairs(self._pairs, self._links, languages_of(self._corpus)), report)
+        require_more_pairs(report.malformed, report.read, report.first_malformed)
+        self.report = report
+
+    def pairs_of(self, streams: list[RowStream], report: CorpusReport, whole: bool = True) -> Iterator[Pair]:
+        """The pairs of rows in these streams, checked.
+
+        Args:
+            report: counts them.
+            whole: whether the rows are the whole text, so that too many malformed ones among them are refused.
+        """
         columns = [stream for stream in streams for _ in range(stream.width)]
-        for cells in side_by_side(streams, partial(self._drop_malformed, report)):
+        for cells in side_by_side(streams, partial(self._drop_malformed, report, whole)):
             report.read += 1
             pair = self._read_pair(cells, columns, report)
             if pair is not None:
@@ -135,11 +145,12 @@ class PairReader:
                 report.without_letters[0] += not _has_letter(pair.source)
                 report.without_letters[1] += not _has_letter(pair.target)
                 yield pair
-        require_more_pairs(report.malformed, report.read, report.first_malformed)
-        self.report = report
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self, digest: Callable[[str], str] = digest_text) -> dict[str, Any]:
         """Everything that the pairs depend on: their settings, with the SHA-256 of each file in place of its name.
+
+        Args:
+            digest: gives the SHA-256 of a file.
 
         A TensorFlow dataset that is not on disk is downloaded and prepared first. Its fingerprint has the SHA-256 of
         each of its files.
@@ -151,9 +162,12 @@ class PairReader:
         settings = config_to_dict(self._pairs)
         if not self._pairs.document:
             del settings["document"]  # fingerprints of version 0.1 lack it
-        settings |= {name: digest_text(settings[name]) for name in _FILE_FIELDS if settings.get(name)}
+        if not self._pairs.parquet:
+            for name in ("parquet", "parquet_source", "parquet_target"):
+                del settings[name]  # and these too
+        settings |= {name: digest(settings[name]) for name in _FILE_FIELDS if settings.get(name)}
         if self._links:
-            settings["links"] = digest_text(self._links)
+            settings["links"] = digest(self._links)
         if self._pairs.tfds:
             settings |= {"tfds_directory": "", "tfds_files": dataset_digests(self._pairs)}
         return settings
@@ -189,7 +203,7 @@ class PairReader:
             self._check_links(pair, pair.links, columns[-1].place(report.read))
         return pair
 
-    def _drop_malformed(self, report: CorpusReport, message: str) -> None:
+    def _drop_malformed(self, report: CorpusReport, whole: bool, message: str) -> None:
         """Counts a row that is no pair, or refuses it.
 
         Raises:
@@ -201,7 +215,7 @@ class PairReader:
         report.malformed += 1
         if len(report.malformed_examples) < _EXAMPLES_SHOWN:
             report.malformed_examples.append(message)
-        if report.malformed % MALFORMED_CHECKED == 0:
+        if whole and report.malformed % MALFORMED_CHECKED == 0:
             require_more_pairs(report.malformed, report.read, report.first_malformed)
 
     def _check_links(self, pair: Pair, links: str, place: str) -> None:

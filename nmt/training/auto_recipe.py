@@ -19,6 +19,7 @@ from nmt.text.pairs import PairReader
 from nmt.text.text_size import TextSize, measure_text
 from nmt.training.budget import Speed as Timing
 from nmt.training.budget import Work, plan, scaled_dropout, smaller_networks, time_training
+from nmt.training.preparation.shards.manifest import PreparedManifest
 
 LEAST_PAIRS = 20
 """Fewer pairs teach nothing that a validation could measure."""
@@ -148,6 +149,21 @@ def _count_validation(config: RunConfig) -> int:
     """The validation pairs that the user names; 0 if pairs are held out instead."""
     corpus = config.corpus
     return sum(1 for _ in PairReader(corpus.validation, corpus)) if corpus.validation else 0
+
+
+def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choice:
+    """The settings for a prepared corpus: as `fit_to_text`, from its manifest. Its text and pieces are decided."""
+    name = min(PAIRS, key=lambda name: abs(math.log(corpus.pairs / PAIRS[name])))
+    recipe = load_fields(recipes.path(name))
+    training = recipe["training"] | given.get("training", {})
+    if name in SCALED and "passes" not in given.get("training", {}):
+        training["passes"] = max(round(training["passes"] * PAIRS[name] / corpus.pairs), 1)
+    every = _validate_every(name, training["passes"], max(corpus.pieces / training["batch_tokens"], 1))
+    fitted = {"training": {"passes": training["passes"], "validate_every": every}}
+    fields = merge_fields({**recipe, "corpus": {}, "vocabulary": {}}, fitted)
+    chosen = merge_fields(merge_fields(fields, corpus.settings), given)
+    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it is made for about {PAIRS[name]:,}"
+    return Choice(fields, [reason, _summary(chosen, bool(corpus.key.get("validation")))])
 
 
 def training_pairs(config: RunConfig) -> PairReader:

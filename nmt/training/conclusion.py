@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nmt.batches.sharded_corpus import ShardedCorpus
 from nmt.config import TrainingConfig
 from nmt.progress import duration
 from nmt.training.early_stopping import measure_of
 from nmt.training.preparation.prepare import Prepared
 from nmt.training.state import TrainingState
-from nmt.training.unigram_baseline import unigram_loss
+from nmt.training.unigram_baseline import count_pieces, unigram_loss
 
 LEARNED_BLEU = 1.0
 """Validation BLEU that no model reaches without learning."""
@@ -20,7 +21,12 @@ def concluding_lines(prepared: Prepared, state: TrainingState) -> Iterator[str]:
     config, target = prepared.run.config.training, prepared.run.target
     yield farewell(state, config)
     validation = target.encode([pair.target for pair in prepared.validation])
-    if advice := advice_if_nothing_learned(state, config, unigram_loss(prepared.train.target, validation, target.size)):
+    pairs = prepared.train
+    if isinstance(pairs, ShardedCorpus):
+        pieces = pairs.piece_counts[1, : target.size]
+    else:
+        pieces = count_pieces(pairs.target, target.size)
+    if advice := advice_if_nothing_learned(state, config, unigram_loss(pieces, len(pairs), validation)):
         yield advice
     elif no_phrase_is_right(state, config):
         yield (

@@ -15,11 +15,13 @@ import numpy as np
 from nmt.aligning.directory import is_aligner
 from nmt.config import RunConfig
 from nmt.config.fields import settings_of
+from nmt.errors import NmtError
 from nmt.run.arrays import load_array, read_shapes
 from nmt.run.directory import BEST, CHECKPOINTS, Run
 from nmt.run.errors import RunError
 from nmt.run.exported import export_kind, is_export
 from nmt.run.history import history_numbers
+from nmt.run.training_pairs import training_pairs
 from nmt.training.state import STATE, TrainingState
 
 PACK = ".nmt"
@@ -62,7 +64,7 @@ class RunSummary:
         files = [run.directory, run.directory / "config.json", run.best, *run.checkpoints()]
         return cls(
             run,
-            pairs=_pairs(run.directory),
+            pairs=_pairs(run),
             parameters=sum(map(math.prod, shapes.values())) if shapes else None,
             state=_state(run),
             best_bleu=max(bleus, default=None),
@@ -170,9 +172,14 @@ def _column(run: Run, name: str) -> Iterator[float]:
         yield from (value for value in history_numbers(row, name) or () if math.isfinite(value))
 
 
-def _pairs(directory: Path) -> int | None:
-    """The number of training pairs; the copy of the pairs may have been deleted."""
-    lengths = _file_status(directory / "corpus" / "source.lengths")
+def _pairs(run: Run) -> int | None:
+    """The number of training pairs; the copy of the pairs, or the prepared corpus, may have been deleted."""
+    if run.config.corpus.prepared:
+        try:
+            return len(training_pairs(run.directory, run.config))
+        except NmtError:
+            return None
+    lengths = _file_status(run.directory / "corpus" / "source.lengths")
     return lengths.st_size // np.dtype(np.int32).itemsize if lengths else None
 
 

@@ -15,8 +15,10 @@ from nmt.config.reading import build_config, merge_fields
 from nmt.config.yaml_files import load_fields
 from nmt.errors import NmtError
 from nmt.run.directory import Run
-from nmt.training.auto_recipe import Choice, fit_to_text
+from nmt.training.auto_recipe import Choice, fit_to_prepared, fit_to_text
 from nmt.training.inherited_settings import settings_for_fine_tuning
+from nmt.training.preparation.prepared_corpus import prepared_fields, require_prepared_settings
+from nmt.training.preparation.shards.manifest import read_prepared
 
 
 def load_config(
@@ -68,10 +70,18 @@ def resolve_config(
         fields = _fields_of_begun_run(begun, say)
     elif initial:
         fields = _said(settings_for_fine_tuning(given, initial, named, build), say)
+    elif recipe == "auto" and runs.corpus.prepared:
+        if given.get("training", {}).get("minutes"):
+            raise ConfigError("training.minutes times a training from text: give --training.passes instead")
+        fields = _said(fit_to_prepared(given, read_prepared(Path(runs.corpus.prepared))), say)
     elif recipe == "auto":
         _require_no_passes(given)
         fields = _said(fit_to_text(given, _over_a_recipe(build)), say)
+    if runs.corpus.prepared:
+        fields = merge_fields(fields, prepared_fields(runs.corpus.prepared))
     config = build(fields)
+    if runs.corpus.prepared:
+        require_prepared_settings(config)
     if config.training.minutes and recipe != "auto" and "passes" not in given.get("training", {}):
         raise ConfigError("training.minutes is for recipe auto, which chooses the epochs: give --recipe auto too")
     return config
@@ -86,7 +96,7 @@ def _require_no_passes(given: dict[str, Any]) -> None:
 def _fields_of_runs(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields that name runs. What lies below the other fields depends on these, so they are checked first."""
     runs: dict[str, Any] = {name: fields[name] for name in ("name", "directory") if name in fields}
-    for group, name in (("training", "initial"), ("vocabulary", "run")):
+    for group, name in (("training", "initial"), ("vocabulary", "run"), ("corpus", "prepared")):
         if name in fields.get(group, {}):
             runs[group] = {name: fields[group][name]}
     return runs

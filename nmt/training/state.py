@@ -6,6 +6,8 @@ import json
 import math
 from dataclasses import dataclass, fields
 
+from nmt.batches.plan import Section
+
 STATE = "place"
 """Name of the training state among the arrays of a checkpoint, as the first releases wrote it."""
 
@@ -18,6 +20,10 @@ class TrainingState:
     """Complete epochs."""
     batch: int = 0
     """Batches of the current epoch that the model has been trained on."""
+    section: int = 0
+    """Section of the epoch with the next batch; 0 where an epoch is one section."""
+    section_batch: int = 0
+    """Batches of the current epoch before this section."""
     step: int = 0
     """Batches of all epochs that the model has been trained on."""
     best: float | None = None
@@ -67,6 +73,11 @@ class TrainingState:
         if not state.averaged_every:
             raise ValueError("averaged_every is 0")
         return state
+
+    @property
+    def begin(self) -> Section:
+        """The section of the epoch with the next batch."""
+        return Section(self.section, self.section_batch)
 
     def add_losses(self, loss: float, attention: float = 0.0) -> None:
         """Adds the losses of one batch to the sums since the last validation."""

@@ -106,8 +106,7 @@ class Trainer:
         self.guided = prepared.train.links is not None
         shapes = batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
-        first_epoch = list(self.plan.batches(0))
-        self.steps_per_epoch, self.padding = len(first_epoch), self.plan.padding_share(first_epoch)
+        self.steps_per_epoch, self.padding, cells = self.plan.figures()
         checkpoint = newest_checkpoint(run, status.print)
         if not checkpoint:
             require_updates(self.config, self.steps_per_epoch)
@@ -118,7 +117,7 @@ class Trainer:
         if not checkpoint:
             self.state.averaged_every = averaging_interval(self.schedule.steps // self.config.accumulate)
         self.model = self._build(self.config.precision)
-        self.recomputed = self.model.limit_attention_memory(self.plan.largest_batch_cells(first_epoch))
+        self.recomputed = self.model.limit_attention_memory(cells)
         self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps, self.state.averaged_every)
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
@@ -202,7 +201,7 @@ class Trainer:
         """Trains the rest of the current epoch, or until an interruption or early stopping."""
         state, every = self.state, self.config.checkpoints.every
         started = time.perf_counter()
-        for batch in pass_batches(self.prepared.train, self.plan, state.pass_index, state.batch):
+        for batch in pass_batches(self.prepared.train, self.plan, state.pass_index, state.batch, state.begin):
             self._step(batch)
             state.seconds += time.perf_counter() - started
             self.speed.note(state)
@@ -215,7 +214,7 @@ class Trainer:
                 return
             started = time.perf_counter()
         self._settle()
-        state.pass_index, state.batch = state.pass_index + 1, 0
+        state.pass_index, state.batch, state.section, state.section_batch = state.pass_index + 1, 0, 0, 0
         last = state.pass_index == self.config.passes
         if (last and state.batches) or not self.config.validate_every:
             self._validate()
@@ -288,6 +287,7 @@ class Trainer:
 
     def _save(self) -> None:
         self._settle()
+        self.state.section, self.state.section_batch = self.plan.section_of(self.state.batch)
         save_checkpoint(self.prepared.run, self._variables, self.state)
 
 

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt.batches.arrays import Sequences
-from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.sharded_corpus import ShardedCorpus
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.training_pairs import SAMPLED, training_pairs
 from nmt.text.pieces import EOS, PAD, UNK
 
 KEPT = 100
@@ -68,7 +69,7 @@ class ShortList:
         if not run.has_short_list:
             run.storage.require_inside("corpus")
             try:
-                corpus = EncodedCorpus(run.directory / "corpus")
+                corpus = training_pairs(run.directory, run.config)
             except (OSError, NmtError):
                 raise RunError(
                     f"{run.directory} has neither {run.short_list.name} nor the training pairs (corpus/) that it is "
@@ -77,7 +78,11 @@ class ShortList:
             run.storage.require_folder("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             shared = run.config.vocabulary.shared
-            learned = cls.learn(corpus.source, corpus.target, run.source.size, run.target.size, shared)
+            if isinstance(corpus, ShardedCorpus):
+                source, target = corpus.sample(SAMPLED)
+            else:
+                source, target = corpus.source, corpus.target
+            learned = cls.learn(source, target, run.source.size, run.target.size, shared)
             with suppress(OSError):  # a run that cannot be written
                 run.save_short_list({"translations": learned.translations, "frequent": learned.frequent})
             return learned

@@ -22,6 +22,7 @@ PLAN = {
     "docs/how-to/own-text.md": 900,
     "docs/how-to/more-from-little-text.md": 700,
     "docs/how-to/prepare-a-corpus.md": 700,
+    "docs/how-to/large-corpora.md": 500,
     "docs/how-to/translate.md": 700,
     "docs/how-to/align.md": 650,
     "docs/how-to/find-bad-pairs.md": 700,

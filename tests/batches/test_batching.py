@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -148,7 +149,7 @@ def test_best_widths_have_the_least_padding(costs: list[int], count: int) -> Non
 
     values = sorted(set(costs))
     choices = itertools.combinations(values, min(count, len(values)))
-    found = best_widths(np.array(costs), count).tolist()
+    found = best_widths(np.array(costs), None, count).tolist()
     assert found == sorted(set(found))
     assert len(found) <= count
     assert padded(found) == min(padded(choice) for choice in choices if choice[-1] == values[-1])
@@ -157,10 +158,10 @@ def test_best_widths_have_the_least_padding(costs: list[int], count: int) -> Non
 def test_best_widths_of_six_lengths() -> None:
     """1, 1, 1, 5, 6, 9: one width must be 9; with 1 and 6 beside it only the 5 is rounded up."""
     costs = np.array([9, 1, 5, 1, 6, 1])
-    assert best_widths(costs, 1).tolist() == [9]
-    assert best_widths(costs, 2).tolist() == [1, 9]
-    assert best_widths(costs, 3).tolist() == [1, 6, 9]
-    assert best_widths(costs, 9).tolist() == [1, 5, 6, 9]
+    assert best_widths(costs, None, 1).tolist() == [9]
+    assert best_widths(costs, None, 2).tolist() == [1, 9]
+    assert best_widths(costs, None, 3).tolist() == [1, 6, 9]
+    assert best_widths(costs, None, 9).tolist() == [1, 5, 6, 9]
 
 
 @settings(max_examples=50, deadline=None)
@@ -198,6 +199,16 @@ def test_few_shapes_give_equal_batches_in_every_call() -> None:
     free = realistic(2000)
     plan = FewShapesPlan(free.source_lengths, free.target_lengths, free.batch_tokens, free.window, free.seed, 8)
     assert flat(plan, 1) == flat(plan, 1) != flat(plan, 2)
+
+
+@pytest.mark.parametrize(("shapes", "expected"), [(0, "0ce04fa4302eb636"), (8, "b955b9a4af5e51f0")])
+def test_batches_of_earlier_versions_are_kept_to_the_bit(shapes: int, expected: str) -> None:
+    """A run that is resumed by this version reads the pairs in the order in which it began. Of version 0.1."""
+    free = realistic(3000)
+    arguments = (free.source_lengths, free.target_lengths, 600, 700, 11)
+    plan = FewShapesPlan(*arguments, shapes) if shapes else BatchPlan(*arguments)
+    text = json.dumps([flat(plan, pass_index) for pass_index in range(3)])
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == expected
 
 
 @given(sequences=IDS, data=st.data())

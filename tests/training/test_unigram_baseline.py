@@ -8,7 +8,7 @@ import pytest
 
 from nmt.batches.arrays import Sequences
 from nmt.training import unigram_baseline
-from nmt.training.unigram_baseline import unigram_loss
+from nmt.training.unigram_baseline import count_pieces, unigram_loss
 
 
 @pytest.mark.parametrize("chunk", [2, 100])
@@ -17,4 +17,4 @@ def test_it_is_the_cross_entropy_of_laplace_smoothed_frequencies(monkeypatch, ch
     monkeypatch.setattr(unigram_baseline, "CHUNK", chunk)
     training = Sequences.of([[4, 4, 5], [4]])
     expected = -(math.log(4 / 13) + math.log(1 / 13) + 2 * math.log(3 / 13)) / 4
-    assert unigram_loss(training, [[4, 6], []], size=7) == pytest.approx(expected)
+    assert unigram_loss(count_pieces(training, 7), 2, [[4, 6], []]) == pytest.approx(expected)

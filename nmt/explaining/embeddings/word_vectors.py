@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.sharded_corpus import ShardedCorpus
 from nmt.explaining.embeddings.errors import EmbeddingError
 from nmt.explaining.embeddings.neighbours import Neighbour, analogy_vector, nearest, unit_rows, unit_vector
 from nmt.explaining.embeddings.projection import Projection, principal_axes
 from nmt.explaining.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nmt.explaining.embeddings.word_counts import RARE, WordCounts
+from nmt.run.training_pairs import SAMPLED, is_prepared, training_pairs
 from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
@@ -96,11 +97,13 @@ class Embeddings:
         side = side or (None if shared else "source")
         tokenizer = run.target if side == "target" else run.source
         counts = None
-        if (run.directory / "corpus" / "about.json").exists():
+        prepared = run.config.corpus.prepared
+        if is_prepared(Path(prepared)) if prepared else (run.directory / "corpus" / "about.json").exists():
             run.storage.require_folder("corpus")
-            corpus = EncodedCorpus(run.directory / "corpus")
+            corpus = training_pairs(run.directory, run.config)
             corpus.require_ids(run.source.size, run.target.size)
-            texts = {"source": [corpus.source], "target": [corpus.target], None: [corpus.source, corpus.target]}
+            sides = corpus.sample(SAMPLED) if isinstance(corpus, ShardedCorpus) else (corpus.source, corpus.target)
+            texts = {"source": [sides[0]], "target": [sides[1]], None: [*sides]}
             counts = WordCounts(texts[side], tokenizer.joins)
         pieces = tokenizer.pieces(range(tokenizer.size))
         return cls(pieces, translator.embeddings(side or "source"), lambda word: tokenizer.encode([word])[0], counts)

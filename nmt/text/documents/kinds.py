@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from nmt.files.reading import plain_name
 from nmt.text.documents import po, srt, tmx, xliff
 from nmt.text.documents.document import Document
 from nmt.text.documents.rows import PlacedRow
@@ -39,7 +40,7 @@ EXAMPLES = ".tmx, .xliff, .xlf or .po"
 
 
 def _kind(path: str) -> _Kind | None:
-    name = path.casefold().removesuffix(".gz")
+    name = plain_name(path).casefold()
     return next((kind for suffix, kind in _KINDS.items() if name.endswith(suffix)), None)
 
 

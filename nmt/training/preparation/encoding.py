@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nmt.alignment.errors import AlignmentError
@@ -48,22 +48,27 @@ class PairEncoder:
             AlignmentError: no pair has a link.
         """
         limit = self.config.max_pieces
-        chunks = (self._encoded(chunk) for chunk in windows(LineProgress(unit="pairs").over(pairs), CHUNK))
+        chunks = (self.encoded(chunk) for chunk in windows(LineProgress(unit="pairs").over(pairs), CHUNK))
         # Links are positions below the limit. They have as many bytes as ids.
         largest = max(self.source.size, self.target.size, limit)
         corpus = EncodedCorpus.write(directory, chunks, largest, self.guided)
         if not len(corpus):
             raise NmtError(f"no training pair has at most {limit} pieces on each side: raise corpus.max_pieces")
-        if self.long:
-            done = "dropped" if self.config.on_long == "drop" else "cut"
-            report(f"{done}: {counted(self.long, 'training pair')} longer than {limit} pieces (corpus.on_long)")
-        for side, vocabulary in (("source", self.source), ("target", self.target)):
-            if self.rewriting[side].lines:
-                report(self.rewriting[side].report(vocabulary.keeps_characters))
+        for line in self.report_lines():
+            report(line)
         if corpus.links is not None and not corpus.links.lengths.any():
             raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
 
-    def _encoded(self, chunk: list[Pair]) -> tuple[list[list[int]], ...]:
+    def report_lines(self) -> Iterator[str]:
+        """Lines on long pairs and on text that normalisation changes."""
+        if self.long:
+            done, limit = "dropped" if self.config.on_long == "drop" else "cut", self.config.max_pieces
+            yield f"{done}: {counted(self.long, 'training pair')} longer than {limit} pieces (corpus.on_long)"
+        for side, vocabulary in (("source", self.source), ("target", self.target)):
+            if self.rewriting[side].lines:
+                yield self.rewriting[side].report(vocabulary.keeps_characters)
+
+    def encoded(self, chunk: list[Pair]) -> tuple[list[list[int]], ...]:
         """Source ids, target ids and, where attention is guided, links of the pairs that are kept."""
         limit = self.config.max_pieces
         self.rewriting["source"].note(self.source.rewritten([pair.source for pair in chunk]))

@@ -11,26 +11,27 @@ from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
 from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
-from nmt.text.pairs import PairReader
+from nmt.text.pairs import Pair, PairReader
 
 _PAIRS_READ = 10_000
 """Pairs at the beginning of the text that decide on its languages."""
 _SIDES = ("source", "target")
 
 
-def with_languages(config: RunConfig, say: Callable[[str], None]) -> RunConfig:
+def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequence[Pair] | None = None) -> RunConfig:
     """The configuration of a new run with both languages, the rules for their words and BLEU's tokenizer.
 
     Args:
         config: a language that it leaves empty is the one that a document of pairs declares; without one, the first
             10,000 pairs decide.
+        first: pairs that decide in place of the first 10,000.
         say: takes a line on the languages, and a line for a language whose script differs from the text's.
 
     Raises:
         CorpusError: the pairs cannot be read, or can be read only once.
         EvaluationError: sacreBLEU lacks the tokenizer.
     """
-    texts = _first_texts(config.corpus)
+    texts = _first_texts(config.corpus) if first is None else _sides(first)
     named = _with_declared(config.corpus)
     corpus = decide_languages(named, *texts)
     languages, words = languages_of(corpus), words_of(corpus)
@@ -86,7 +87,10 @@ def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:
     """Source and target sentences of the first pairs; without gold links, whose words are not yet known."""
     reader = PairReader(replace(corpus.train, alignment=""), corpus)
     reader.require_files()
-    pairs = list(islice(reader, _PAIRS_READ))
+    return _sides(list(islice(reader, _PAIRS_READ)))
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 

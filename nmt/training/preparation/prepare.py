@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.sharded_corpus import TrainingPairs
 from nmt.config import Precision, RunConfig, config_from_dict, config_to_dict
+from nmt.config.reading import merge_fields
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -16,6 +17,7 @@ from nmt.run.manifest import discard_manifest
 from nmt.run.resuming import differing_settings, require_resumable, with_saved_values
 from nmt.run.storage import DirectoryStorage
 from nmt.run.text_changes import text_changed
+from nmt.run.training_pairs import training_pairs
 from nmt.run.vocabularies import load_vocabularies
 from nmt.text.pairs import Pair
 from nmt.training.fine_tuning import open_initial_run
@@ -23,6 +25,7 @@ from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.learned_links import ALIGNER, keep_aligner, learn_links, remove_scratch
+from nmt.training.preparation.prepared_corpus import prepared_fields, require_same_corpus, write_run_files
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -35,7 +38,7 @@ class Prepared:
     """A run with its training and validation pairs."""
 
     run: Run
-    train: EncodedCorpus
+    train: TrainingPairs
     validation: list[Pair]
     saved_passes: int = 0
     """`training.passes` that the run had before it was opened; 0 for a new run."""
@@ -66,11 +69,40 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not any(map(Path.exists, _begun(directory))):
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
+    if not config.corpus.prepared and config.corpus.temperature != 1:
+        raise RunError("corpus.temperature is for a prepared corpus: give --corpus.prepared, or leave it out")
     initial = open_initial_run(config) if config.training.initial else None
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
-    config = with_languages(config, say)
     discard_manifest(directory)
+    if config.corpus.prepared:
+        config = _decided(config)
+        write_run_files(directory, config, say)
+    else:
+        config = with_languages(config, say)
+        _write_from_text(directory, config, say)
+    vocabularies = load_vocabularies(DirectoryStorage(directory), config.vocabulary.shared)
+    prepared = _load(Run.create(directory, config, *vocabularies))
+    if initial:
+        for line in exchanged_beside_initial(prepared.validation, initial):
+            say(line)
+    return prepared
+
+
+def _decided(config: RunConfig) -> RunConfig:
+    """The configuration, which may come from a program, with what its prepared corpus has decided.
+
+    Raises:
+        ConfigError: a setting of the text is another than that of the corpus.
+    """
+    fields = merge_fields(config_to_dict(config), prepared_fields(config.corpus.prepared))
+    fields["corpus"]["temperature"] = config.corpus.temperature
+    decided: RunConfig = config_from_dict(RunConfig, fields)
+    return decided
+
+
+def _write_from_text(directory: Path, config: RunConfig, say: Say) -> None:
+    """Prepares the text of a new run, or takes the files from the cache."""
     cache, key = Cache(Path(config.directory) / ".cache"), cache_key(config)
 
     def write(part: Path) -> None:
@@ -85,12 +117,6 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(f"this text has been prepared before: vocabulary and pieces are taken from {cache.directory}")
         for line in (directory / REPORT).read_text(encoding="utf-8").splitlines():
             say(line)
-    vocabularies = load_vocabularies(DirectoryStorage(directory), config.vocabulary.shared)
-    prepared = _load(Run.create(directory, config, *vocabularies))
-    if initial:
-        for line in exchanged_beside_initial(prepared.validation, initial):
-            say(line)
-    return prepared
 
 
 def _begun(directory: Path) -> list[Path]:
@@ -140,11 +166,15 @@ def _load(run: Run) -> Prepared:
         NmtError: they are damaged or incomplete, or have ids that the vocabularies lack.
     """
     try:
-        validation, corpus = load_validation_pairs(run.directory), EncodedCorpus(run.directory / "corpus")
+        validation = load_validation_pairs(run.directory)
+        corpus = None if run.config.corpus.prepared else training_pairs(run.directory, run.config)
     except (FileNotFoundError, ValueError, TypeError, RecursionError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or incomplete: give a new "
             f"run another --name (with --training.initial {run.directory} it begins with this run's weights)"
         ) from error
+    if corpus is None:
+        require_same_corpus(run.directory, run.config)
+        corpus = training_pairs(run.directory, run.config)
     corpus.require_ids(run.source.size, run.target.size)
     return Prepared(run, corpus, validation)

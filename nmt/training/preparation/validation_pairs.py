@@ -36,8 +36,12 @@ def split_pairs(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iter
 
 def save_validation_pairs(directory: Path, pairs: Iterable[Pair]) -> None:
     """Writes the pairs as JSON lines."""
-    lines = "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
-    write_atomically(directory / VALIDATION, lines.encode())
+    write_atomically(directory / VALIDATION, pairs_as_lines(pairs))
+
+
+def pairs_as_lines(pairs: Iterable[Pair]) -> bytes:
+    """The pairs as JSON lines."""
+    return "".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs).encode()
 
 
 def load_validation_pairs(directory: Path) -> list[Pair]:
@@ -46,9 +50,17 @@ def load_validation_pairs(directory: Path) -> list[Pair]:
     Raises:
         FileNotFoundError, ValueError, TypeError: the file is missing or damaged.
     """
-    text = (directory / VALIDATION).read_text(encoding="utf-8")
+    return parse_pairs((directory / VALIDATION).read_bytes())
+
+
+def parse_pairs(content: bytes) -> list[Pair]:
+    """Inverse of `pairs_as_lines`.
+
+    Raises:
+        ValueError, TypeError: the content is damaged.
+    """
     # Not splitlines: a sentence may contain other line separators of Unicode.
-    pairs = [Pair(*json.loads(line)) for line in text.split("\n") if line]
+    pairs = [Pair(*json.loads(line)) for line in content.decode().split("\n") if line]
     if not pairs:
         raise ValueError(f"{VALIDATION} is empty")
     values = [(place, value) for pair in pairs for place, value in enumerate(pair)]

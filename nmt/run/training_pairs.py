@@ -1,0 +1,36 @@
+"""The training pairs of a run: its own copy, or the prepared corpus that it is trained on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.sharded_corpus import ABOUT, ShardedCorpus, TrainingPairs
+from nmt.config import RunConfig
+
+SHARDS = "shards"
+"""The folder of the pairs in a prepared corpus."""
+
+
+SAMPLED = 200_000
+"""Pairs of a prepared corpus that statistics of its words are made from."""
+
+
+def is_prepared(directory: Path) -> bool:
+    """Whether a directory has the pairs of a prepared corpus."""
+    return (directory / SHARDS / ABOUT).is_file()
+
+
+def training_pairs(directory: Path, config: RunConfig) -> TrainingPairs:
+    """Opens the training pairs of a run.
+
+    Args:
+        directory: of the run.
+        config: of the run.
+
+    Raises:
+        NmtError: the files are damaged or gone.
+    """
+    if config.corpus.prepared:
+        return ShardedCorpus(Path(config.corpus.prepared) / SHARDS, config.corpus.temperature)
+    return EncodedCorpus(directory / "corpus")

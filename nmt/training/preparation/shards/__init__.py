@@ -1,0 +1,1 @@
+"""`nmt prepare`: a corpus of any size as shards of ids, made by several processes that can be interrupted."""

@@ -1,0 +1,331 @@
+"""`nmt prepare`: its pairs are those of a training from text, interrupted or not, by one process or several."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import commands
+import copy_task
+import numpy as np
+import pytest
+
+from nmt.batches.encoded_corpus import EncodedCorpus
+from nmt.batches.sharded_corpus import ShardedCorpus
+from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
+from nmt.errors import NmtError
+from nmt.run.errors import RunError
+from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
+from nmt.training.preparation.languages import with_languages
+from nmt.training.preparation.prepare import prepare
+from nmt.training.preparation.shards import blocks, packing, preparing
+from nmt.training.preparation.shards.parts import PLAIN, Part, read_parts
+from nmt.training.preparation.shards.preparing import prepare_corpus
+from nmt.training.settings import load_config
+
+SOURCES = [f"w{n % 7} w{n % 11} w{n % 13} x{n}" for n in range(300)]
+
+
+def settings(**changes: object) -> RunConfig:
+    fields: dict[str, object] = {
+        "corpus": {"held_out": 5, "near_duplicates": "keep"},
+        "vocabulary": {"type": "char", "size": 60},
+    }
+    return config_from_dict(RunConfig, fields | changes)
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairsConfig:
+    """300 pairs in three files a side; small blocks and shards."""
+    monkeypatch.setattr(blocks, "ROWS", 40)
+    monkeypatch.setattr(packing, "SHARD_PAIRS", 70)
+    (tmp_path / "text").mkdir()
+    for number in range(3):
+        some = SOURCES[100 * number : 100 * number + 100]
+        (tmp_path / f"text/{number}.en").write_text("".join(f"{line}\n" for line in some))
+        (tmp_path / f"text/{number}.fr").write_text("".join(f"{line.upper()}\n" for line in some))
+    return PairsConfig(source=str(tmp_path / "text/*.en"), target=str(tmp_path / "text/*.fr"))
+
+
+def files_of(directory: Path) -> dict[str, str]:
+    """The digests of all files, without the states of the input files."""
+    paths = (path for path in directory.rglob("*") if path.is_file() and path.name != "inputs.json")
+    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def made(directory: Path, text: PairsConfig, processes: int = 1, **changes: object) -> list[str]:
+    """Prepares a corpus, and returns the lines."""
+    lines: list[str] = []
+    prepare_corpus(directory, settings(**changes), [Part(PLAIN, text)], processes, lines.append)
+    return lines
+
+
+def bags(corpus: ShardedCorpus | EncodedCorpus) -> list[tuple[bytes, bytes]]:
+    """All pairs, sorted."""
+    found = []
+    for index in range(len(corpus)):
+        batch = corpus.batch(np.array([index]))
+        found.append((batch.source.tobytes(), batch.target_out.tobytes()))
+    return sorted(found)
+
+
+def test_the_pairs_are_those_of_a_training_from_the_text(text: PairsConfig, tmp_path: Path) -> None:
+    lines = made(tmp_path / "p", text)
+    assert "300 pairs read, 300 kept" in lines
+    assert "295 training pairs prepared" in lines
+    corpus = ShardedCorpus(tmp_path / "p/shards")
+    assert len(corpus) == 295
+    assert len(corpus.corpora[0].shards) == 4
+    one_file = tmp_path / "all"
+    for side, change in (("en", str), ("fr", str.upper)):
+        one_file.with_suffix(f".{side}").write_text("".join(f"{change(line)}\n" for line in SOURCES))
+    train = {"source": f"{one_file}.en", "target": f"{one_file}.fr"}
+    config = settings(corpus={"train": train, "held_out": 5, "near_duplicates": "keep"})
+    config = with_languages(config, print)
+    write_corpus_files(tmp_path / "usual", config, cache_key(config), print)
+    assert (tmp_path / "usual/shared.model").read_bytes() == (tmp_path / "p/shared.model").read_bytes()
+    assert bags(corpus) == bags(EncodedCorpus(tmp_path / "usual/corpus"))
+    held_out = (tmp_path / "p/validation.jsonl").read_text().splitlines()
+    assert held_out == (tmp_path / "usual/corpus/validation.jsonl").read_text().splitlines()
+
+
+def test_an_interrupted_preparation_goes_on_to_equal_files(
+    text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped when one of about fifty files gets its name, in each stage."""
+    made(tmp_path / "whole", text)
+    write, stop_at, count = os.replace, 0, 0
+
+    def counting(source: Path, target: Path) -> None:
+        nonlocal count
+        count += 1
+        if count == stop_at:
+            raise KeyboardInterrupt
+        write(source, target)
+
+    monkeypatch.setattr("os.replace", counting)
+    for stop_at in (1, 14, 22, 36, 41):
+        count = 0
+        shutil.rmtree(tmp_path / "stopped", ignore_errors=True)
+        with pytest.raises(KeyboardInterrupt):
+            made(tmp_path / "stopped", text)
+        made(tmp_path / "stopped", text)
+        assert files_of(tmp_path / "stopped") == files_of(tmp_path / "whole"), stop_at
+
+
+def test_finished_blocks_are_not_made_again(text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, done = blocks.encode, []
+
+    def stopping(state: object, job: blocks.Job) -> int:
+        done.append((job.unit, job.number))
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        return encode(state, job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(blocks, "encode", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        made(tmp_path / "p", text)
+    first, done[:] = done[:], [(9, 9)] * 5
+    assert "going on with the interrupted preparation" in "".join(made(tmp_path / "p", text))
+    assert not set(first[:4]) & set(done[5:])
+    assert len(done[5:]) == 5  # nine blocks in all
+
+
+def test_other_text_and_other_settings_are_refused(text: PairsConfig, tmp_path: Path) -> None:
+    made(tmp_path / "p", text)
+    assert "is prepared already, from this text and with these settings" in made(tmp_path / "p", text)[0]
+    with pytest.raises(NmtError, match=r"p: was begun with something else \(vocabulary.size differs\): give another"):
+        made(tmp_path / "p", text, vocabulary={"type": "char", "size": 50})
+    (tmp_path / "text/1.en").write_text("changed\n" * 100)
+    with pytest.raises(NmtError, match=r"\(the text differs\)"):
+        made(tmp_path / "p", text)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/mine").write_text("")
+    with pytest.raises(NmtError, match="other is not empty and no prepared corpus"):
+        made(tmp_path / "other", text)
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["mine"]
+
+
+def test_mistakes_are_named(text: PairsConfig, tmp_path: Path) -> None:
+    (tmp_path / "text/9.en").write_text("one more\n")
+    with pytest.raises(NmtError, match=r"\.en has 4 files, and .*\.fr has 3: expected a target file for each source"):
+        made(tmp_path / "p", text)
+    (tmp_path / "text/9.fr").write_text("two\nlines\n")
+    with pytest.raises(NmtError, match=r"9\.en has 1 line, .*9\.fr has 2 lines"):
+        made(tmp_path / "p", text)
+    (tmp_path / "text/9.fr").write_bytes(b"\xff\n")
+    shutil.rmtree(tmp_path / "p")
+    with pytest.raises(NmtError, match=r"9\.fr, line 1: not valid UTF-8"):
+        made(tmp_path / "p", text)
+    with pytest.raises(NmtError, match=r"nowhere\*: no file has such a name"):
+        made(tmp_path / "q", PairsConfig(tsv=str(tmp_path / "nowhere*")))
+    assert not (tmp_path / "q").exists()
+
+
+def test_parts_with_weights_from_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remote files, a Parquet file and the YAML file of the parts."""
+    fsspec, arrow = pytest.importorskip("fsspec"), pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(blocks, "ROWS", 50)
+    for side, change in (("en", str), ("fr", str.upper)):
+        with fsspec.open(f"memory://parts/a.{side}.gz", "wt", compression="gzip") as file:
+            file.write("".join(f"{change(line)}\n" for line in SOURCES[:200]))
+    table = arrow.table({"en": SOURCES[200:], "fr": list(map(str.upper, SOURCES[200:]))})
+    parquet.write_table(table, tmp_path / "b.parquet")
+    (tmp_path / "parts.yaml").write_text(
+        "web: {source: 'memory://parts/*.en.gz', target: 'memory://parts/*.fr.gz'}\n"
+        "news: {parquet: '*.parquet', weight: 2}\n"
+    )
+    parts = read_parts(str(tmp_path / "parts.yaml"))
+    manifest = prepare_corpus(tmp_path / "p", settings(), parts, 1, print)
+    corpus = ShardedCorpus(tmp_path / "p/shards")
+    assert [(one.name, one.weight) for one in corpus.corpora] == [("web", 1.0), ("news", 2.0)]
+    assert sum(one.pairs for one in corpus.corpora) == manifest.pairs == 295
+    assert abs(corpus.quotas[1] - 295 / 2) <= 3  # twice 100 of 200 + 2 * 100, but for the held-out pairs
+    for content in ("[]", "a: 3", "a: {weight: 0, tsv: x}", "a: {weight: .inf, tsv: x}", "a: {sauce: x}"):
+        (tmp_path / "bad.yaml").write_text(content)
+        with pytest.raises(ConfigError, match=r"bad\.yaml: "):
+            read_parts(str(tmp_path / "bad.yaml"))
+
+
+def copy_corpus(directory: Path, **changes: object) -> RunConfig:
+    """A prepared copy task and the configuration of a short training on it."""
+    copy_task.write_corpus(directory, train=200, validation=5)
+    config = copy_task.config(directory)
+    prepare_corpus(directory / "p", config, [Part(PLAIN, config.corpus.train)], 1, print)
+    flags = ["--corpus.prepared", str(directory / "p"), "--directory", str(directory / "runs")]
+    flags += ["--model.units", "16", "--model.embedding", "8", "--training.batch_tokens", "60"]
+    return load_config(None, [*flags, *map(str, changes.pop("flags", ()))])  # type: ignore[call-overload]
+
+
+def test_a_run_takes_the_settings_of_its_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "_FIRST", 50)
+    config = copy_corpus(tmp_path)
+    opened = prepare(config, "float32", print)
+    assert isinstance(opened.train, ShardedCorpus)
+    assert (tmp_path / "runs/run/shared.model").read_bytes() == (tmp_path / "p/shared.model").read_bytes()
+    assert not list((tmp_path / "runs/run/corpus").glob("*.ids"))
+    assert isinstance(prepare(config, "float32", print).train, ShardedCorpus)
+    prepared = ["--corpus.prepared", str(tmp_path / "p")]
+    for flags, message in (
+        (["--vocabulary.size", "77"], "vocabulary.size is 77, but .* was prepared with"),
+        (["--corpus.max_pieces", "7"], "corpus.max_pieces is 7, but .* was prepared with"),
+        (["--training.guided.links", "x"], "a prepared corpus has none"),
+        (["--corpus.train.source", "x", "--corpus.train.target", "y"], "leave corpus.train and"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            load_config(None, [*prepared, *flags])
+    with pytest.raises(RunError, match="nowhere: holds no prepared corpus"):
+        load_config(None, ["--corpus.prepared", str(tmp_path / "nowhere")])
+    manifest = json.loads((tmp_path / "p/manifest.json").read_text())
+    manifest["pairs"] += 1
+    (tmp_path / "p/manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    with pytest.raises(RunError, match="was begun with another corpus than"):
+        prepare(config, "float32", print)
+
+
+def test_recipe_auto_reads_the_manifest_alone(tmp_path: Path) -> None:
+    copy_corpus(tmp_path)
+    for path in (tmp_path / "p/shards").iterdir():
+        path.write_bytes(b"")
+    lines: list[str] = []
+    config = load_config(None, ["--corpus.prepared", str(tmp_path / "p")], "auto", lines.append)
+    assert lines[0].startswith("recipe 100: 200 pairs are prepared")
+    assert config.training.validate_every > 0
+
+
+@pytest.mark.slow
+def test_a_killed_preparation_goes_on_to_equal_files(tmp_path: Path) -> None:
+    """SIGKILL at ten random moments, with two processes, which end too."""
+    for name, change in (("en", str), ("fr", str.upper)):
+        lines = (f"{change(SOURCES[n % 300])} {n}\n" for n in range(150_000))
+        (tmp_path / f"a.{name}").write_text("".join(lines))
+    command = [sys.executable, "-m", "nmt", "prepare", "--corpus.train.source", "a.en", "--corpus.train.target", "a.fr"]
+    command += ["--vocabulary.type", "char", "--vocabulary.size", "60", "--corpus.near_duplicates", "keep"]
+    options = {"cwd": tmp_path, "env": commands.environment(), "stderr": subprocess.PIPE}
+    started = time.monotonic()
+    whole = subprocess.run([*command, "--output", "whole", "--processes", "1"], **options)  # type: ignore[call-overload]
+    assert whole.returncode == 0, whole.stderr
+    seconds, kills = time.monotonic() - started, 0
+    for _ in range(10):
+        with subprocess.Popen([*command, "--output", "killed", "--processes", "2"], **options) as process:  # type: ignore[call-overload]
+            try:
+                process.wait(random.uniform(0.1, 0.6) * seconds)
+            except subprocess.TimeoutExpired:
+                kills += 1
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                deadline = time.monotonic() + 20
+                while any(Path(f"/proc/{child}").exists() for child in children):
+                    assert time.monotonic() < deadline, "a process has outlived the command"
+                    time.sleep(0.1)
+    assert kills
+    last = subprocess.run([*command, "--output", "killed", "--processes", "2"], **options)  # type: ignore[call-overload]
+    assert last.returncode == 0, last.stderr
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_text_from_s3(tmp_path: Path) -> None:
+    """A server of moto on this machine; moto needs an environment of its own, so only its command is looked for."""
+    server = os.environ.get("NMT_MOTO_SERVER") or shutil.which("moto_server")
+    if not server:
+        pytest.skip(
+            "no moto_server: pip install 'moto[s3,server]' in an environment of its own, name it NMT_MOTO_SERVER"
+        )
+    filesystems = pytest.importorskip("pyarrow.fs")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+    account |= {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_EC2_METADATA_DISABLED": "true"}
+    with subprocess.Popen([server, "-H", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port)
+            client = filesystems.S3FileSystem(
+                access_key="test",
+                secret_key="test",
+                endpoint_override=f"http://127.0.0.1:{port}",
+                region="us-east-1",
+                allow_bucket_creation=True,
+            )
+            client.create_dir("texts")
+            for side, change in (("en", str), ("fr", str.upper)):
+                for number in range(2):
+                    with client.open_output_stream(f"texts/{number}.{side}.gz", compression="gzip") as file:
+                        file.write("".join(f"{change(line)}\n" for line in SOURCES[number::2]).encode())
+            command = ["-m", "nmt", "prepare", "--output", "p", "--processes", "2", "--corpus.near_duplicates", "keep"]
+            command += ["--corpus.train.source", "s3://texts/*.en.gz", "--corpus.train.target", "s3://texts/*.fr.gz"]
+            command += ["--corpus.held_out", "5", "--vocabulary.type", "char", "--vocabulary.size", "60"]
+            result = subprocess.run(
+                [sys.executable, *command],
+                cwd=tmp_path,
+                env=commands.environment() | account,
+                capture_output=True,
+                text=True,
+            )
+        finally:
+            process.terminate()
+    assert result.returncode == 0, result.stderr
+    assert len(ShardedCorpus(tmp_path / "p/shards")) == 295
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
