@@ -32,7 +32,6 @@ COMMON = [
     "corpus.train.target",
     "corpus.train.tsv",
     "corpus.train.document",
-    "corpus.train.parquet",
     "corpus.train.tfds",
     "corpus.prepared",
     "corpus.validation.source",
