@@ -33,7 +33,6 @@ COMMON = [
     "corpus.train.tsv",
     "corpus.train.document",
     "corpus.train.tfds",
-    "corpus.prepared",
     "corpus.validation.source",
     "corpus.validation.target",
     "corpus.source_language",
