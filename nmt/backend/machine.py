@@ -23,9 +23,25 @@ batches of many lengths uses more than 1,024 programs in turn, so a smaller cach
 """
 
 
+_sharing = 1
+"""Number of processes like this one that share the processors."""
+
+
 def processors() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The number of processors that this process may use, or its share after `share_processors`."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, found // _sharing)
+
+
+def share_processors(processes: int) -> None:
+    """Leaves this process an equal share of the processors. Call it before TensorFlow is imported.
+
+    Args:
+        processes: number of processes at work, this one included.
+    """
+    global _sharing
+    _sharing = processes
+    os.environ.setdefault("TF_NUM_INTEROP_THREADS", str(processors()))
 
 
 def configure_runtime() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import add_language_flags
-from nmt.cli.loading import checked, languages_from_flags, lines_of, load, say, say_if_cut, use_aligner
+from nmt.cli.loading import checked, languages_from_flags, lines_of, loaded, say, say_if_cut
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
@@ -58,9 +58,7 @@ def translate_document(arguments: Namespace) -> None:
     _say_if_other_language(document, languages.target)
     requests = RequestFiles(arguments, path, markup="auto")
     require_files_of_their_own(requests.paths, [arguments.output])
-    with open_outputs([arguments.output]) as (file,):
-        translator, search = load(arguments)
-        use_aligner(arguments, translator)
+    with open_outputs([arguments.output]) as (file,), loaded(arguments, lambda _: True) as (translator, search):
         requests.check(search, translator)
         file.write(document.filled(_translations(document, translator, requests)))
     place = "standard output" if arguments.output == "-" else arguments.output

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nmt.cli.parser import Parser, as_flags, refuse_idle
+from nmt.cli.parser import Parser, as_flags, positive, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
@@ -59,10 +61,72 @@ def load(arguments: Namespace) -> tuple[Translator, SearchConfig]:
     """
     search = _search(arguments)
     translator = load_models(arguments)
+    _prepare(translator, search)
+    return translator, search
+
+
+@contextmanager
+def loaded(
+    arguments: Namespace, needs_links: Callable[[SearchConfig], bool]
+) -> Iterator[tuple[Translator, SearchConfig]]:
+    """Like `load`, with the aligner that the command line names and with --processes.
+
+    Args:
+        arguments: of a command with `add_aligner_flag` and `add_processes_flag`.
+        needs_links: whether the output depends on links, by the search. Otherwise no aligner is loaded.
+
+    Raises:
+        NmtError: see `load`. Several processes may raise it later, because they load the model meanwhile.
+    """
+    if arguments.processes == 1:
+        translator, search = load(arguments)
+        if needs_links(search):
+            use_aligner(arguments, translator)
+        yield translator, search
+        return
+    from nmt.translation.processes import ProcessTranslator
+
+    search = _search(arguments)
+    links = needs_links(search)
+    load_one = partial(load_worker, arguments.model, _options(arguments), arguments.aligner, links)
+    with ProcessTranslator(arguments.model[0], load_one, arguments.processes) as far:
+        _prepare(far, search)
+        if links:
+            use_aligner(arguments, far)  # the identity of the output has its fingerprint
+        yield far, search
+
+
+def load_worker(models: Sequence[str], options: Mapping[str, Any], aligner: str | None, links: bool) -> Translator:
+    """The translator of a worker process.
+
+    Args:
+        models: runs or exports.
+        options: of `load_run`.
+        aligner: see `use_aligner`.
+        links: whether the output depends on links.
+    """
+    translator = load_run(*models, **options)
+    if links:
+        use_aligner(Namespace(aligner=aligner), translator)
+    return translator
+
+
+def add_processes_flag(parser: Parser) -> None:
+    """The flag of `loaded`."""
+    parser.add_argument(
+        "--processes",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processes that translate, each with a copy of the model and a share of the processors (default: 1)",
+    )
+
+
+def _prepare(translator: Translator, search: SearchConfig) -> None:
+    """Checks the search, and loads or learns its short list."""
     if search.short_list and not translator.run.has_short_list:
         say("learning the short list from the training pairs, once for this run")
     translator.prepare(search)
-    return translator, search
 
 
 def _search(arguments: Namespace) -> SearchConfig:
@@ -108,13 +172,13 @@ def languages_from_flags(arguments: Namespace) -> Languages:
 def load_models(arguments: Namespace) -> Translator:
     """The model or ensemble that a command line names; attention makes its links, see `use_aligner`."""
     _require_models(arguments)
-    return load_run(
-        *arguments.model,
-        averaging=arguments.averaging,
-        checkpoints=arguments.checkpoints,
-        precision=arguments.precision,
-        aligner=False,
-    )
+    return load_run(*arguments.model, **_options(arguments))
+
+
+def _options(arguments: Namespace) -> dict[str, Any]:
+    """The options of `load_run` on a command line."""
+    names = "averaging", "checkpoints", "precision"
+    return {name: getattr(arguments, name) for name in names} | {"aligner": False}
 
 
 def config_of(arguments: Namespace) -> RunConfig:

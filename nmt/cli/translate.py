@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from nmt.cli.document_translation import add_document_flags, refuse_document_flags, translate_document
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import add_aligner_flag, checked, lines_of, load, say, say_if_cut, use_aligner
+from nmt.cli.loading import add_aligner_flag, add_processes_flag, checked, lines_of, loaded, say, say_if_cut
 from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.cli.request_files import RequestFiles
@@ -88,6 +88,7 @@ def add_flags(parser: Parser) -> None:
         help="prefer: the terms replace other words where they can; require: the terms must appear (default: prefer)",
     )
     _add_markup_flags(parser)
+    add_processes_flag(parser)
     add_document_flags(parser)
     add_search_flags(parser)
     parser.aliases["--input"] = "--source"
@@ -134,9 +135,7 @@ def _translate_lines(arguments: Namespace, path: str) -> None:
             raise NmtError("--resume continues a file: give --source and --output, both plain files")
         if resumable is None:
             opened = [files.enter_context(open_output(name)) for name in outputs]
-        translator, search = load(arguments)
-        if _needs_links(arguments, search):
-            use_aligner(arguments, translator)
+        translator, search = files.enter_context(loaded(arguments, lambda search: _needs_links(arguments, search)))
         requests.check(search, translator)
         done = 0
         if resumable is not None:
@@ -166,6 +165,8 @@ def _check_flags(arguments: Namespace, path: str) -> None:
         refuse_idle(arguments, ["aligner"], why)
     if (arguments.prefixes or arguments.phrases) and path == "-":
         raise NmtError("--prefixes and --phrases go line by line with a file: give --source")
+    if arguments.input is None and sys.stdin.isatty():
+        refuse_idle(arguments, ["processes"], "is for text that is not typed: give --source")
 
 
 def _has_markup(arguments: Namespace) -> bool:
