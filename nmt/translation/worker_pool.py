@@ -92,11 +92,11 @@ class WorkerPool:
             while not ended and self._next - turn < AHEAD * self._processes:
                 ended = self._send_next(stream, found)
             if turn in found:
-                message = found.pop(turn)
+                result = found.pop(turn)
                 turn += 1
-                if isinstance(message, Failed):
-                    raise message.error
-                yield message.answers
+                if isinstance(result, Failed):
+                    raise result.error
+                yield result.answers
             elif turn == self._next:
                 return
             else:
@@ -143,9 +143,9 @@ class WorkerPool:
                 continue
             if isinstance(message, Loaded):
                 worker.loaded, self._fingerprint = True, message.fingerprint
-            elif isinstance(message, Answered | Failed):
-                if message.number is None:
-                    raise message.error  # type: ignore[union-attr]
+            elif isinstance(message, Failed) and message.number is None:
+                raise message.error
+            elif isinstance(message, Answered | Failed) and message.number is not None:
                 del worker.chunks[message.number]
             yield message
 

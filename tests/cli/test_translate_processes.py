@@ -25,8 +25,7 @@ def place(copier_run, tmp_path_factory):
     directory = tmp_path_factory.mktemp("processes")
     export_run(Run.open(copier_run), directory / "copier.onnx", licence="CC0")
     (directory / "copier").symlink_to(copier_run)
-    copy_task.write_corpus(directory, train=4000, validation=1)
-    (directory / "train.en").rename(directory / "source")
+    copy_task.write_lines(directory / "source", copy_task.sentences(4000, seed=9))
     return directory
 
 
