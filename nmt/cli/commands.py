@@ -21,6 +21,7 @@ from nmt.errors import NmtError
 COMMANDS = {
     "train": "train a model into a run directory",
     "translate": "translate text line by line",
+    "bulk-translate": "translate very much text, on one machine or many",
     "serve": "serve models over HTTP, with a page",
     "score": "compute log-probabilities of given translations",
     "evaluate": "measure BLEU, chrF and the alignment error rate",

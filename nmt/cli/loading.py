@@ -88,7 +88,7 @@ def loaded(
 
     search = _search(arguments)
     links = needs_links(search)
-    load_one = partial(load_worker, arguments.model, _options(arguments), arguments.aligner, links)
+    load_one = partial(load_worker, arguments.model, options_of(arguments), arguments.aligner, links)
     with ProcessTranslator(arguments.model[0], load_one, arguments.processes) as far:
         _prepare(far, search)
         if links:
@@ -172,10 +172,10 @@ def languages_from_flags(arguments: Namespace) -> Languages:
 def load_models(arguments: Namespace) -> Translator:
     """The model or ensemble that a command line names; attention makes its links, see `use_aligner`."""
     _require_models(arguments)
-    return load_run(*arguments.model, **_options(arguments))
+    return load_run(*arguments.model, **options_of(arguments))
 
 
-def _options(arguments: Namespace) -> dict[str, Any]:
+def options_of(arguments: Namespace) -> dict[str, Any]:
     """The options of `load_run` on a command line."""
     names = "averaging", "checkpoints", "precision"
     return {name: getattr(arguments, name) for name in names} | {"aligner": False}

@@ -69,10 +69,10 @@ def workers_of(parent: int) -> list[int]:
 
 def begun(place: Path) -> tuple[subprocess.Popen[str], list[int]]:
     """A command that has written some lines, and its workers."""
-    command = "translate --model copier.onnx --source source --output cut --processes 2 --beam-size 5".split()
+    flags = "--model copier.onnx --source source --output cut --processes 2 --beam-size 5"
     (place / "cut").unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "nmt", *command],
+        [sys.executable, "-m", "nmt", "translate", *flags.split()],
         cwd=place,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,0 +1,228 @@
+"""A bulk translation from its settings to its summary."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import MetricsFilter
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+
+from nmt.bulk.formats import suffix_of, write_file
+from nmt.bulk.local import DeadWorkerError, run_locally
+from nmt.bulk.pipeline import NAMESPACE, PLAN, BulkTranslate, Work, finished_shards
+from nmt.bulk.shards import Source, text_columns
+from nmt.errors import NmtError
+from nmt.progress import LineProgress, report
+
+JOB = "bulk.json"
+"""The file in the output that identifies its job."""
+POLL_SECONDS = 2.0
+"""Seconds between two looks at the finished shards."""
+
+_ERROR = re.compile(r"^(?:nmt\.[\w.]*Error): (.*?)(?: \[while running .*)?$", re.MULTILINE)
+"""An error of nmt in the text of an error of Beam."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The outcome of a job."""
+
+    lines: int
+    shards: int
+    done_before: int
+    """Shards that an earlier command has written."""
+    bad_lines: int
+    """Of the shards that this command has written."""
+
+
+def match_sources(patterns: Sequence[str], output: str, format: str, column: str | None) -> list[Source]:
+    """The files that patterns such as `corpus/*.gz` name, in order.
+
+    Args:
+        patterns: paths of any file system that Beam knows.
+        output: directory of the job.
+        format: see `formats.suffix_of`.
+        column: of Parquet files; None: their only column of text.
+
+    Raises:
+        NmtError: a pattern without files, two files of one name, or a Parquet file without such a column.
+    """
+    found: dict[str, Source] = {}
+    for pattern, files in zip(patterns, FileSystems.match(list(patterns)), strict=True):
+        if not files.metadata_list:
+            raise NmtError(f"{pattern}: no such file")
+        for path in sorted(file.path for file in files.metadata_list):
+            name = path.rpartition("/")[2]
+            if name in found and found[name].path != path:
+                raise NmtError(f"{path}: {found[name].path} has the same name: translate them in two commands")
+            source = Source(path, FileSystems.join(output, name), suffix_of(path, format))
+            found[name] = source._replace(column=_column(path, column)) if source.is_parquet else source
+    return list(found.values())
+
+
+def _column(path: str, given: str | None) -> str:
+    """The column of a Parquet file that is translated."""
+    columns = text_columns(path)
+    if given in columns or (given is None and len(columns) == 1):
+        return given or columns[0]
+    names = ", ".join(columns) or "none"
+    problem = "name one with --column" if given is None else f"there is no {given}"
+    raise NmtError(f"{path}: its columns of text are {names}: {problem}")
+
+
+def run_job(
+    work: Work, fingerprint: str, sources: Sequence[Source], output: str, beam_options: Sequence[str], processes: int
+) -> Summary:
+    """Translates every source and returns when all shards are written. Shards that are written stay.
+
+    Args:
+        work: see `Work`.
+        fingerprint: of the translator.
+        sources: see `match_sources`.
+        output: directory of the job.
+        beam_options: command line of Beam, such as --runner; without a runner, this machine translates.
+        processes: worker processes on this machine.
+
+    Raises:
+        NmtError: the output belongs to another job, worker processes ended without finishing a shard, or an error of a
+            worker.
+    """
+    _require_same_job(work, fingerprint, sources, output)
+    options = PipelineOptions(list(beam_options), save_main_session=False)
+    local = options.view_as(StandardOptions).runner is None
+
+    def build(pipeline: Any) -> None:
+        pipeline | beam.Create(list(sources)) | BulkTranslate(work)
+
+    with _progress(sources):
+        result = _run_again(build, options, processes, sources) if local else _run_elsewhere(build, options)
+    lines, shards = _require_all(sources)
+    counters = _counters(result)
+    return Summary(lines, shards, counters.get("shards_done_before", 0), counters.get("bad_lines", 0))
+
+
+def _run_again(
+    build: Callable[[Any], None], options: PipelineOptions, processes: int, sources: Sequence[Source]
+) -> Any:
+    """Runs on this machine, and again as long as a worker ends after some shards were finished."""
+    done = -1
+    while True:
+        before, done = done, sum(len(finished_shards(source)) for source in sources)
+        try:
+            with _one_line():
+                return run_locally(build, options, processes)
+        except DeadWorkerError as error:
+            now = sum(len(finished_shards(source)) for source in sources)
+            if now == done == before:
+                raise NmtError(
+                    f"{error}, twice without a finished shard: try fewer --processes or --shard-lines"
+                ) from None
+            report(f"{error}: the shards that it had begun are translated again")
+
+
+def _run_elsewhere(build: Callable[[Any], None], options: PipelineOptions) -> Any:
+    with _one_line():
+        pipeline = beam.Pipeline(options=options)
+        build(pipeline)
+        result = pipeline.run()
+        state = result.wait_until_finish()
+    if state not in (None, "DONE"):
+        raise NmtError(f"the pipeline ended as {state}: its runner says why; repeat the command to go on")
+    return result
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Takes the error of a worker out of the error of Beam, which is a text of all its frames."""
+    try:
+        yield
+    except DeadWorkerError:
+        raise
+    except Exception as error:
+        found = _ERROR.findall(str(error))
+        if not found:
+            raise
+        raise NmtError(found[-1]) from None
+
+
+def _require_same_job(work: Work, fingerprint: str, sources: Sequence[Source], output: str) -> None:
+    """Refuses an output with shards of another job; begins a new output."""
+    matched = FileSystems.match([source.path for source in sources])
+    files = [
+        [file.path, file.size_in_bytes, file.last_updated_in_seconds] for (file,) in (m.metadata_list for m in matched)
+    ]
+    settings = asdict(work) | {"models": fingerprint, "sharing": 0}
+    identity = json.loads(json.dumps({"settings": settings, "sources": files, "as": [s.suffix for s in sources]}))
+    path = FileSystems.join(output, JOB)
+    if FileSystems.exists(path):
+        with FileSystems.open(path) as file:
+            if json.loads(file.read()) != identity:
+                raise NmtError(
+                    f"{output}: holds the shards of another job, with another model, source or settings: repeat that "
+                    "command, or name another --output"
+                )
+        return
+    for folder in (output, *(source.folder for source in sources)):
+        if not FileSystems.exists(folder):
+            FileSystems.mkdirs(folder)
+    write_file(path, lambda file: file.write(json.dumps(identity, indent=1).encode()))
+
+
+def _require_all(sources: Sequence[Source]) -> tuple[int, int]:
+    """The numbers of lines and shards, when every planned shard is there."""
+    lines = shards = 0
+    for source in sources:
+        plan = _plan(source)
+        if plan is None or len(finished_shards(source)) != plan["shards"]:
+            raise NmtError(f"{source.folder}: shards are missing, or there are others: repeat the command")
+        lines, shards = lines + plan["lines"], shards + plan["shards"]
+    return lines, shards
+
+
+def _plan(source: Source) -> dict[str, int] | None:
+    path = FileSystems.join(source.folder, PLAN)
+    if not FileSystems.exists(path):
+        return None
+    with FileSystems.open(path) as file:
+        found: dict[str, int] = json.loads(file.read())
+    return found
+
+
+@contextmanager
+def _progress(sources: Sequence[Source]) -> Iterator[None]:
+    """Shows how many shards are finished, of all sources whose shards are counted."""
+    before = sum(len(finished_shards(source)) for source in sources)
+    stop, status = threading.Event(), LineProgress(unit="shards")
+
+    def watch() -> None:
+        done = 0
+        while not stop.wait(POLL_SECONDS):
+            plans = [_plan(source) for source in sources]
+            if all(plans):
+                status.total = sum(plan["shards"] for plan in plans if plan) - before
+            now = sum(len(finished_shards(source)) for source in sources) - before
+            status.advance(now - done)
+            done = now
+        status.clear()
+
+    thread = threading.Thread(target=watch, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _counters(result: Any) -> dict[str, int]:
+    """The counters of a pipeline by name."""
+    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))["counters"]
+    return {counter.key.metric.name: counter.result for counter in found}
