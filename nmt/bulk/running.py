@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -56,16 +57,21 @@ def match_sources(patterns: Sequence[str], output: str, format: str, column: str
         NmtError: a pattern without files, two files of one name, or a Parquet file without such a column.
     """
     found: dict[str, Source] = {}
-    for pattern, files in zip(patterns, FileSystems.match(list(patterns)), strict=True):
+    for pattern, files in zip(patterns, FileSystems.match([*map(absolute, patterns)]), strict=True):
         if not files.metadata_list:
             raise NmtError(f"{pattern}: no such file")
         for path in sorted(file.path for file in files.metadata_list):
             name = path.rpartition("/")[2]
             if name in found and found[name].path != path:
                 raise NmtError(f"{path}: {found[name].path} has the same name: translate them in two commands")
-            source = Source(path, FileSystems.join(output, name), suffix_of(path, format))
+            source = Source(path, FileSystems.join(absolute(output), name), suffix_of(path, format))
             found[name] = source._replace(column=_column(path, column)) if source.is_parquet else source
     return list(found.values())
+
+
+def absolute(path: str) -> str:
+    """A path that means the same in every directory."""
+    return path if "://" in path else os.path.abspath(path)
 
 
 def _column(path: str, given: str | None) -> str:
@@ -161,7 +167,7 @@ def _require_same_job(work: Work, fingerprint: str, sources: Sequence[Source], o
     ]
     settings = asdict(work) | {"models": fingerprint, "sharing": 0}
     identity = json.loads(json.dumps({"settings": settings, "sources": files, "as": [s.suffix for s in sources]}))
-    path = FileSystems.join(output, JOB)
+    path = FileSystems.join(absolute(output), JOB)
     if FileSystems.exists(path):
         with FileSystems.open(path) as file:
             if json.loads(file.read()) != identity:
@@ -170,7 +176,7 @@ def _require_same_job(work: Work, fingerprint: str, sources: Sequence[Source], o
                     "command, or name another --output"
                 )
         return
-    for folder in (output, *(source.folder for source in sources)):
+    for folder in (absolute(output), *(source.folder for source in sources)):
         if not FileSystems.exists(folder):
             FileSystems.mkdirs(folder)
     write_file(path, lambda file: file.write(json.dumps(identity, indent=1).encode()))

@@ -69,18 +69,19 @@ def run(arguments: Namespace) -> None:
             f"apache_beam is not installed: bash scripts/beam.sh makes an environment with it, or {sys.executable} -m "
             "pip install -c constraints-beam.txt apache-beam"
         )
-    if any(option.startswith("--runner") for option in arguments.beam):
+    is_local = not any(option.startswith("--runner") for option in arguments.beam)
+    if not is_local:
         refuse_idle(arguments, ["processes"], "is for this machine: the runner decides the number of its workers")
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)
+    if is_local:
+        logging.getLogger().setLevel(logging.ERROR)  # Beam warns of packages for clouds that it lacks
     from nmt.bulk.pipeline import Work, local_copy
-    from nmt.bulk.running import match_sources, run_job
+    from nmt.bulk.running import absolute, match_sources, run_job
 
     sources = match_sources(arguments.source, arguments.output, arguments.format, arguments.column)
-    models = tuple(arguments.model)
+    models = tuple(map(absolute, arguments.model))
     with tempfile.TemporaryDirectory() as place:
         arguments.model = [local_copy(model, Path(place) / str(number)) for number, model in enumerate(models)]
         translator, search = load(arguments)
-    is_local = not any(option.startswith("--runner") for option in arguments.beam)
     work = Work(
         models=models,
         options=options_of(arguments),
