@@ -18,7 +18,9 @@ prepare_environment() {
     echo "$made_from" > "$stamp"
 }
 
+# `make_environment [DIRECTORY]` makes a virtual environment, by default .venv.
 make_environment() {
+    local place="${1:-.venv}"
     local candidates=(python3 python3.13 python3.12 python3.11) python version found=""
     [[ -z "${PYTHON:-}" ]] || candidates=("$PYTHON")
     for python in "${candidates[@]}"; do
@@ -33,8 +35,8 @@ make_environment() {
     if ! "$python" -c 'import venv, ensurepip' 2> /dev/null; then
         fail "$python cannot make virtual environments: install its venv module (on Debian: apt-get install python3-venv)"
     fi
-    echo "Making the virtual environment .venv with $python, which is $version" >&2
-    "$python" -m venv .venv
+    echo "Making the virtual environment $place with $python, which is $version" >&2
+    "$python" -m venv "$place"
 }
 
 fail() {

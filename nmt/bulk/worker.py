@@ -13,7 +13,8 @@ def main() -> None:
     """Serves the runner that the environment names, as Beam's own worker does."""
     lease = sys.argv.pop(1)
     threading.Thread(target=_end_with, args=[lease], name="lease", daemon=True).start()
-    logging.disable(logging.WARNING)  # Beam reports each connection, and packages for clouds that it lacks
+    logging.disable(logging.CRITICAL)  # errors are raised in the command, with their frames
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115  Beam prints these frames too
     from apache_beam.runners.worker import sdk_worker_main
 
     sdk_worker_main.main(sys.argv)

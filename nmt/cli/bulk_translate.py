@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> None:
     if not is_local:
         refuse_idle(arguments, ["processes"], "is for this machine: the runner decides the number of its workers")
     if is_local:
-        logging.getLogger().setLevel(logging.ERROR)  # Beam warns of packages for clouds that it lacks
+        logging.disable(logging.CRITICAL)  # errors are raised; warnings are of packages for clouds that are missing
     from nmt.bulk.pipeline import Work, local_copy
     from nmt.bulk.running import absolute, match_sources, run_job
 
@@ -81,7 +81,16 @@ def run(arguments: Namespace) -> None:
     models = tuple(map(absolute, arguments.model))
     with tempfile.TemporaryDirectory() as place:
         arguments.model = [local_copy(model, Path(place) / str(number)) for number, model in enumerate(models)]
-        translator, search = load(arguments)
+        try:
+            translator, search = load(arguments)
+        except ModuleNotFoundError as error:
+            if error.name not in ("keras", "tensorflow"):
+                raise
+            name = models[0].rstrip("/").rpartition("/")[2]
+            raise NmtError(
+                f"{models[0]}: is a run, and {error.name} is not installed beside Apache Beam: export the run where it "
+                f"was trained, with nmt export --model {models[0]} --output {name}.onnx"
+            ) from None
     work = Work(
         models=models,
         options=options_of(arguments),

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def place(copier_run, tmp_path_factory):
-    """A directory with a run, its export and 4,000 sentences of the copy task."""
+    """A directory with a run, its export and 2,000 sentences of the copy task."""
     directory = tmp_path_factory.mktemp("processes")
     export_run(Run.open(copier_run), directory / "copier.onnx", licence="CC0")
     (directory / "copier").symlink_to(copier_run)
-    copy_task.write_lines(directory / "source", copy_task.sentences(4000, seed=9))
+    copy_task.write_lines(directory / "source", copy_task.sentences(2000, seed=9))
     return directory
 
 
