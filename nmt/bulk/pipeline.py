@@ -43,7 +43,7 @@ class Work:
     """Processes that share the processors of a machine; 0: one for each processor, as engines usually start them."""
 
 
-class PlanShards(beam.DoFn):  # type: ignore[misc]
+class PlanShards(beam.DoFn):
     """Source -> its shards that are not finished. Writes the plan of the source."""
 
     def __init__(self, shard_lines: int) -> None:
@@ -65,7 +65,7 @@ class PlanShards(beam.DoFn):  # type: ignore[misc]
         write_file(FileSystems.join(source.folder, PLAN), lambda file: file.write(plan))
 
 
-class TranslateShards(beam.DoFn):  # type: ignore[misc]
+class TranslateShards(beam.DoFn):
     """Shard -> (path of the source, number of the shard), when it is written. A process loads the model once.
 
     The translator sorts the lines of a shard by length and cuts batches by tokens, as `nmt translate` does.
@@ -112,7 +112,7 @@ class TranslateShards(beam.DoFn):  # type: ignore[misc]
             yield found[0]
 
 
-class BulkTranslate(beam.PTransform):  # type: ignore[misc]
+class BulkTranslate(beam.PTransform):
     """Sources -> the finished shards of this job, as (path of the source, number of the shard)."""
 
     def __init__(self, work: Work) -> None:

@@ -106,7 +106,8 @@ def test_mistakes_are_one_line(sources, more, message, tmp_path):
     parquet.write_table(pyarrow.table({"de": ["ba"], "en": ["be"]}), tmp_path / "table.parquet")
     found = bulk(sources, tmp_path, more)
     assert found.returncode == 2
-    (line,) = found.stderr.splitlines()
+    *progress, line = found.stderr.splitlines()
+    assert all(" shards, " in text for text in progress)
     assert line.startswith("nmt: error: ") and message in line
 
 
