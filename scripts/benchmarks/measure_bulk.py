@@ -127,8 +127,10 @@ def list_ties(options: argparse.Namespace, first: list[str], texts: dict[str, li
         for number, (source, one, other) in enumerate(zip(sources, first, lines, strict=True), start=1)
         if one != other
     ]
-    translator = Translator.load(options.model)
-    scores = [list(translator.align([row[2] for row in rows], [row[side] for row in rows])) for side in (3, 4)]
+    translator = Translator.load(options.model) if rows else None
+    scores = [
+        list(translator.align([r[2] for r in rows], [r[side] for r in rows])) if translator else [] for side in (3, 4)
+    ]
     with open(options.output / "ties.tsv", "w", encoding="utf-8") as file:
         for (name, number, _, one, other), left, right in zip(rows, *scores, strict=True):
             values = f"{left.log_probability:.5f}\t{right.log_probability:.5f}"
