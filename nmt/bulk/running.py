@@ -183,13 +183,16 @@ def _require_same_job(work: Work, fingerprint: str, sources: Sequence[Source], o
 
 
 def _require_all(sources: Sequence[Source]) -> tuple[int, int]:
-    """The numbers of lines and shards, when every planned shard is there."""
+    """The numbers of lines and shards, when every planned shard is there. Half-written files are removed then."""
     lines = shards = 0
     for source in sources:
         plan = _plan(source)
         if plan is None or len(finished_shards(source)) != plan["shards"]:
             raise NmtError(f"{source.folder}: shards are missing, or there are others: repeat the command")
         lines, shards = lines + plan["lines"], shards + plan["shards"]
+    left = FileSystems.match([FileSystems.join(source.folder, "*.part") for source in sources])
+    if half_written := [file.path for files in left for file in files.metadata_list]:
+        FileSystems.delete(half_written)  # of workers that were killed
     return lines, shards
 
 

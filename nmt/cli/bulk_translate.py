@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+from nmt.cli.files import refuse_document
 from nmt.cli.flags import add_model_flags, add_search_flags
 from nmt.cli.loading import load, options_of, say
 from nmt.cli.parser import Parser, positive, refuse_idle
@@ -74,6 +75,8 @@ def run(arguments: Namespace) -> None:
         refuse_idle(arguments, ["processes"], "is for this machine: the runner decides the number of its workers")
     if is_local:
         logging.disable(logging.CRITICAL)  # errors are raised; warnings are of packages for clouds that are missing
+    for path in arguments.source:
+        refuse_document(path)
     from nmt.bulk.pipeline import Work, local_copy
     from nmt.bulk.running import absolute, match_sources, run_job
 
@@ -93,7 +96,7 @@ def run(arguments: Namespace) -> None:
             ) from None
     work = Work(
         models=models,
-        options=options_of(arguments),
+        options=options_of(arguments) | {"aligner": search.copy_unknown},  # nothing else needs links
         search=config_to_dict(search),
         longest=arguments.longest,
         shard_lines=arguments.shard_lines,

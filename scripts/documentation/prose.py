@@ -24,6 +24,7 @@ PLAN = {
     "docs/how-to/prepare-a-corpus.md": 700,
     "docs/how-to/large-corpora.md": 500,
     "docs/how-to/translate.md": 700,
+    "docs/how-to/bulk-translation.md": 400,
     "docs/how-to/align.md": 650,
     "docs/how-to/find-bad-pairs.md": 700,
     "docs/how-to/compare-and-tune.md": 450,

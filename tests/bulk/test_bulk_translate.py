@@ -95,6 +95,7 @@ def test_every_format_goes_in_and_out_in_order(tmp_path):
         ("text table.parquet", "--column fr", "its columns of text are de, en: there is no fr"),
         ("text other/text", "", "/text has the same name: translate them in two commands"),
         ("utf16", "", "utf16: is UTF-16 or UTF-32 text, expected UTF-8: convert it with iconv"),
+        ("text new.po", "", "new.po: is PO, expected text with one sentence per line"),
         ("text", "--processes 2 -- --runner FlinkRunner", "--processes is for this machine"),
     ],
 )
@@ -198,4 +199,5 @@ def test_a_killed_command_is_resumed_behind_its_finished_shards(name, tmp_path):
     assert found.returncode == 0, found.stderr
     assert f"3000 lines in 30 shards, {len(done)} of them before" in found.stderr
     assert {path: path.stat().st_mtime_ns for path in done} == done
+    assert not [*tmp_path.rglob("*.part")]
     assert text_of(tmp_path) == translated(sentences(3000), tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
 import pty
@@ -582,3 +583,16 @@ def test_an_aligner_without_a_purpose_or_a_directory_is_refused(model, write, tm
     assert "--aligner makes the links for --markup, --alignments and --copy-unknown" in capsys.readouterr().err
     assert main([*command, "--markup"]) == 2
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_bulk_translation_without_beam_says_how_to_install_it(model, write, monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main(["bulk-translate", "--model", model, "--source", write("in", "a"), "--output", "out"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("nmt: error: apache_beam is not installed: bash scripts/beam.sh makes an environment")
+
+
+def test_several_processes_are_for_files(model, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert main(["translate", "--model", model, "--processes", "2"]) == 2
+    assert "--processes is for text that is not typed: give --source" in capsys.readouterr().err
