@@ -47,7 +47,8 @@ def run_locally(build: Callable[[Any], object], options: PipelineOptions, proces
     options.view_as(DirectOptions).direct_num_workers = processes
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     provision = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
-    with TemporaryDirectory() as place, _lease(Path(place) / "lease") as lease, _loopback(), _watched() as died:
+    died = _watch_workers()
+    with TemporaryDirectory() as place, _lease(Path(place) / "lease") as lease, _loopback():
         words = [sys.executable, "-m", "nmt.bulk.worker", str(lease)]
         command = f"trap '' INT; exec {shlex.join(words)}"  # Ctrl-C is the parent's
         environment = SubprocessSDKEnvironment.from_command_string(command)
@@ -90,12 +91,16 @@ def _loopback() -> Iterator[None]:
         grpc.server = make
 
 
-@contextmanager
-def _watched() -> Iterator[threading.Event]:
-    """Within the block, the end of a worker interrupts the main thread and sets the event."""
+def _watch_workers() -> threading.Event:
+    """From now on, the end of a worker interrupts the main thread and sets the event.
+
+    The hook stays: connections of workers that have ended break later, which is no news.
+    """
     died, before, main = threading.Event(), threading.excepthook, threading.main_thread()
 
     def look(arguments: threading.ExceptHookArgs) -> None:
+        if isinstance(arguments.exc_value, grpc.RpcError):
+            return
         if not str(arguments.exc_value).startswith("Worker subprocess exited"):
             before(arguments)
         elif not died.is_set():
@@ -103,7 +108,4 @@ def _watched() -> Iterator[threading.Event]:
             signal.pthread_kill(main.ident or 0, signal.SIGINT)
 
     threading.excepthook = look
-    try:
-        yield died
-    finally:
-        threading.excepthook = before
+    return died
