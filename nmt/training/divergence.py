@@ -1,13 +1,17 @@
-"""Refusal of losses and weights that are NaN or infinite."""
+"""Refusal of losses and weights that are NaN or infinite, and of gradients that overflow at each step."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 
 from nmt.run.directory import Run
 from nmt.training.errors import TrainingError
+
+LEAST_SCALE = 2.0**-24
+"""The smallest positive float16. Keras starts with a loss scale of 2^15 and halves it whenever a gradient overflows."""
 
 
 def require_finite(found: str, run: Run, *values: Any) -> None:
@@ -25,7 +29,31 @@ def require_finite(found: str, run: Run, *values: Any) -> None:
     """
     if all(np.isfinite(value).all() for value in values):
         return
-    raise TrainingError(
+    raise _diverged(found, run)
+
+
+def require_loss_scale(optimizer: keras.optimizers.Optimizer, run: Run, step: int) -> None:
+    """Ends a float16 training whose gradients overflow at each step.
+
+    The optimizer leaves out the update and halves the loss scale. The loss stays finite, and nothing is learned.
+
+    Args:
+        optimizer: a built optimizer; only `LossScaleOptimizer` has a scale.
+        run: the run in training.
+        step: number of completed steps.
+
+    Raises:
+        TrainingError: the loss scale is below `LEAST_SCALE`.
+    """
+    if not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        return
+    scale = float(optimizer.dynamic_scale)
+    if not scale >= LEAST_SCALE:  # it may be NaN
+        raise _diverged(f"step {step}: gradients overflow float16 at each step (the loss scale is {scale:g})", run)
+
+
+def _diverged(found: str, run: Run) -> TrainingError:
+    return TrainingError(
         f"{found}, and training cannot recover from it; files saved before are in {run.directory}. Try a "
         f"smaller training.schedule.learning_rate (now {run.config.training.schedule.learning_rate:g}), a longer "
         "warm-up, or training.precision float32, under a new name"

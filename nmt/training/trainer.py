@@ -33,7 +33,7 @@ from nmt.training.console import (
     raised_rate_line,
     validation_line,
 )
-from nmt.training.divergence import require_finite
+from nmt.training.divergence import require_finite, require_loss_scale
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
 from nmt.training.fine_tuning import open_initial_run, transfer_weights
@@ -228,10 +228,9 @@ class Trainer:
         if config.schedule.decay == "plateau":
             rate = plateau_rate(config.schedule, self.schedule.steps, state.step, state.halvings)
             self.optimizer.learning_rate.assign(rate)
-        losses: tuple[Any, ...]
         if isinstance(batch, GuidedBatch):
             weight = config.guided.weight * config.guided.decay**state.pass_index
-            losses = self.train_step.guided(batch, weight)
+            losses: tuple[Any, ...] = self.train_step.guided(batch, weight)
         else:
             losses = (self.train_step(batch),)
         state.step, state.batch = state.step + 1, state.batch + 1
@@ -242,6 +241,7 @@ class Trainer:
         """Waits for the losses of the newest step; the time counts as training."""
         started = time.perf_counter()
         self.losses.settle()
+        require_loss_scale(self.optimizer, self.prepared.run, self.state.step)
         self.state.seconds += time.perf_counter() - started
 
     def _line(self) -> str:

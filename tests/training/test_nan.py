@@ -1,0 +1,182 @@
+"""A NaN anywhere in a training ends it, and everything saved before stays as it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from short_runs import config
+
+from nmt.config import RunConfig
+from nmt.run.arrays import load_arrays
+from nmt.run.directory import Run
+from nmt.training.errors import TrainingError
+from nmt.training.trainer import train
+
+SAVED = 4
+"""Step of the checkpoint before the NaN."""
+SPOILT = 6
+"""Step in which the NaN comes."""
+
+
+@pytest.mark.parametrize("place", ["momentum", "velocity", "average"])
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+def test_moments_and_averages_that_are_not_finite_are_not_saved(
+    place: str, value: float, corpus: Path, tmp_path: Path, counting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoiling(model: Any, optimizer: Any, *arguments: Any) -> Callable[[Any], float]:
+        plain = counting(model, optimizer, *arguments)
+
+        def step(batch: Any) -> float:
+            if int(optimizer.iterations) + 1 == SPOILT:
+                variable = next(variable for variable in optimizer.variables if place in variable.path)
+                variable.assign(np.full(variable.shape, value, np.float32))
+            return plain(batch)
+
+        return step
+
+    monkeypatch.setattr("nmt.training.trainer.TrainStep", spoiling)
+    with pytest.raises(TrainingError, match="^step 8: weights are NaN or infinite"):
+        train(config(corpus, tmp_path, checkpoints={"every": SAVED}, ema=0.5))
+    run = Run.open(tmp_path / "run")
+    assert [path.name for path in run.checkpoints()] == ["000000004.npz"]
+    require_finite_files(run)
+
+
+def require_finite_files(run: Run) -> None:
+    """Requires that all numbers in the files of a run are finite."""
+    for path in [*run.checkpoints(), *([run.best] if run.best.exists() else [])]:
+        for name, array in load_arrays(path).items():
+            assert array.dtype.kind == "U" or np.isfinite(array).all(), (path, name)
+
+
+class Spoiler:
+    """A training that can be run again and again from its checkpoint, each time with a NaN in another place.
+
+    The step is compiled once: it adds `addends`, zero or NaN, to each gradient and to the loss.
+    """
+
+    def __init__(self, trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        import tensorflow as tf
+
+        self.trainer, self.run = trainer, trainer.prepared.run
+        self.weights = trainer.model.trainable_variables
+        self.addends = tf.Variable(np.zeros(len(self.weights) + 1, np.float32))
+        self.before_step: dict[int, Callable[[], None]] = {}
+        self.saved: dict[str, bytes] = {}
+        step = trainer.train_step
+        plain = step.gradients
+
+        def gradients(losses: Any, inputs: Any) -> Any:
+            reported, found = plain(losses, inputs)
+            *addends, by_loss = tf.unstack(self.addends)
+            return (reported[0] + by_loss, *reported[1:]), [one + by for one, by in zip(found, addends, strict=True)]
+
+        monkeypatch.setattr(step, "gradients", gradients)
+        train_one = trainer._step
+
+        def counted(batch: Any) -> None:
+            if trainer.state.step == SAVED and not self.saved:
+                self.saved = self.files()
+            self.before_step.get(trainer.state.step + 1, lambda: None)()
+            train_one(batch)
+
+        monkeypatch.setattr(trainer, "_step", counted)
+
+    def files(self) -> dict[str, bytes]:
+        root = self.run.directory
+        return {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and "tensorboard" not in path.parts
+        }
+
+    def resume(self) -> None:
+        """Trains to the end from the files that were there at `SAVED`."""
+        from nmt.training.checkpoints import newest_checkpoint
+        from nmt.training.history import History
+        from nmt.training.pending_losses import PendingLosses
+
+        for path in (self.run.directory / name for name in self.files() if name not in self.saved):
+            path.unlink()
+        for name, content in self.saved.items():
+            (self.run.directory / name).write_bytes(content)
+        trainer, checkpoint = self.trainer, newest_checkpoint(self.run, print)
+        assert checkpoint is not None and checkpoint.state.step == SAVED
+        checkpoint.restore(trainer._variables)
+        trainer.state = checkpoint.state
+        trainer.losses = PendingLosses(self.run, trainer.state)
+        trainer.history = History(self.run, SAVED, trainer.guided, print)
+        self.addends.assign(np.zeros(len(self.weights) + 1, np.float32))
+        trainer.run()
+
+    def final_weights(self) -> list[np.ndarray]:
+        return [weight.numpy() for weight in self.weights]
+
+    def places(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Each place, and the function that puts a NaN there."""
+        for variable in self.trainer._variables:
+            if "float" in variable.dtype:
+                yield f"variable {variable.path}", lambda variable=variable: self._spoil(variable)
+        for place, weight in enumerate(self.weights):
+            yield f"gradient {weight.path}", lambda place=place: self._add(place)
+        yield "loss", lambda: self._add(len(self.weights))
+
+    def _add(self, place: int) -> None:
+        addends = self.addends.numpy()
+        addends[place] = math.nan
+        self.addends.assign(addends)
+
+    @staticmethod
+    def _spoil(variable: Any) -> None:
+        value = variable.numpy().copy()
+        value[tuple(length - 1 for length in value.shape)] = math.nan
+        variable.assign(value)
+
+
+@pytest.mark.slow
+def test_a_nan_in_any_weight_moment_gradient_or_loss(
+    trainer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One entry of each array."""
+    spoiler = Spoiler(trainer(passes=1, checkpoints={"every": SAVED}, ema=0.5), monkeypatch)
+    spoiler.trainer.run()
+    expected = spoiler.final_weights()
+    overlooked, tried = [], 0
+    for name, spoil in spoiler.places():
+        spoiler.before_step = {SPOILT: spoil}
+        tried += 1
+        try:
+            spoiler.resume()
+            overlooked.append(name)
+        except TrainingError:
+            require_finite_files(spoiler.run)
+            changed = [path for path, content in spoiler.saved.items() if spoiler.files().get(path) != content]
+            assert set(changed) <= {"history.csv", "manifest.json", "best.npz"}, (name, changed)
+    assert overlooked == [] and tried > 10
+    spoiler.before_step = {}
+    spoiler.resume()
+    for one, other in zip(spoiler.final_weights(), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("scale", "ends"), [(2.0**-24, False), (2.0**-25, True), (0.0, True), (math.nan, True)])
+def test_float16_gradients_that_overflow_at_each_step_end_it(scale: float, ends: bool, tmp_path: Path) -> None:
+    """The optimizer halves the loss scale and leaves out the update, for ever; the loss itself stays finite."""
+    import keras
+
+    from nmt.training.divergence import require_loss_scale
+
+    run = SimpleNamespace(directory=tmp_path, config=RunConfig())
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam())
+    optimizer.build([keras.Variable(np.ones(2, np.float32))])
+    optimizer.dynamic_scale.assign(scale)
+    require_loss_scale(optimizer.inner_optimizer, run, 7)
+    with pytest.raises(TrainingError, match="^step 7: gradients overflow float16") if ends else nullcontext():
+        require_loss_scale(optimizer, run, 7)
