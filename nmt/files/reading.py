@@ -102,7 +102,10 @@ def file_system(path: str) -> tuple[Any, str]:
     with _errors_of_remote(path):
         if kind in _ARROW:
             filesystems = package("pyarrow.fs", f"reading {kind}:// files")
-            client = getattr(filesystems, _ARROW[kind])()
+            # Arrow takes an endpoint of the environment too, but makes a host name of the bucket there.
+            endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+            options = {"endpoint_override": endpoint} if endpoint and kind.startswith("s3") else {}
+            client = getattr(filesystems, _ARROW[kind])(**options)
             return package("fsspec.implementations.arrow", "reading remote files").ArrowFSWrapper(client), path[
                 found.end() :
             ]
