@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from nmt.backend import Tensor
 from nmt.backend.errors import BackendError
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ def compile_function(function: Callable[..., Any], variables: Sequence[keras.Var
     raise BackendError(f"the Keras backend is {keras.backend.backend()}: expected tensorflow or jax")
 
 
-def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
+def snapshot(
+    variables: Iterable[keras.Variable], others: Iterable[tuple[keras.Variable, Tensor]] = ()
+) -> keras.StatelessScope:
     """On TensorFlow: a scope in which each of these variables is a tensor, read once at the beginning.
+
+    `others` are variables with the value that they have in the scope.
 
     Without a snapshot TensorFlow reads a variable at each step of a loop. Computations that depend on the variable
     alone, such as its cast to half precision, are then repeated too.
@@ -49,7 +54,7 @@ def snapshot(variables: Iterable[keras.Variable]) -> keras.StatelessScope:
     import keras
     import tensorflow as tf
 
-    return keras.StatelessScope([(variable, tf.identity(variable.value)) for variable in variables])
+    return keras.StatelessScope([*((variable, tf.identity(variable.value)) for variable in variables), *others])
 
 
 def _compile_with_jax(function: Callable[..., Any], variables: Sequence[keras.Variable]) -> Callable[..., Any]:

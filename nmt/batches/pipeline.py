@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -20,7 +20,12 @@ AHEAD = 8
 
 
 def pass_batches(
-    corpus: TrainingPairs, plan: BatchPlan, pass_index: int, skip: int, begin: Section = START
+    corpus: TrainingPairs,
+    plan: BatchPlan,
+    pass_index: int,
+    skip: int,
+    begin: Section = START,
+    share: Callable[[np.ndarray], np.ndarray] = lambda rows: rows,
 ) -> Iterator[Batch | GuidedBatch]:
     """The batches of one epoch behind the first `skip`, as tensors on TensorFlow and as arrays on other backends.
 
@@ -28,28 +33,28 @@ def pass_batches(
 
     Args:
         begin: a section that begins before the batch `skip`; the sections before it are not planned again.
+        share: takes the pairs of a batch, [rows], and returns the pairs that are read, in the width of the whole batch.
     """
     planned = islice(plan.batches(pass_index, begin), skip - begin.first_batch, None)
+    made = (corpus.batch(share(rows), plan.width(rows)) for rows in planned)
     if keras.backend.backend() == "tensorflow":
-        return _from_tf_data(corpus, plan, planned)
-    return in_background((corpus.batch(rows, plan.width(rows)) for rows in planned), AHEAD)
+        return _from_tf_data(made, corpus.links is not None)
+    return in_background(made, AHEAD)
 
 
-def _from_tf_data(
-    corpus: TrainingPairs, plan: BatchPlan, planned: Iterator[np.ndarray]
-) -> Iterator[Batch | GuidedBatch]:
-    """The planned batches by way of tf.data."""
+def _from_tf_data(made: Iterator[Batch | GuidedBatch], guided: bool) -> Iterator[Batch | GuidedBatch]:
+    """The same batches by way of tf.data."""
     import tensorflow as tf
 
-    kind: Any = Batch if corpus.links is None else GuidedBatch
+    kind: Any = GuidedBatch if guided else Batch
     types = [tf.float32 if field == "links" else tf.int32 for field in kind._fields]
     ranks = [3 if field == "links" else 2 for field in kind._fields]
 
     def gathered(_: Any) -> tuple[Any, ...]:
         """Whether there is a next batch, and the batch."""
-        if (rows := next(planned, None)) is None:
+        if (batch := next(made, None)) is None:
             return False, *(np.zeros([0] * rank, kind.as_numpy_dtype) for kind, rank in zip(types, ranks, strict=True))
-        return True, *corpus.batch(rows, plan.width(rows))
+        return True, *batch
 
     def gather(number: Any) -> Any:
         more, *arrays = tf.numpy_function(gathered, [number], [tf.bool, *types])

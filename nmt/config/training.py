@@ -137,6 +137,11 @@ class TrainingConfig:
         "auto",
         "Type of the matrix products; auto: chosen by the hardware's report and a short trial, then saved in the run.",
     )
+    devices: int = setting(
+        0,
+        "Devices of this machine that share each batch; 0: all GPUs, or the processor of a machine without GPUs. "
+        "Without GPUs, a larger number divides the processor, which only serves to try it out.",
+    )
     seed: int = setting(1, "Seed of the initial weights, the order of the pairs and dropout.")
     deterministic: bool = setting(False, "The same seed gives the same weights to the bit; some operations are slower.")
     live_view: bool = setting(
@@ -154,9 +159,9 @@ class TrainingConfig:
             "aligner learns links, and guided.links names other links: choose one of them",
         )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
-        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience"):
+        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience", "devices"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
         require_at_most(
             self, passes=10**6, minutes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4
         )
-        require_at_most(self, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9)
+        require_at_most(self, devices=10**4, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9)

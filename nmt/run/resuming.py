@@ -11,7 +11,7 @@ from nmt.run.errors import RunError
 
 MAY_CHANGE = (
     {"name", "directory", "search", "training.passes", "training.log_every", "training.checkpoints"}
-    | {"training.live_view", "corpus.prepared"}
+    | {"training.live_view", "training.devices", "corpus.prepared"}
     | {f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")}
     | {f"corpus.{side}_{what}" for side in ("source", "target") for what in ("language", "words")}
 )

@@ -17,7 +17,7 @@ def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> di
     Without moving averages, and before the first update, these are the values of the variables.
     """
     inner = getattr(optimizer, "inner_optimizer", optimizer)
-    if not inner.use_ema or not int(inner.iterations):
+    if not inner.use_ema or not int(convert_to_numpy(inner.iterations)):
         return variables_to_arrays(model.trainable_variables)
     # Keras offers no public way to read the averages without overwriting the weights.
     averages = inner._model_variables_moving_average

@@ -47,7 +47,7 @@ def require_loss_scale(optimizer: keras.optimizers.Optimizer, run: Run, step: in
     """
     if not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
         return
-    scale = float(optimizer.dynamic_scale)
+    scale = float(keras.ops.convert_to_numpy(optimizer.dynamic_scale))
     if not scale >= LEAST_SCALE:  # it may be NaN
         raise _diverged(f"step {step}: gradients overflow float16 at each step (the loss scale is {scale:g})", run)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +62,17 @@ def open_initial_run(config: RunConfig) -> Run:
     expected = weight_shapes(initial.config.model, initial.source.size, initial.target.size)
     require_shapes({name: array.shape for name, array in initial.weights().items()}, expected, str(initial.best))
     return initial
+
+
+def begin_with_initial_run(model: Seq2Seq, run: Run, say: Callable[[str], None]) -> bool:
+    """Takes the weights of the run that `training.initial` names; whether they are the whole model of `run`."""
+    initial = open_initial_run(run.config)
+    shared = transfer_weights(model, run, initial)
+    say(
+        f"training begins with the weights of {initial.directory}, which has {shared.source} of {run.source.size} "
+        f"source pieces and {shared.target} of {run.target.size} target pieces"
+    )
+    return shared == (run.source.size, run.target.size)
 
 
 def _as_flag_value(value: Any) -> str:

@@ -29,21 +29,27 @@ class Adam(keras.optimizers.Adam):
 
     Args:
         averaged_every: updates between two steps of the moving average, from `averaging_interval`.
+        summed: whether the caller adds the gradients of all replicas before an update. Keras's Adam would add them
+            itself, after each replica has clipped its own.
         options: those of Keras's Adam.
 
     Raises:
-        BackendError: TensorFlow's strategy has several replicas (in `build` or in the first update).
+        BackendError: not `summed`, and TensorFlow's strategy has several replicas (in `build` or in the first update).
     """
 
-    def __init__(self, learning_rate: Any = 0.001, averaged_every: int = AVERAGED_EVERY, **options: Any) -> None:
+    def __init__(
+        self, learning_rate: Any = 0.001, averaged_every: int = AVERAGED_EVERY, summed: bool = False, **options: Any
+    ) -> None:
         super().__init__(learning_rate, **options)
-        self.averaged_every = averaged_every
+        self.averaged_every, self.summed = averaged_every, summed
+        if summed:
+            assign_by_replica(self._iterations)
 
     def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"averaged_every": self.averaged_every}
+        return super().get_config() | {"averaged_every": self.averaged_every, "summed": self.summed}
 
     def build(self, variables: list[Any]) -> None:
-        _require_one_replica()
+        self._require_sums()
         super().build(variables)
 
     def _backend_update_step(self, grads: list[Any], trainable_variables: list[Any], learning_rate: Any) -> None:
@@ -57,7 +63,7 @@ class Adam(keras.optimizers.Adam):
             return
         import tensorflow as tf
 
-        _require_one_replica()
+        self._require_sums()
         step = keras.ops.cast(self.iterations + 1, "float32")
         shared = {
             "beta1_power": self.beta_1**step,
@@ -72,6 +78,32 @@ class Adam(keras.optimizers.Adam):
             values = {"var": variable, "m": self._momentums[index], "v": self._velocities[index]}
             handles = {name: each.value.handle for name, each in values.items()}
             tf.raw_ops.ResourceApplyAdam(**handles, **shared, grad=tf.convert_to_tensor(gradient))
+
+    def _require_sums(self) -> None:
+        """Refuses several replicas without sums: the copies of a weight would diverge."""
+        if self.summed or keras.backend.backend() != "tensorflow":
+            return
+        import tensorflow as tf
+
+        if (replicas := tf.distribute.get_strategy().num_replicas_in_sync) > 1:
+            raise BackendError(
+                f"this Adam does not add gradients, and TensorFlow's strategy has {replicas} replicas: train with "
+                "training.devices, or outside of tf.distribute"
+            )
+
+    def _backend_increment_gradient_accumulators(self, grads: list[Any], acc_grads: list[Any]) -> None:
+        if not self.summed:  # Keras would leave the replica, which TensorFlow refuses under a condition
+            super()._backend_increment_gradient_accumulators(grads, acc_grads)
+            return
+        for gradient, total in zip(grads, acc_grads, strict=True):
+            total.assign_add(gradient)
+
+    def _backend_reset_gradient_accumulators(self) -> None:
+        if not self.summed:
+            super()._backend_reset_gradient_accumulators()
+            return
+        for total in self._accumulated_gradients:
+            total.assign(keras.ops.zeros_like(total))
 
     def _clip_gradients(self, grads: list[Any]) -> list[Any]:
         """Keras's clipping, which costs less on TensorFlow.
@@ -114,14 +146,23 @@ def averaging_interval(updates: int) -> int:
     return 1 if updates < SHORT_RUN else AVERAGED_EVERY
 
 
-def _require_one_replica() -> None:
-    """Refuses several replicas: `Adam` does not sum gradients over them, so the copies of a weight would diverge."""
-    if keras.backend.backend() != "tensorflow":
-        return
-    import tensorflow as tf
+@keras.saving.register_keras_serializable("nmt")
+class LossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
+    """Keras's loss scaling for gradients that are already added over TensorFlow's replicas.
 
-    if (replicas := tf.distribute.get_strategy().num_replicas_in_sync) > 1:
-        raise BackendError(
-            f"training runs on one device, and TensorFlow's strategy has {replicas} replicas: train outside of "
-            "tf.distribute"
-        )
+    Each replica then finds the same gradients finite or not, and makes the same update.
+    """
+
+    def _tf_apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
+        self._common_apply(grads, trainable_variables)
+
+
+def assign_by_replica(variable: keras.Variable) -> None:
+    """Lets each of TensorFlow's replicas assign its own copy of a variable.
+
+    Keras assigns the first replica's value of a counter to all, which TensorFlow refuses under a condition.
+    """
+    if hasattr(variable.value, "_aggregation"):  # a copy for each replica
+        import tensorflow as tf
+
+        variable.value._aggregation = tf.VariableAggregation.NONE

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nmt.run.directory import Run
 from nmt.training.divergence import require_finite
 from nmt.training.state import TrainingState
@@ -24,11 +26,18 @@ class PendingLosses:
         self._run, self._state = run, state
         self._step = 0
         self._losses: tuple[Any, ...] = ()
+        self._counts: Any = None
+        self.stop_wanted = False
+        """Whether some worker wanted to stop at a settled step."""
 
-    def put(self, step: int, *losses: Any) -> None:
-        """Takes the losses of a step, scalars of the backend or numbers, and settles the losses of the step before."""
+    def put(self, step: int, *losses: Any, counts: Any = None) -> None:
+        """Takes the losses of a step, scalars of the backend or numbers, and settles the losses of the step before.
+
+        Args:
+            counts: `Replicas.counts` of the step; its target tokens are added to the state.
+        """
         self.settle()
-        self._step, self._losses = step, losses
+        self._step, self._losses, self._counts = step, losses, counts
 
     def settle(self) -> None:
         """Waits for the losses and adds them to the state.
@@ -42,3 +51,7 @@ class PendingLosses:
         self._losses = ()
         require_finite(f"step {self._step}: the loss is {losses[0]}", self._run, losses[0])
         self._state.add_losses(*losses)
+        if self._counts is not None:
+            tokens, _, wishes = map(float, np.asarray(self._counts))
+            self._state.tokens += int(tokens)
+            self.stop_wanted |= wishes > 0

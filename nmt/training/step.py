@@ -17,6 +17,8 @@ from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.network.losses.label_smoothing import count_tokens
 from nmt.network.model import Seq2Seq
 from nmt.training.batch_parts import Inputs, split_batch
+from nmt.training.distribution.replicas import Replicas
+from nmt.training.distribution.seeds import common_seed, replica_seed
 
 
 class TrainStep:
@@ -27,13 +29,22 @@ class TrainStep:
         optimizer: a built Keras optimizer; `LossScaleOptimizer` scales the loss.
         smoothing: label smoothing.
         slices: slices of the output layer and its loss, see `losses.output_loss`.
+        replicas: copies of the model that train on parts of the batch; None: one.
     """
 
     def __init__(
-        self, model: Seq2Seq, optimizer: keras.optimizers.Optimizer, smoothing: float, slices: int = 1
+        self,
+        model: Seq2Seq,
+        optimizer: keras.optimizers.Optimizer,
+        smoothing: float,
+        slices: int = 1,
+        replicas: Replicas | None = None,
     ) -> None:
         self.model, self.optimizer, self.smoothing = model, optimizer, smoothing
-        self.slices = -(-slices // batches_at_once())  # per part, and each part is a slice of the batch already
+        self.replicas = replicas or Replicas()
+        self.parts = max(1, batches_at_once() // self.replicas.local)  # of each replica, computed at once
+        # Per part, and each part is a slice of the batch already.
+        self.slices = -(-slices // (self.parts * self.replicas.count))
 
     def __call__(self, batch: Batch) -> Tensor:
         """Updates the model.
@@ -66,48 +77,61 @@ class TrainStep:
         Args:
             losses: `_loss` or `_guided_loss`. They return the loss to minimise, and the losses to report.
         """
+        if self.replicas.count > 1:
+            return self.replicas.program(self, losses, guided)
         return self._tensorflow(losses, guided) if keras.backend.backend() == "tensorflow" else self._jax(losses)
 
-    def _loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
+    def _loss(self, part: Inputs, counts: Any, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
         """The share of one part of a batch in the mean loss of the batch's tokens.
 
         Args:
-            part, whole: the inputs of the part and of the whole batch.
+            part: the inputs of the part.
+            counts: `divisors` of the whole batch.
             kernel: the kernel of the output layer, as in `Seq2Seq.total_loss`.
         """
         source, target_in, target_out = part
         total = self.model.total_loss(source, target_in, target_out, self.smoothing, self.slices, kernel)
-        loss = total / count_tokens(whole[2])
+        loss = total / counts[0]
         return loss, (loss,)
 
-    def _guided_loss(self, part: Inputs, whole: Inputs, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
+    def _guided_loss(self, part: Inputs, counts: Any, kernel: Any = None) -> tuple[Any, tuple[Any, ...]]:
         """`_loss` plus the weighted share of the part in the mean attention loss of the batch's linked steps."""
         source, target_in, target_out, links, weight = part
         total, guided = self.model.guided_loss(
             source, target_in, target_out, links, self.smoothing, self.slices, kernel
         )
-        # A row of links sums to one if its step has links, else to zero, so the sum counts the linked steps.
-        attention = guided / keras.ops.maximum(keras.ops.sum(whole[3]), 1.0)
-        translation = total / count_tokens(whole[2])
+        attention = guided / counts[1]
+        translation = total / counts[0]
         return translation + weight * attention, (translation, attention)
 
-    def gradients(self, losses: Callable[..., Any], inputs: Inputs) -> tuple[Any, list[Any]]:
-        """On TensorFlow: the losses to report, and the gradient of the loss by each trainable variable."""
+    def gradients(
+        self, losses: Callable[..., Any], inputs: Inputs, counts: Any = None, replica: int = 0
+    ) -> tuple[Any, list[Any]]:
+        """On TensorFlow: the losses to report, and the gradient of the loss by each trainable variable.
+
+        Args:
+            losses: as in `_compiled`.
+            inputs: the whole batch, or the rows of a replica.
+            counts: `divisors` of the whole batch; None: those of `inputs`.
+            replica: number of the replica, which has dropout masks of its own.
+        """
         import tensorflow as tf
 
         model, variables = self.model, self.model.trainable_variables
-        with snapshot(variables) as scope, tf.GradientTape() as tape:
+        counts = divisors(inputs) if counts is None else counts
+        seeds = [(each, replica_seed(each.value, replica)) for each in model.non_trainable_variables if replica]
+        with snapshot(variables, seeds) as scope, tf.GradientTape() as tape:
             weights = [scope.get_current_value(variable) for variable in variables]
             # A tensor of its own, so that a tied embedding's lookups and the output layer get separate gradients.
             kernel = tf.identity(model.output_weights())
             tape.watch([*weights, kernel])
             # The parts depend on each other only in their sum, so TensorFlow computes them at once.
-            by_part = [losses(part, inputs, kernel) for part in split_batch(inputs, batches_at_once())]
+            by_part = [losses(part, counts, kernel) for part in split_batch(inputs, self.parts)]
             loss, reported = tf.nest.map_structure(lambda *values: tf.add_n(values), *by_part)
             scaled = self.optimizer.scale_loss(loss)
         for variable in model.non_trainable_variables:  # the states of random generators
             if (value := scope.get_current_value(variable)) is not None:
-                variable.assign(value)
+                variable.assign(common_seed(value, replica) if replica else value)
         by = [*weights, kernel]
         *gradients, by_kernel = tape.gradient(scaled, by, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         (index,) = (index for index, variable in enumerate(variables) if variable is model.output_variable)
@@ -131,20 +155,12 @@ class TrainStep:
     def _jax(self, losses: Callable[..., Any]) -> Callable[..., Any]:
         import jax
 
-        model, optimizer = self.model, self.optimizer
-
-        def scaled_loss(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
-            variables = [*model.trainable_variables, *model.non_trainable_variables, *optimizer.variables]
-            mapping = zip(variables, [*trainable, *fixed, *optimizer_values], strict=True)
-            with keras.StatelessScope(state_mapping=list(mapping)) as scope:
-                loss, reported = losses(inputs, inputs)
-                scaled = optimizer.scale_loss(loss)
-            return scaled, (reported, [scope.get_current_value(v) for v in model.non_trainable_variables])
+        model, optimizer, scaled_loss = self.model, self.optimizer, self.scaled_loss(losses)
 
         @partial(jax.jit, donate_argnums=(0, 1, 2))  # new values replace the old ones in place
         def step(trainable: Any, fixed: Any, optimizer_values: Any, *inputs: Any) -> Any:
             gradient = jax.value_and_grad(scaled_loss, has_aux=True)
-            (_, (reported, fixed)), gradients = gradient(trainable, fixed, optimizer_values, *inputs)
+            (_, (reported, fixed)), gradients = gradient(trainable, fixed, optimizer_values, divisors(inputs), *inputs)
             trainable, optimizer_values = optimizer.stateless_apply(optimizer_values, gradients, trainable)
             return reported, (trainable, fixed, optimizer_values)
 
@@ -157,6 +173,30 @@ class TrainStep:
             return reported
 
         return update
+
+    def scaled_loss(self, losses: Callable[..., Any]) -> Callable[..., Any]:
+        """On JAX: the scaled loss as a function of the values of all variables, `divisors` and the batch.
+
+        The function returns, beside the scaled loss, the losses to report and the new states of random generators.
+        """
+        model, optimizer = self.model, self.optimizer
+
+        def scaled_loss(trainable: Any, fixed: Any, optimizer_values: Any, counts: Any, *inputs: Any) -> Any:
+            variables = [*model.trainable_variables, *model.non_trainable_variables, *optimizer.variables]
+            mapping = zip(variables, [*trainable, *fixed, *optimizer_values], strict=True)
+            with keras.StatelessScope(state_mapping=list(mapping)) as scope:
+                loss, reported = losses(inputs, counts)
+                scaled = optimizer.scale_loss(loss)
+            return scaled, (reported, [scope.get_current_value(v) for v in model.non_trainable_variables])
+
+        return scaled_loss
+
+
+def divisors(inputs: Inputs) -> tuple[Any, ...]:
+    """The divisors of the mean losses of a batch: its target tokens, and its linked steps if it has links."""
+    tokens, *links = inputs[2:4]
+    # A row of links sums to one if its step has links, else to zero, so the sum counts the linked steps.
+    return count_tokens(tokens), *(keras.ops.maximum(keras.ops.sum(each), 1.0) for each in links)
 
 
 def _add_gradients(dense: Any, other: Any) -> Any:

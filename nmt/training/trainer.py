@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import keras
 import numpy as np
+from keras.ops import convert_to_numpy
 
 from nmt.backend.capabilities import batch_shapes
 from nmt.backend.determinism import set_determinism
@@ -21,29 +23,28 @@ from nmt.config import RunConfig, TrainingConfig
 from nmt.network.building import build_model
 from nmt.network.losses.output_loss import slices_for
 from nmt.network.model import Seq2Seq
-from nmt.progress import StatusLine, counted
+from nmt.progress import StatusLine, counted, report
 from nmt.run.directory import Run
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
 from nmt.training.conclusion import concluding_lines
-from nmt.training.console import (
-    memory_lines,
-    progress_line,
-    raised_rate_line,
-    validation_line,
-)
+from nmt.training.console import progress_line, validation_line
+from nmt.training.distribution.cluster import read_cluster
+from nmt.training.distribution.replicas import Replicas, open_replicas
+from nmt.training.distribution.same_training import require_same_training
 from nmt.training.divergence import require_finite, require_loss_scale
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
-from nmt.training.fine_tuning import open_initial_run, transfer_weights
+from nmt.training.fine_tuning import begin_with_initial_run
 from nmt.training.history import History
 from nmt.training.interruption import interruption
+from nmt.training.introduction import introductory_lines
 from nmt.training.live_view import LiveView, run_facts
-from nmt.training.optimizer import Adam, averaging_interval
+from nmt.training.optimizer import Adam, LossScaleOptimizer, averaging_interval
 from nmt.training.pending_losses import PendingLosses
 from nmt.training.preparation.claim import claimed
-from nmt.training.preparation.prepare import Prepared, prepare
+from nmt.training.preparation.prepare import Prepared, follow, prepare
 from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
 from nmt.training.state import TrainingState
@@ -72,21 +73,45 @@ def train(config: RunConfig) -> TrainingResult:
 
     Ctrl-C or a termination signal ends the training after the current step, with a checkpoint.
 
+    If the environment variable TF_CONFIG names several workers, each of them calls this function with the same
+    configuration. The first one prepares the text, reports and writes the run directory, which all of them read.
+
     Raises:
-        NmtError: a corpus, vocabulary or run directory that does not fit, or a loss that is NaN or infinite; the
-            message says what to do.
+        NmtError: a corpus, vocabulary or run directory that does not fit, a loss that is NaN or infinite, or another
+            worker that is lost; the message says what to do.
 
     Example:
         >>> config = nmt.load_config("data/demo/config.yaml", ["--name", "small", "--training.passes", "1"])
         >>> nmt.train(config).finished
         True
     """
+    replicas = open_replicas(config.training.devices, read_cluster())
     configure_runtime()
     set_determinism(config.training.seed, config.training.deterministic)
+    with replicas.watched():
+        return _lead(config, replicas) if replicas.is_chief else _follow(config, replicas)
+
+
+def _lead(config: RunConfig, replicas: Replicas) -> TrainingResult:
+    """Trains as the only worker, or as the chief of several."""
     status = StatusLine()
     with claimed(Path(config.directory) / config.name):
-        prepared = prepare(config, decide_precision(config.training.precision), status.print)
-        return Trainer(prepared, status).run()
+        with replicas.chief_first():
+            prepared = prepare(config, decide_precision(config.training.precision), status.print)
+        result = Trainer(prepared, status, replicas).run()
+    replicas.agree(0)  # no worker ends while another one still needs it
+    return result
+
+
+def _follow(config: RunConfig, replicas: Replicas) -> TrainingResult:
+    """Trains as another worker than the chief. It prints nothing more, and writes nothing."""
+    report(f"{replicas.cluster} has started; worker 0 prepares the text and reports the progress")
+    with open(os.devnull, "w") as nowhere:
+        with replicas.chief_first():
+            prepared = follow(config)
+        result = Trainer(prepared, StatusLine(nowhere), replicas).run()
+    replicas.agree(0)
+    return result
 
 
 class Trainer:
@@ -95,19 +120,21 @@ class Trainer:
     Args:
         prepared: run, training pairs and validation pairs.
         status: shows progress.
+        replicas: copies of the model that share each batch; None: one.
 
     Raises:
         NmtError: a damaged checkpoint, or settings under which nothing would be learned.
     """
 
-    def __init__(self, prepared: Prepared, status: StatusLine) -> None:
-        self.prepared, self.status = prepared, status
+    def __init__(self, prepared: Prepared, status: StatusLine, replicas: Replicas | None = None) -> None:
+        self.prepared, self.status, self.replicas = prepared, status, replicas or Replicas()
         run, self.config = prepared.run, prepared.run.config.training
         self.guided = prepared.train.links is not None
         shapes = batch_shapes(self.config.shapes)
         self.plan = prepared.train.plan(self.config.batch_tokens, self.config.window, self.config.seed, shapes)
-        self.steps_per_epoch, self.padding, cells = self.plan.figures()
-        checkpoint = newest_checkpoint(run, status.print)
+        figures = self.steps_per_epoch, self.padding, cells = self.plan.figures()
+        with self.replicas.chief_first():  # it may rename damaged checkpoints
+            checkpoint = newest_checkpoint(run, status.print)
         if not checkpoint:
             require_updates(self.config, self.steps_per_epoch)
         self.state = checkpoint.state if checkpoint else TrainingState()
@@ -116,37 +143,33 @@ class Trainer:
         self.state.schedule_passes = self.schedule.passes
         if not checkpoint:
             self.state.averaged_every = averaging_interval(self.schedule.steps // self.config.accumulate)
-        self.model = self._build(self.config.precision)
-        self.recomputed = self.model.limit_attention_memory(cells)
-        self.optimizer = build_optimizer(self.model, self.config, self.schedule.steps, self.state.averaged_every)
+        require_same_training(self.replicas, run.config, figures, self.state.step)
+        with self.replicas.scope():
+            self.model = self._build(self.config.precision)
+            self.optimizer = build_optimizer(
+                self.model, self.config, self.schedule.steps, self.state.averaged_every, self.replicas.count > 1
+            )
+        self.recomputed = self.model.limit_attention_memory(-(-cells // self.replicas.count))
         self.slices = slices_for(self.config.batch_tokens, run.target.size)
-        self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices)
-        self.validation = Validation(run, self._build("float32"), prepared.validation)
+        self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices, self.replicas)
+        if self.replicas.is_chief:
+            self.validation = Validation(run, self._build("float32"), prepared.validation)
         self.speed = Speed(self.config, self.steps_per_epoch)
         if checkpoint:
             checkpoint.restore(self._variables)
             # With more patience than before, the run continues.
             self.state.stopped_early &= out_of_patience(self.state, self.config.patience)
-        self.has_initial_model = not checkpoint and bool(self.config.initial) and self._begin_with_another_run()
+        begins = not checkpoint and bool(self.config.initial)
+        self.has_initial_model = begins and begin_with_initial_run(self.model, run, status.print)
         self.losses = PendingLosses(run, self.state)
-        self.history = History(run, self.state.step, self.guided, status.print)
-        facts = run_facts(prepared, self.model.count_params())
-        self.live_view = LiveView(run, self.state.step, facts, status.print) if self.config.live_view else None
+        if self.replicas.is_chief:
+            self.history = History(run, self.state.step, self.guided, status.print)
+            facts = run_facts(prepared, self.model.count_params())
+            self.live_view = LiveView(run, self.state.step, facts, status.print) if self.config.live_view else None
 
     def _build(self, precision: str) -> Seq2Seq:
         run = self.prepared.run
         return build_model(run.config.model, run.source.size, run.target.size, self.config.seed, precision)
-
-    def _begin_with_another_run(self) -> bool:
-        """Takes the weights of the run that `training.initial` names; whether they are its whole model."""
-        run = self.prepared.run
-        initial = open_initial_run(run.config)
-        shared = transfer_weights(self.model, run, initial)
-        self.status.print(
-            f"training begins with the weights of {initial.directory}, which has {shared.source} of {run.source.size} "
-            f"source pieces and {shared.target} of {run.target.size} target pieces"
-        )
-        return shared == (run.source.size, run.target.size)
 
     @property
     def _variables(self) -> list[keras.Variable]:
@@ -154,55 +177,41 @@ class Trainer:
         return [*self.model.variables, *self.optimizer.variables]
 
     @property
-    def _done(self) -> bool:
+    def done(self) -> bool:
         return self.state.stopped_early or self.state.pass_index >= self.config.passes
 
     def run(self) -> TrainingResult:
         """Trains to the end or to an interruption."""
-        self._introduce()
-        if self.has_initial_model and not self._done:
+        for line in introductory_lines(self):
+            self.status.print(line)
+        if self.has_initial_model and not self.done and self.replicas.is_chief:
             self._measure_initial()
-        if self._done and (self.state.batches or self.state.best is None):
+        if self.done and (self.state.batches or self.state.best is None):
             self._validate()  # interrupted, then resumed with fewer epochs
         with interruption() as interrupted:
-            while not self._done:
+            while not self.done:
                 self._train_epoch(interrupted)
-                if interrupted.is_set() and not self._done:
+                if self._stops(interrupted, self.losses.stop_wanted) and not self.done:
                     self._save()
                     self.status.print(
                         f"interrupted; step {self.state.step} is saved in {self.prepared.run.directory}, "
                         "the same command resumes the training"
                     )
                     break
-        if self._done:
-            for line in concluding_lines(self.prepared, self.state):
+        if self.done:
+            for line in concluding_lines(self.prepared, self.state) if self.replicas.is_chief else ():
                 self.status.print(line)
-        return TrainingResult(self.prepared.run.directory, self.state.step, self.state.best, self._done)
-
-    def _introduce(self) -> None:
-        run, prepared, say = self.prepared.run, self.prepared, self.status.print
-        say(
-            f"{len(prepared.train)} training pairs, {len(prepared.validation)} validation pairs, "
-            f"{self.model.count_params():,} parameters, {self.config.precision}"
-        )
-        if self._done:
-            return
-        resumes = f"resuming from step {self.state.step}; " if self.state.step else ""
-        say(
-            f"{resumes}about {counted(self.steps_per_epoch, 'batch')} per epoch, {100 * self.padding:.1f} % padding; "
-            f"run directory {run.directory}"
-        )
-        if rates := self.schedule.raised_rate(self.state.step, self.state.halvings):
-            say(raised_rate_line(self.state.step, *rates, self.schedule.planned, self.schedule.passes))
-        for line in memory_lines(self.slices, self.config.batch_tokens, run.target.size, self.recomputed):
-            say(line)
+        return TrainingResult(self.prepared.run.directory, self.state.step, self.state.best, self.done)
 
     def _train_epoch(self, interrupted: threading.Event) -> None:
         """Trains the rest of the current epoch, or until an interruption or early stopping."""
         state, every = self.state, self.config.checkpoints.every
         started = time.perf_counter()
-        for batch in pass_batches(self.prepared.train, self.plan, state.pass_index, state.batch, state.begin):
+        place = state.pass_index, state.batch, state.begin
+        for batch in pass_batches(self.prepared.train, self.plan, *place, self.replicas.rows):
+            self.replicas.wants_stop = interrupted.is_set()
             self._step(batch)
+            agreed = self.losses.stop_wanted
             state.seconds += time.perf_counter() - started
             self.speed.note(state)
             self.status.show(self._line, state.step % self.config.log_every == 0)
@@ -210,7 +219,7 @@ class Trainer:
                 self._validate()
             elif every and state.step % every == 0:
                 self._save()
-            if interrupted.is_set() or state.stopped_early:
+            if self._stops(interrupted, agreed) or state.stopped_early:
                 return
             started = time.perf_counter()
         self._settle()
@@ -221,6 +230,10 @@ class Trainer:
         elif last:  # the last step has been validated already
             self._save()
             self._show()
+
+    def _stops(self, interrupted: threading.Event, agreed: bool) -> bool:
+        """Whether an interruption ends the training here. Several workers end after the step that they agreed on."""
+        return agreed if self.replicas.cluster.several else interrupted.is_set()
 
     def _step(self, batch: Batch | GuidedBatch) -> None:
         """Updates the weights once."""
@@ -234,8 +247,9 @@ class Trainer:
         else:
             losses = (self.train_step(batch),)
         state.step, state.batch = state.step + 1, state.batch + 1
-        self.losses.put(state.step, *losses)
-        state.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
+        self.losses.put(state.step, *losses, counts=self.replicas.counts)
+        if self.replicas.counts is None:
+            state.tokens += int(np.count_nonzero(np.asarray(batch.target_out) != PAD))
 
     def _settle(self) -> None:
         """Waits for the losses of the newest step; the time counts as training."""
@@ -251,6 +265,15 @@ class Trainer:
     def _validate(self) -> None:
         """Measures the averaged weights, keeps them if they are the best, and saves a checkpoint."""
         self._settle()
+        state = self.state
+        if self.replicas.is_chief:
+            self._measure()
+        else:
+            state.reset_losses()
+        stopped_early, state.halvings = self.replicas.agree(int(state.stopped_early), state.halvings)
+        state.stopped_early = bool(stopped_early)
+
+    def _measure(self) -> None:
         state, run, started = self.state, self.prepared.run, time.perf_counter()
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
@@ -259,7 +282,7 @@ class Trainer:
         if better:
             run.save_weights(weights)
         mark = "kept" if self.config.metric == "last" else "best"  # `last` compares no values
-        row = self.history.add(state, measured, float(self.optimizer.learning_rate))
+        row = self.history.add(state, measured, float(convert_to_numpy(self.optimizer.learning_rate)))
         state.reset_losses()
         self._save()
         self.status.print(validation_line(state.step, measured, mark if better else ""))
@@ -282,13 +305,14 @@ class Trainer:
         return versions[0] != versions[1]
 
     def _show(self) -> None:
-        if self.live_view:
-            self.live_view.show(self.history.rows, self.state, self.validation.samples, self._done)
+        if self.replicas.is_chief and self.live_view:
+            self.live_view.show(self.history.rows, self.state, self.validation.samples, self.done)
 
     def _save(self) -> None:
         self._settle()
-        self.state.section, self.state.section_batch = self.plan.section_of(self.state.batch)
-        save_checkpoint(self.prepared.run, self._variables, self.state)
+        if self.replicas.is_chief:
+            self.state.section, self.state.section_batch = self.plan.section_of(self.state.batch)
+            save_checkpoint(self.prepared.run, self._variables, self.state)
 
 
 def require_updates(config: TrainingConfig, steps_per_epoch: int) -> None:
@@ -303,18 +327,26 @@ def require_updates(config: TrainingConfig, steps_per_epoch: int) -> None:
 
 
 def build_optimizer(
-    model: Seq2Seq, config: TrainingConfig, total_steps: int, averaged_every: int
+    model: Seq2Seq, config: TrainingConfig, total_steps: int, averaged_every: int, summed: bool = False
 ) -> keras.optimizers.Optimizer:
-    """Adam with the configured schedule, clipping, accumulation and moving average; scales the loss for float16."""
+    """Adam with the configured schedule, clipping, accumulation and moving average; scales the loss for float16.
+
+    Args:
+        model: built model.
+        config: rate, clipping, accumulation, moving average and precision.
+        total_steps: steps of the schedule.
+        averaged_every, summed: as in `Adam`.
+    """
     optimizer: keras.optimizers.Optimizer = Adam(
         learning_rate(config.schedule, total_steps),
         global_clipnorm=config.clip_norm or None,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         averaged_every=averaged_every,
+        summed=summed,
         use_ema=config.ema > 0,
         ema_momentum=config.ema or 0.99,
     )
     if config.precision == "mixed_float16":
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        optimizer = LossScaleOptimizer(optimizer)
     optimizer.build(model.trainable_variables)
     return optimizer

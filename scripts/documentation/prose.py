@@ -28,6 +28,7 @@ PLAN = {
     "docs/how-to/align.md": 650,
     "docs/how-to/find-bad-pairs.md": 700,
     "docs/how-to/compare-and-tune.md": 450,
+    "docs/how-to/several-machines.md": 500,
     "docs/how-to/serve.md": 600,
     "docs/how-to/export.md": 600,
     "docs/how-to/troubleshoot.md": 450,

@@ -22,6 +22,7 @@ MAY_CHANGE = {
     "corpus.target_words",
     "training.passes",
     "training.log_every",
+    "training.devices",
     "training.live_view",
     "training.validate_every",
     "training.schedule.more_passes",

@@ -33,7 +33,7 @@ class CountingStep:
         self.losses: dict[int, float] = {}
         self.weights: dict[int, float] = {}
 
-    def __call__(self, model: Any, optimizer: Any, smoothing: float, slices: int) -> Any:
+    def __call__(self, model: Any, optimizer: Any, smoothing: float, slices: int, replicas: Any) -> Any:
         def step(batch: Batch) -> float:
             self.batches.append([np.asarray(side).tobytes() for side in batch])
             optimizer.iterations.assign_add(1)

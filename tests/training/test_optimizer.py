@@ -53,7 +53,10 @@ def test_more_than_one_replica_is_refused() -> None:
     assert ran.returncode == 0, ran.stderr
     keras_adam, refused, refused_later, one_replica = json.loads(ran.stdout)
     assert keras_adam == [1.0, 1.0]  # the sum of both gradients is 0
-    expected = "training runs on one device, and TensorFlow's strategy has 2 replicas: train outside of tf.distribute"
+    expected = (
+        "this Adam does not add gradients, and TensorFlow's strategy has 2 replicas: train with training.devices, or "
+        "outside of tf.distribute"
+    )
     assert (refused, refused_later) == (expected, expected)
     assert abs(one_replica[0] - 1.1) < 1e-4
 

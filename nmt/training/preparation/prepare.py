@@ -64,6 +64,25 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
     return _set_up(directory, replace(config, training=replace(config.training, precision=precision)), say)
 
 
+def follow(config: RunConfig) -> Prepared:
+    """Opens the run that another process has set up with the same configuration and is training; writes nothing.
+
+    Raises:
+        RunError: the run is not there, or has other settings.
+    """
+    directory = Path(config.directory) / config.name
+    if not (directory / "config.json").exists():
+        raise RunError(
+            f"{directory}: the run of the other workers is not there: all workers need the same --directory, on "
+            "storage that they share"
+        )
+    run = Run.open(directory)
+    config = config_from_dict(RunConfig, with_saved_values(config_to_dict(run.config), config_to_dict(config)))
+    require_resumable(run.config, config, directory)
+    config = replace(config, training=replace(config.training, precision=run.config.training.precision))
+    return _load(replace(run, config=config))
+
+
 def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     """Makes a new run; its config.json is written last, so that a directory with one is complete."""
     if directory.exists() and any(directory.iterdir()) and not any(map(Path.exists, _begun(directory))):
