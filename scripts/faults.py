@@ -4,6 +4,7 @@
     python scripts/faults.py --minutes 10 --seed 7
     python scripts/faults.py train-errors kills --points 20
     python scripts/faults.py train-errors --seed 7 --point "change 31 ENOSPC"    the same fault once more
+    unshare -rn bash -c 'ip link set lo up; exec python scripts/faults.py worker-losses'     30 losses of a worker
 
 Faults: kills and power losses between any two changes of the disk, errors of the disk at any change, kills at random
 moments, damaged files, inputs made by a fuzzer, mixed commands. Exit code 1: something was found. A failure names its
@@ -26,10 +27,13 @@ sys.path[:0] = [str(REPOSITORY), *(str(REPOSITORY / "tests" / name) for name in 
 import command_faults  # noqa: E402
 import file_damage  # noqa: E402
 import kills  # noqa: E402
+import worker_losses  # noqa: E402
 import writer_faults  # noqa: E402
 from campaigns import Campaign, Outcome, Workshop, conduct  # noqa: E402
 
 CAMPAIGNS = [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS]
+NAMED = [*worker_losses.CAMPAIGNS]
+"""Campaigns that run only if they are named, because they need a network of their own."""
 FUZZING = "fuzzing"
 """The campaign of `scripts/fuzz.py`."""
 FUZZING_SHARE = 0.2
@@ -40,14 +44,15 @@ STARTING = 5
 
 def main() -> int:
     arguments = _arguments()
-    names = [campaign.name for campaign in CAMPAIGNS] + [FUZZING]
+    names = [campaign.name for campaign in (*CAMPAIGNS, *NAMED)] + [FUZZING]
     if arguments.list:
         print(*names, sep="\n")
         return 0
     if unknown := [name for name in arguments.campaigns if name not in names]:
         print(f"faults.py: error: no campaign {unknown[0]}: expected some of {', '.join(names)}", file=sys.stderr)
         return 2
-    chosen = [one for one in CAMPAIGNS if not arguments.campaigns or one.name in arguments.campaigns]
+    named = [one for one in (*CAMPAIGNS, *NAMED) if one.name in arguments.campaigns]
+    chosen = named if arguments.campaigns else CAMPAIGNS
     fuzzes = FUZZING in arguments.campaigns or not (arguments.campaigns or arguments.point)
     end = time.monotonic() + 60 * arguments.minutes
     fuzzing = 60 * arguments.minutes * (FUZZING_SHARE if chosen else 1) if fuzzes else 0
