@@ -16,6 +16,7 @@ from nmt.run.resuming import require_resumable, with_saved_values
 MAY_CHANGE = {
     "name",
     "directory",
+    "corpus.prepared",
     "corpus.source_language",
     "corpus.target_language",
     "corpus.source_words",
