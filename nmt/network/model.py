@@ -183,10 +183,12 @@ class Seq2Seq(keras.Model):
         """Logits of the whole vocabulary, or of the pieces of `output`; see `output_layer.output_logits`."""
         return output_logits(ops.cast(readouts, self.compute_dtype), output or self.output_layer(), parts)
 
-    def rounding_errors(self, readouts: Tensor, columns: Tensor, output: OutputLayer | None = None) -> Tensor:
+    def rounding_errors(
+        self, readouts: Tensor, columns: Tensor, logits: Tensor, output: OutputLayer | None = None
+    ) -> Tensor:
         """Rounding errors of some `logits`; see `output_layer.logit_rounding_errors`."""
-        kernel = self.output_weights() if output is None else output.kernel
-        return logit_rounding_errors(ops.cast(readouts, self.compute_dtype), kernel, columns)
+        output = output or OutputLayer(self.output_weights(), ops.convert_to_tensor(self.output_bias))
+        return logit_rounding_errors(ops.cast(readouts, self.compute_dtype), output, columns, logits)
 
     def start(self, source: Tensor, longest: Tensor = 0) -> tuple[Any, Any]:
         """Encodes source ids [batch, positions] for search.

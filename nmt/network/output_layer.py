@@ -38,21 +38,20 @@ def output_logits(readouts: Tensor, output: OutputLayer, parts: int = 1) -> Tens
     return ops.concatenate(list(map(product, ops.split(kernel, edges), ops.split(bias, edges))), axis=-1)
 
 
-def logit_rounding_errors(readouts: Tensor, kernel: Tensor, columns: Tensor) -> Tensor:
-    """Exact sum minus rounded sum in some logits, where products are rounded to the compute type.
+def logit_rounding_errors(readouts: Tensor, output: OutputLayer, columns: Tensor, logits: Tensor) -> Tensor:
+    """Exact sum minus computed sum in some logits, where products are rounded to the compute type.
 
-    A sum halfway between two numbers may have been rounded to the other one.
+    The computed logits are compared, because processors without such products also round partial sums.
 
     Args:
         readouts: [rows, readout], in the compute type.
-        kernel: kernel of the output layer, [pieces, readout].
+        output: the output layer; its kernel may be of any type.
         columns: columns of the logits, integer [rows, any].
+        logits: the computed logits of these columns, float32 [rows, any].
 
     Returns:
         float32 [rows, any].
     """
-    dtype = readouts.dtype
-    kernel = ops.cast(gather(kernel, columns), dtype)
+    kernel = ops.cast(gather(output.kernel, columns), readouts.dtype)
     products = ops.cast(readouts, "float32")[:, None] * ops.cast(kernel, "float32")  # [rows, any, readout]
-    sums = ops.sum(products, axis=-1)
-    return sums - ops.cast(ops.cast(sums, dtype), "float32")
+    return ops.sum(products, axis=-1) + gather(output.bias, columns) - logits

@@ -152,15 +152,15 @@ class Ensemble:
             together, log_sum = averaged(alone, self.averaging), 0.0
 
         def sharp(places: Any) -> Any:
+            chosen = [gather_within(values, places) for values in logits]
             lost = [
-                model.rounding_errors(readout, places, output)
-                for model, readout, output in zip(self.models, readouts, outputs, strict=True)
+                model.rounding_errors(readout, places, rough, output)
+                for model, readout, rough, output in zip(self.models, readouts, chosen, outputs, strict=True)
             ]
             if self.averaging == "log_probability":
                 return unrounded(gather_within(together, places) - log_sum, mean(lost))
             shifted = [
-                unrounded(gather_within(values, places) - total, taken)
-                for values, total, taken in zip(logits, log_sums, lost, strict=True)
+                unrounded(rough - total, taken) for rough, total, taken in zip(chosen, log_sums, lost, strict=True)
             ]
             return averaged(shifted, self.averaging)
 
