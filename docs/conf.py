@@ -37,6 +37,8 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["inline-code.css"]
 html_title = f"nmt {release}"
 html_copy_source = False
 html_show_sphinx = False
