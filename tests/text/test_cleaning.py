@@ -74,14 +74,13 @@ def test_a_side_is_too_long_beyond_ratio_and_slack(source, target):
     assert hit(*pair, ratio=0, slack=0) is None
 
 
-def test_a_ratio_is_target_by_source_relative_to_the_corpus():
-    long = hit("x" * 20, "y" * 60, ratio=1.5, slack=10)
-    assert (long.value, long.threshold) == (3.0, 2.0)  # 1.5 + 10 / 20
-    short = hit("x" * 60, "y" * 20, ratio=1.5, slack=10)
-    assert (short.value, short.threshold) == pytest.approx((1 / 3, 1 / 2))
+def test_a_ratio_is_longer_by_shorter_side_relative_to_the_corpus():
+    """The value is without the slack, so its threshold is the setting whichever side is longer."""
+    for pair in (("x" * 20, "y" * 60), ("x" * 60, "y" * 20)):
+        assert hit(*pair, ratio=1.5, slack=10) == Fault("ratio", 2.5, 1.5)  # (60 - 10) / 20
     usual = replace(PLAIN, length=3.0)
     assert hit("x" * 20, "y" * 60, usual, ratio=1.5, slack=10) is None
-    assert hit("x" * 20, "y" * 20, usual, ratio=1.5, slack=10).value == pytest.approx(1 / 3)
+    assert hit("x" * 20, "y" * 20, usual, ratio=1.5, slack=10).value == pytest.approx(2.5)  # 60 are usual
     assert hit("x" * 20, "y " * 20, ratio=1, slack=0) is None  # spaces do not count
 
 
@@ -421,7 +420,7 @@ def test_the_command_writes_good_pairs_and_reports_bad_ones(files, capsys):
         ("4", "duplicate", "pair", "Une p"),
         ("5", "invalid", "target, byte 1", "\ufffd"),
     ]
-    assert rows[1]["source"] == "A third sentence ." and float(rows[1]["value"]) > float(rows[1]["threshold"]) > 1.5
+    assert rows[1]["source"] == "A third sentence ." and float(rows[1]["value"]) > float(rows[1]["threshold"]) == 1.5
     said = capsys.readouterr().err
     assert "nmt: 6 pairs read, 2 kept, 4 dropped\n" in said
     for rule in ("empty", "ratio", "duplicate", "invalid"):

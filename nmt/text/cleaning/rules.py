@@ -51,16 +51,15 @@ def _ratio(source: str, target: str, rules: Rules, statistics: CorpusStatistics)
 
     There are more characters than words, so their ratio varies less (Gale and Church 1993, "A Program for Aligning
     Sentences in Bilingual Corpora"). Scripts without spaces have characters too. The source's length is multiplied by
-    the corpus's usual number of target characters for each source character.
+    the corpus's usual number of target characters for each source character. The value is the longer side without the
+    slack, divided by the shorter side, so it compares with the setting.
     """
     if not rules.ratio:
         return None
     expected, found = statistics.length * count_characters(source), float(count_characters(target))
     shorter, longer = min(expected, found), max(expected, found)
-    limit = rules.ratio + rules.slack / shorter  # longer - slack > ratio * shorter, divided by shorter
-    return (
-        Fault("ratio", found / expected, limit if found > expected else 1 / limit) if longer / shorter > limit else None
-    )
+    ratio = (longer - rules.slack) / shorter
+    return Fault("ratio", ratio, rules.ratio) if ratio > rules.ratio else None
 
 
 def _identical(source: str, target: str, rules: Rules, statistics: CorpusStatistics) -> Fault | None:
