@@ -46,7 +46,7 @@ def add_settings(
         flag, kind = "--" + spell(setting.name), setting.type
         text = setting.help.replace("%", "%%")
         if with_defaults and setting.default not in ("", ()):
-            text += f" (default: {_shown(setting.default)})"
+            text = f"{text.removesuffix('.')} (default: {_shown(setting.default)})"
         options: dict[str, Any] = {"dest": setting.name, "help": text}
         if kind is bool:
             parser.add_argument(flag, action=BooleanFlag, **options)

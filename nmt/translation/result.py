@@ -38,7 +38,8 @@ class Translation:
     score: float
     """The search's ranking; for a given translation its log-probability."""
     alignment: WordAlignment
-    """Attention and links between the words that the model read: if `truncated`, the first words of both sides."""
+    """Attention and links between the words that the model read. If `truncated`, these are the first words of both
+    sides."""
     truncated: bool = False
     """Whether the source was cut at `search.max_source` pieces or words, or a given target at the length of the longest
     translation of such a source."""
@@ -47,8 +48,8 @@ class Translation:
     piece_log_probabilities: tuple[float, ...] = ()
     """Log-probability of each of `pieces`, in nats."""
     word_log_probabilities: tuple[float, ...] = ()
-    """Log-probability of each target word of the alignment, in nats: the sum over its pieces, and 0 for a word without
-    pieces. A piece that covers several words counts by its share in the word."""
+    """Log-probability of each target word of the alignment, in nats. It is the sum over its pieces, and 0 for a word
+    without pieces. A piece that covers several words counts by its share in the word."""
 
     def _repr_html_(self) -> str:
         """The translation as a notebook shows it; its attention opens by a click."""

@@ -57,7 +57,7 @@ class Translator:
     """Sentences that are read, sorted by length and translated together."""
 
     aligner: PairAligner | None = None
-    """The word aligner that makes the links of translations and pairs, as a run with an aligner has it; None: the
+    """The word aligner that makes the links of translations and pairs, as a run with an aligner has it. With None, the
     links follow from attention."""
 
     def __init__(self, run: Run, inference: Inference, profile: TextProfile | None = None) -> None:
@@ -85,7 +85,7 @@ class Translator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all that decides translations besides requests: vocabularies, weights, reading of the source."""
+        """SHA-256 of vocabularies, weights and reading of the source, which decide translations besides requests."""
         parts = [self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint]
         parts += [self.source_text.fingerprint] if self.profile else []
         return hashlib.sha256("".join(parts).encode()).hexdigest()

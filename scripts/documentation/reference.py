@@ -76,7 +76,8 @@ def _help(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
     words = vars(action) | {"prog": parser.prog}
     text = str(action.help) % words
     needed = "Required. " if action.required and action.option_strings else ""
-    choices = f" One of {', '.join(f'`{choice}`' for choice in action.choices)}." if action.choices else ""
+    unnamed = action.choices if action.metavar else ()  # without a name for its value, the flag shows the choices
+    choices = f" One of {', '.join(f'`{choice}`' for choice in unnamed)}." if unnamed else ""
     return needed + _prose(text[0].upper() + text[1:].rstrip(".") + ".") + choices
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nmt.config import RunConfig, SearchConfig
-from nmt.config.fields import settings_of
+from nmt.config.fields import Setting, settings_of
 from nmt.config.flags import add_settings, parse_flags
 from nmt.config.parser import Parser
 from nmt.errors import NmtError
@@ -102,3 +102,9 @@ def test_words_after_two_dashes_are_not_flags():
     parser = Parser(prog="nmt")
     parser.add_argument("word", nargs="*")
     assert parser.parse_args(["--", "--beam"]).word == ["--beam"]
+
+
+def test_the_default_stands_in_the_last_sentence_of_the_help():
+    parser = Parser(prog="test")
+    add_settings(parser, [Setting("longest", int, 100, "Most words of a sentence.")])
+    assert "Most words of a sentence (default: 100)\n" in parser.format_help()
