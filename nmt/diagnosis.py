@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from nmt.errors import install_command
 from nmt.version import __version__
 
 PACKAGES = ("keras", "tensorflow", "sentencepiece", "numpy", "sacrebleu", "matplotlib")
@@ -107,7 +108,7 @@ def _packages() -> Iterator[Finding]:
     found = {name: _version(name) for name in PACKAGES}
     missing = [name for name, version in found.items() if not version]
     fact = ", ".join(f"{name} {version or 'missing'}" for name, version in found.items())
-    advice = f"{sys.executable} -m pip install {' '.join(missing)}" if missing else ""
+    advice = f"install them: {install_command()}" if missing else ""
     yield Finding("packages", f"nmt {__version__}, {fact}", advice, "problem" if missing else "ok")
 
 
@@ -133,7 +134,7 @@ def _tensorflow(loaded: dict[str, Any], trouble: str) -> Finding:
     if trouble == "SIGILL":
         advice = "this processor lacks instructions (AVX) that TensorFlow's packages use: take another machine"
     elif not _version("tensorflow"):
-        advice = f"{sys.executable} -m pip install tensorflow"
+        advice = f"install it: {install_command()}"
     elif trouble in ("SIGABRT", "SIGKILL") or "memory" in trouble.lower():
         advice = "give the process more memory: TensorFlow needs about 2 GB of address space (ulimit -v)"
     return Finding("TensorFlow", f"cannot be loaded: {trouble}", advice, "problem")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from io import BufferedWriter, TextIOWrapper
 
 from nmt.cli.out_of_memory import OUT_OF_MEMORY, is_out_of_memory
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.files.named_files import MessageFile
 from nmt.progress import remove_status_lines
 
@@ -125,8 +125,10 @@ def _one_line(error: Exception) -> str | None:
     if isinstance(error, ModuleNotFoundError) and error.name in ("keras", "tensorflow"):
         return (
             f"{error.name} is not installed, and without it nmt only works with exports: name an export as --model, "
-            f"or {sys.executable} -m pip install keras tensorflow"
+            f"or install it: {install_command()}"
         )
+    if isinstance(error, ModuleNotFoundError) and error.name in ("jax", "jaxlib"):
+        return f"the backend jax needs {error.name}: {install_command('jax')}"
     if is_out_of_memory(error):
         return OUT_OF_MEMORY
     if isinstance(error, OSError) and (error.filename is not None or error.errno in (*FULL, errno.EBADF)):

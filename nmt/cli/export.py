@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
 from nmt.cli.flags import add_single_model_flags
+from nmt.cli.info import file_size
 from nmt.cli.loading import require_runs, say
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.run.exported import PRECISIONS
 
 FORMATS = {
@@ -82,8 +82,8 @@ def run(arguments: Namespace) -> None:
     settings = arguments.format, precision, arguments.checkpoints, arguments.licence, _runtime(arguments)
     sizes = export_run(Run.open(arguments.model), output, *settings)
     for name, size in (_of_folder(sizes) if arguments.format == "web" else sizes).items():
-        print(f"{size / 2**20:8.2f} MiB  {name}")
-    print(f"{sum(sizes.values()) / 2**20:8.2f} MiB  {output}")
+        print(f"{file_size(size):>11}  {name}")
+    print(f"{file_size(sum(sizes.values())):>11}  {output}")
     if arguments.format == "web":
         say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {output} 8000")
     if not arguments.licence:
@@ -120,4 +120,5 @@ def _require_packages(format: str) -> None:
         try:
             importlib.import_module(name)
         except ImportError:
-            raise NmtError(f"nmt export needs {name}: {sys.executable} -m pip install {name}") from None
+            extra = "ctranslate2" if format == "ctranslate2" else "onnx"
+            raise NmtError(f"nmt export needs {' and '.join(FORMATS[format])}: {install_command(extra)}") from None

@@ -40,11 +40,11 @@ def run(arguments: Namespace) -> None:
 
 
 def file_size(size: int) -> str:
-    """A number of bytes in GiB, MiB or KiB."""
+    """A number of bytes in GiB, MiB, KiB or bytes."""
     for unit, bytes_of_unit in (("GiB", 2**30), ("MiB", 2**20)):
         if size >= bytes_of_unit:
             return f"{size / bytes_of_unit:.1f} {unit}"
-    return f"{size / 1024:.0f} KiB"
+    return f"{size / 1024:.0f} KiB" if size >= 1024 else counted(size, "byte")
 
 
 def languages(summary: RunSummary) -> str:

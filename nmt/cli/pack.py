@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from nmt.cli.flags import add_single_model_flags
+from nmt.cli.info import file_size
 from nmt.cli.loading import require_runs, say
 from nmt.cli.parser import Parser
 from nmt.errors import NmtError
@@ -45,14 +46,10 @@ def run(arguments: Namespace) -> None:
         raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
     packed = write_pack(Run.open(arguments.model), output, arguments.checkpoints, arguments.licence)
     for name, size in packed.members.items():
-        print(f"{_mebibytes(size)}  {name}")
-    print(f"{_mebibytes(output.stat().st_size)}  {output}")
+        print(f"{file_size(size):>11}  {name}")
+    print(f"{file_size(output.stat().st_size):>11}  {output}")
     for name, size in packed.left_out.items():
         about = f" ({ABOUT[name]})" if name in ABOUT else ""
-        say(f"left out: {name}{about}, {_mebibytes(size).strip()}")
+        say(f"left out: {name}{about}, {file_size(size)}")
     if not arguments.licence:
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / 2**20:8.2f} MiB"

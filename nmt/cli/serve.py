@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -12,20 +11,17 @@ from nmt.cli.loading import NO_ALIGNER, add_aligner_flag, load_run, require_runs
 from nmt.cli.parser import Parser, count, positive
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.serving.limits import Limits
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
-PACKAGES = "fastapi prometheus_client python-multipart uvicorn"
-"""The packages of the extra `serve`."""
-
 DESCRIPTION = (
     "Serves models over HTTP: a page that translates while you type and shows the attention, and an interface for "
     "programs, which /v1/openapi.json describes. Clients of LibreTranslate work too. Only this machine can connect, "
     "unless --host says otherwise. Models are loaded in the background, and again when their files are replaced. "
-    f"nmt serve needs packages of its own: pip install {PACKAGES}."
+    "nmt serve needs the packages of the extra serve: pip install --constraint constraints.txt -e '.[serve]'."
 )
 EXAMPLE = "nmt serve --model saved_models/mine --open"
 
@@ -39,7 +35,9 @@ def add_flags(parser: Parser) -> None:
         help="run directory of nmt train, file of nmt pack, or ONNX export; several are served beside each other, the "
         "first one by default; NAME=DIR gives a model another name than its directory's",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
+    )
     parser.add_argument("--port", type=count, default=8000, metavar="N", help="port; 0: a free one (default: 8000)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
@@ -97,7 +95,7 @@ def run(arguments: Namespace) -> None:
     try:
         from nmt.serving import access, models, server
     except ImportError as error:
-        raise NmtError(f"nmt serve needs {error.name}: {sys.executable} -m pip install {PACKAGES}") from None
+        raise NmtError(f"nmt serve needs {error.name}: {install_command('serve')}") from None
     from nmt.translation import loading
 
     tokens = access.read_tokens(arguments.token_file) if arguments.token_file else ()

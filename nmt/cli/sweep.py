@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 from nmt.cli.flags import refuse_file
 from nmt.cli.loading import say
 from nmt.cli.parser import Parser, count, finite, positive
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 
 DESCRIPTION = (
     "Searches for hyper-parameters within a budget, with optuna. A YAML file names the fields that vary, and their "
@@ -40,7 +39,7 @@ def run(arguments: Namespace) -> None:
     try:
         import optuna  # noqa: F401
     except ImportError:
-        raise NmtError(f"nmt sweep needs optuna: {sys.executable} -m pip install optuna") from None
+        raise NmtError(f"nmt sweep needs optuna: {install_command('search')}") from None
     from nmt.training.sweep.study import Budget, sweep
 
     budget = Budget(arguments.trials, arguments.hours)

@@ -8,6 +8,7 @@ from pathlib import Path
 from nmt.cli.loading import require_runs, say
 from nmt.cli.parser import Parser
 from nmt.errors import NmtError
+from nmt.progress import counted
 
 DESCRIPTION = (
     "Compares each file of a run, a pack, an export or an aligner with the sum that nmt saved with it, and names the "
@@ -28,6 +29,7 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Prints that all is well, or reports each damaged file."""
     from nmt.aligning.directory import is_aligner, open_directory
+    from nmt.run.manifest import MANIFEST
     from nmt.run.verification import accept, verify
 
     path = Path(arguments.run)
@@ -44,6 +46,6 @@ def run(arguments: Namespace) -> None:
     if found.problems:
         raise NmtError(f"{path}: damaged or changed files: {len(found.problems)}")
     if found.has_manifest:
-        print(f"{path}: {len(found.files)} files, all as nmt wrote them")
+        print(f"{path}: {counted(len(found.files), 'file')} and {MANIFEST}, all as nmt wrote them")
     else:
         print(f"{path}: {len(found.files)} files can be read; this run has no manifest.json to compare them with")

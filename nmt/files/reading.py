@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.files.digests import digest
 
 _REMOTE = re.compile(r"([a-z][a-z0-9+]*)://", re.IGNORECASE)
@@ -143,9 +143,7 @@ def package(name: str, purpose: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         distribution = name.partition(".fs")[0]
-        raise NmtError(
-            f"{purpose} needs {distribution}: {sys.executable} -m pip install 'nmt[corpora]' (or {distribution} alone)"
-        ) from None
+        raise NmtError(f"{purpose} needs {distribution}: {install_command('corpora')}") from None
 
 
 class FileState(NamedTuple):

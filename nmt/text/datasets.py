@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nmt.config import PairsConfig
+from nmt.errors import install_command
 from nmt.files.digests import digest
 from nmt.text.errors import CorpusError
 
@@ -56,9 +57,7 @@ def _tensorflow_datasets() -> Any:
     try:
         import tensorflow_datasets
     except ImportError as error:  # the package needs importlib_resources without declaring it
-        raise CorpusError(
-            f"TensorFlow datasets cannot be read ({error}): pip install tensorflow-datasets importlib_resources"
-        ) from None
+        raise CorpusError(f"TensorFlow datasets cannot be read ({error}): {install_command()}") from None
     return tensorflow_datasets
 
 

@@ -240,16 +240,24 @@ def test_a_bug_keeps_its_traceback(model, write):
         main(["translate", "--model", model, "--input", write("in", "bug")])
 
 
-def test_without_keras_a_command_that_needs_it_is_refused_in_one_line(model, write, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "start", "place"),
+    [
+        ("keras", "keras is not installed, and without it nmt only works with exports", "-e ."),
+        ("jax", "the backend jax needs jax: ", "-e '.[jax]'"),
+    ],
+)
+def test_without_its_backend_a_command_is_refused_in_one_line(name, start, place, model, write, capsys, monkeypatch):
     """As in the small environment of an export."""
 
     def absent(*_, **__):
-        raise ModuleNotFoundError("No module named 'keras'", name="keras")
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
     monkeypatch.setattr(fake_translator.Translator, "answer", absent)
     assert main(["translate", "--model", model, "--input", write("in", "a")]) == 2
     message = capsys.readouterr().err.splitlines()[-1]
-    assert message.startswith("nmt: error: keras is not installed, and without it nmt only works with exports")
+    assert message.startswith(f"nmt: error: {start}")
+    assert message.endswith(f"-m pip install --constraint constraints.txt {place}")
 
 
 def test_interrupt(model, write, capsys, tmp_path):

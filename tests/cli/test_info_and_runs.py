@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from nmt.cli import main
+from nmt.cli.info import file_size
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig
 from nmt.run.directory import ALIGNER, Run
 from nmt.run.packing import write_pack
@@ -43,6 +44,11 @@ def run(tmp_path, monkeypatch) -> Run:
 
 def add_checkpoint(run: Run, state: TrainingState) -> None:
     run.save_checkpoint(state.step, {STATE: np.array(json.dumps(asdict(state)))})
+
+
+def test_a_size_has_the_unit_that_its_reader_expects():
+    sizes = [1, 1000, 1024, 3 * 2**19, 5 * 2**30]
+    assert [file_size(size) for size in sizes] == ["1 byte", "1000 bytes", "1 KiB", "1.5 MiB", "5.0 GiB"]
 
 
 def test_info_says_what_the_files_say(run, capsys):

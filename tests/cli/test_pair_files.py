@@ -80,7 +80,7 @@ def test_pairs_are_cleaned_and_distilled_from_a_tsv_file(model, capsys):
     ("flags", "message"),
     [
         ([], "no sentence pairs are given: name --source and --target, or --tsv"),
-        (["--source", "s"], "source and target go together: one of the two is missing"),
+        (["--source", "s"], "source and target go together: --target is missing"),
         (["--tsv", "pairs.tsv", "--source", "s", "--target", "t"], "pairs are given in more than one way"),
         (["--tsv", "pairs.tsv", "--source-column", "2"], "--source-column and --target-column are both 2"),
         (["--tsv", "pairs.tsv", "--source-column", "9"], "pairs.tsv, line 1: 3 columns, expected at least 9"),
@@ -137,7 +137,7 @@ def test_subtitles_have_no_pairs(model, capsys):
 def test_text_that_is_not_utf8_is_named_with_its_line(model, capsys):
     Path("bad.tsv").write_bytes(b"a\tb\n\xff\tb\n")
     assert main(["score", "--model", model, "--tsv", "bad.tsv", "--output", "out"]) == 2
-    assert "bad.tsv, line 2: not valid UTF-8 from byte 1 of it on" in capsys.readouterr().err
+    assert "bad.tsv, line 2: not valid UTF-8 from its byte 1 on" in capsys.readouterr().err
     assert not Path("out").exists()
 
 

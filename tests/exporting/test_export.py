@@ -11,7 +11,7 @@ from commands import contents
 
 from nmt.cli import main
 from nmt.config import RunConfig, TrainingConfig
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.exporting.export import export_run
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -86,7 +86,8 @@ def test_a_failed_export_leaves_nothing(drawn_run, tmp_path, monkeypatch):
 def test_missing_libraries_are_named(drawn_run, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "new")]) == 2
-    assert f"nmt export needs onnx: {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
+    said = f"nmt export needs onnx and onnxruntime: {install_command('onnx')}\n"
+    assert said in capsys.readouterr().err and "-e '.[onnx]'" in said
 
 
 @pytest.mark.parametrize(("format", "reason"), [("litert", "loop over a text of unknown length"), ("keras", "nmt")])

@@ -88,7 +88,7 @@ def test_equal_runs_give_equal_packs_with_a_card(place, tmp_path, capfd):
     assert "no licence yet" in output.err
     with zipfile.ZipFile(tmp_path / "model.nmt") as archive:
         assert "validation pairs, which also selected the weights: other" in archive.read("README.md").decode()
-    assert "best.npz" in output.out
+    assert "best.npz" in output.out and " KiB  config.json\n" in output.out
     assert main([*command, "--licence", "CC BY 4.0", "--checkpoints", "1"]) == 0
     with zipfile.ZipFile(tmp_path / "model.nmt") as archive:
         card = archive.read("README.md").decode()

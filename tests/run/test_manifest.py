@@ -252,7 +252,7 @@ def test_a_manifest_may_name_a_file_whose_name_is_invalid_utf_8(run):
 def test_the_command_says_which_file_is_damaged(run, capsys):
     run.save_weights({"a": np.zeros(2)})
     assert main(["verify", str(run.directory)]) == 0
-    assert capsys.readouterr().out == f"{run.directory}: 3 files, all as nmt wrote them\n"
+    assert capsys.readouterr().out == f"{run.directory}: 3 files and manifest.json, all as nmt wrote them\n"
     run.best.write_bytes(b"")
     assert main(["verify", str(run.directory)]) == 2
     first, last = capsys.readouterr().err.splitlines()

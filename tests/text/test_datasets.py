@@ -123,7 +123,7 @@ class TestTensorFlowDatasets:
 
     def test_without_the_library(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
-        assert "pip install tensorflow-datasets importlib_resources" in self.failure(PairsConfig(tfds="x"))
+        assert "pip install --constraint constraints.txt -e ." in self.failure(PairsConfig(tfds="x"))
 
     def test_damaged_records(self, prepared, tmp_path):
         copy = shutil.copytree(prepared, tmp_path / "copy")

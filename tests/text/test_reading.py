@@ -74,7 +74,7 @@ def test_a_missing_package_is_one_line_that_names_the_extra(missing, tmp_path, m
     for name in ("a.zst", "b", "a.parquet"):
         (tmp_path / name).write_bytes(b"x\n")
     with pytest.raises(
-        NmtError, match=rf"needs {missing.removesuffix('.parquet')}.*: .* -m pip install 'nmt\[corpora\]'"
+        NmtError, match=rf"needs {missing.removesuffix('.parquet')}.*: .* -m pip install .* -e '\.\[corpora\]'$"
     ):
         list(PairReader(pairs))
 

@@ -13,7 +13,7 @@ from commands import run
 
 from nmt.cli import main
 from nmt.config import RunConfig, VocabularyConfig
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.sweep.space import read_space
@@ -213,4 +213,4 @@ def test_a_sweep_needs_a_budget_and_optuna(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == "nmt: error: give a budget: --trials, --hours, or both\n"
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert main([*command, "--trials", "1"]) == 2
-    assert capsys.readouterr().err == f"nmt: error: nmt sweep needs optuna: {sys.executable} -m pip install optuna\n"
+    assert capsys.readouterr().err == f"nmt: error: nmt sweep needs optuna: {install_command('search')}\n"

@@ -3,14 +3,13 @@ arrays."""
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nmt.errors import NmtError
+from nmt.errors import NmtError, install_command
 from nmt.files.digests import digest_file
 from nmt.run.errors import RunError
 from nmt.run.exported import ENCODER, NEXT, STEP, read_export
@@ -121,7 +120,7 @@ def _session(directory: Path, name: str) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise NmtError(f"an exported model needs {error.name}: {sys.executable} -m pip install onnxruntime") from None
+        raise NmtError(f"an exported model needs {error.name}: {install_command('onnx')}") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # shapes change with each batch
