@@ -177,7 +177,7 @@ def _checked(shard: Shard, longest: int) -> tuple[list[str], list[BadLine]]:
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
-                reason = f"is not valid UTF-8 from byte {error.start + 1} on"
+                reason = f"is not valid UTF-8 from its byte {error.start + 1} on"
         if len(text) > longest:
             reason = f"has {len(text)} characters, more than {longest}"
         if reason:

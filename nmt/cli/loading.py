@@ -16,6 +16,7 @@ from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
+from nmt.run.errors import no_such_run
 from nmt.text.languages import UNKNOWN, Languages, languages_of
 
 if TYPE_CHECKING:
@@ -237,9 +238,7 @@ def require_runs(paths: Iterable[str]) -> None:
             continue
         if Path(path).exists():
             raise NmtError(f"{path}: is a file, not a run directory or a pack; nmt train makes a run directory")
-        near = Path(RunConfig().directory) / path
-        hint = f"did you mean {near}?" if (near / "config.json").exists() else "nmt train makes one"
-        raise NmtError(f"{path}: no such run directory; {hint}")
+        raise no_such_run(path)
 
 
 def _may_be_pack(path: str) -> bool:

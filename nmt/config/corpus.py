@@ -67,13 +67,21 @@ class PairsConfig:
             sum(kinds) <= 1,
             "pairs are given in more than one way: keep source and target, or tsv, or document, or parquet, or tfds",
         )
-        require(bool(self.source) == bool(self.target), "source and target go together: one of the two is missing")
+        missing = "target" if self.source else "source"
+        require(bool(self.source) == bool(self.target), f"source and target go together: {missing} is missing")
         for name in ("source", "target", "tsv", "document", "parquet", "tfds", "alignment"):
             require("\0" not in getattr(self, name), f"{name} is not a file name: it contains a NUL character")
         require_positive(self, "source_column", "target_column")
         require_at_most(self, source_column=10**6, target_column=10**6)
         same = bool(self.tsv) and self.source_column == self.target_column
         require(not same, f"source_column and target_column are both {self.source_column}: expected two columns")
+
+    @property
+    def title(self) -> str:
+        """The names of the files or the dataset, for messages."""
+        if self.source:
+            return f"{self.source} and {self.target}"
+        return self.tsv or self.document or self.parquet or self.tfds
 
     def __bool__(self) -> bool:
         return bool(self.source or self.tsv or self.document or self.parquet or self.tfds)

@@ -36,7 +36,7 @@ from nmt.files.digests import digest_file
 from nmt.network.weights import named_arrays
 from nmt.run.arrays import packed_arrays, read_shapes
 from nmt.run.checkpoints import average_checkpoints, list_checkpoints, load_checkpoint, save_checkpoint
-from nmt.run.errors import RunError
+from nmt.run.errors import RunError, no_such_run
 from nmt.run.history import move_history_aside, read_history, write_history
 from nmt.run.manifest import NETWORK, replace_listed, run_identity, write_manifest
 from nmt.run.pack_storage import storage_of
@@ -276,6 +276,8 @@ def _read_config(storage: Storage) -> RunConfig:
         config: RunConfig = config_from_dict(RunConfig, upgrade_fields(fields))
         return config
     except FileNotFoundError:
+        if not storage.path.exists():
+            raise no_such_run(storage.path) from None
         raise RunError(
             f"{storage.path}: not a run directory, it has no config.json; train one with nmt train"
         ) from None

@@ -105,7 +105,7 @@ def digest_text(path: str) -> str:
 
 def invalid_utf8(place: str, error: UnicodeDecodeError) -> str:
     """The message about invalid UTF-8 at a place, such as "FILE, line 3"; bytes are counted from 1."""
-    return f"{place}: not valid UTF-8 from byte {error.start + 1} of it on"
+    return f"{place}: not valid UTF-8 from its byte {error.start + 1} on"
 
 
 def shown_name(path: str) -> str:

@@ -66,7 +66,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     """
     corpus = config.corpus
     size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
-    require_enough(size)
+    require_enough(size, corpus.train.title)
     held_out, pairs = ({}, size.pairs) if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
     name = min(PAIRS, key=lambda name: abs(math.log(pairs / PAIRS[name])))
     recipe = load_fields(recipes.path(name))
@@ -98,7 +98,9 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
         },
     }
     fields = merge_fields(merge_fields(recipe, within), fitted)
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on, and it is made for about {PAIRS[name]:,}"
+    apart = size.pairs - pairs
+    others = f" ({apart:,} of {size.pairs:,} are held out or nearly repeat a held-out pair)" if apart else ""
+    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it is made for about {PAIRS[name]:,}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
 
@@ -171,18 +173,19 @@ def training_pairs(config: RunConfig) -> PairReader:
     return PairReader(replace(config.corpus.train, alignment=""), config.corpus)
 
 
-def require_enough(size: TextSize) -> None:
-    """Refuses a text that is too small to learn from and to validate on.
+def require_enough(size: TextSize, title: str) -> None:
+    """Refuses a text that is too small to learn from and to validate on; `title` names it in the message.
 
     Raises:
         CorpusError: fewer than `LEAST_PAIRS` pairs, or a single source sentence.
     """
     if not size.pairs:
-        raise CorpusError("there are no sentence pairs to train on: the text is empty")
+        raise CorpusError(f"{title}: there are no sentence pairs to train on: the text is empty")
     if size.pairs < LEAST_PAIRS or size.sources < 2:
         found = f"{size.pairs} pairs" if size.pairs < LEAST_PAIRS else "one source sentence"
         raise CorpusError(
-            f"the text has {found}, and training needs {LEAST_PAIRS} pairs of different sentences at least: add pairs"
+            f"{title}: the text has {found}, and training needs {LEAST_PAIRS} pairs of different sentences at least: "
+            "add pairs"
         )
 
 

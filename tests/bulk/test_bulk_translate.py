@@ -74,7 +74,7 @@ def test_every_format_goes_in_and_out_in_order(tmp_path):
     assert rows == [{"line": number, "translation": text} for number, text in enumerate(expected, start=1)]
     bad = [json.loads(line) for p in shards(out / "text.en", ".bad.jsonl") for line in p.read_text().splitlines()]
     assert [(Path(line["path"]).name, line["line"], line["reason"]) for line in bad] == [
-        ("text.en", 5, "is not valid UTF-8 from byte 4 on"),
+        ("text.en", 5, "is not valid UTF-8 from its byte 4 on"),
         ("text.en", 31, "has 9000 characters, more than 5000"),
     ]
     assert bad[0]["text"] == "ba \\xff be"

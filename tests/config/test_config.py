@@ -36,8 +36,8 @@ from nmt.errors import NmtError
 REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (PairsConfig, {"source": "a", "target": "b", "tsv": "c"}, "more than one way"),
     (PairsConfig, {"tsv": "c", "tfds": "d"}, "more than one way"),
-    (PairsConfig, {"source": "a"}, "one of the two is missing"),
-    (PairsConfig, {"target": "a"}, "one of the two is missing"),
+    (PairsConfig, {"source": "a"}, ": target is missing"),
+    (PairsConfig, {"target": "a"}, ": source is missing"),
     (PairsConfig, {"source": "a\0b", "target": "c"}, "source is not a file name: it contains a NUL character"),
     (VocabularyConfig, {"size": 3 * 10**9}, "size is 3000000000: expected a million at most"),
     (PairsConfig, {"tsv": "a", "source_column": 0}, "source_column is 0: expected more than 0"),

@@ -158,7 +158,7 @@ def test_train_help_explains_the_fields(capsys):
         main(["train", "--help"])
     assert end.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Width of the recurrent decoder's state. (default: 512)" in text
+    assert "Width of the recurrent decoder's state (default: 512)" in text
     assert "Paths in the file begin at its folder" in text
 
 
@@ -171,7 +171,7 @@ def test_an_interrupted_training_fails(trained, capsys):
     ("flags", "message"),
     [
         (["--model.units", "7"], "model.units is 7: expected an even number"),
-        (["--corpus.train.source", "a"], "corpus.train.source and target go together"),
+        (["--corpus.train.source", "a"], "corpus.train.source and target go together: target is missing"),
         (["--training.checkpoints.keep", "0"], "training.checkpoints.keep is 0: expected more than 0"),
         (["--name", "a/b"], "name is 'a/b': expected a plain folder name"),
         (["--units", "8"], "unrecognized argument: --units, did you mean --model.units?"),

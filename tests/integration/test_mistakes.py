@@ -52,7 +52,7 @@ MISTAKES = [
     ("train --name new --corpus.train.source bad --corpus.train.target bad", "bad, line 3: not valid UTF-8"),
     ("train --name new --corpus.train.source two --corpus.train.target train.target", "two has 2 lines, train.target"),
     ("train --name new --corpus.train.source two --corpus.train.target two", "2 different sources; hold out fewer"),
-    ("train --name new --corpus.train.source none --corpus.train.target none", "hold out: the text is empty"),
+    ("train --name new --corpus.train.source none --corpus.train.target none", "none and none: there are no sentence"),
     ("train --name new --model.units 7", "model.units is 7: expected an even number"),
     ("train --name new --training.schedule.learning_rate 0", "training.schedule.learning_rate is 0.0: expected more"),
 ]  # fmt: skip

@@ -84,7 +84,7 @@ def test_russian_is_named_once_and_lines_stay_lines(place):
     [
         (
             "café\n".encode("latin-1"),
-            "text, line 1: not valid UTF-8 from byte 4 of it on: convert it to UTF-8 (if it is",
+            "text, line 1: not valid UTF-8 from its byte 4 on: convert it to UTF-8 (if it is",
         ),
         ("\ufeffcafé\n".encode("utf-16-le"), "text, line 1: this is UTF-16 text by its byte order mark"),
     ],

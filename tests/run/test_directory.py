@@ -58,9 +58,10 @@ def test_a_file_name_of_invalid_utf_8_returns(run):
 
 
 def test_a_directory_without_a_run_is_named(tmp_path):
-    for directory in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(RunError, match=f"{directory}: not a run directory, it has no config.json"):
-            Run.open(directory)
+    with pytest.raises(RunError, match=f"{tmp_path}: not a run directory, it has no config.json"):
+        Run.open(tmp_path)
+    with pytest.raises(RunError, match=f"{tmp_path}/nowhere: no such run directory; nmt train makes one"):
+        Run.open(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ class TestCommand:
         ("flags", "message"),
         [
             (("--pairs", "2"), "no sentence pairs are given"),
-            (("--pairs", "2", "--source", "s"), "source and target go together"),
+            (("--pairs", "2", "--target", "t"), "source and target go together: --source is missing"),
             (("--pairs", "0", "--tsv", "t"), "0: expected 1 or more"),
             (
                 ("--pairs", "3", "--tsv", "t"),

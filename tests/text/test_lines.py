@@ -40,7 +40,7 @@ class TestReadLines:
 
     def test_invalid_utf8_names_the_line(self, tmp_path):
         path = files(tmp_path, text="a\u2028b\nc\n".encode() + b"good \xff bad\n")["text"]
-        with pytest.raises(CorpusError, match=f"^{path}, line 3: not valid UTF-8 from byte 6 of it on: convert"):
+        with pytest.raises(CorpusError, match=f"^{path}, line 3: not valid UTF-8 from its byte 6 on: convert"):
             list(read_lines(path))
 
     @pytest.mark.parametrize("name", ["missing", "missing.gz", ".", "folder.gz"])
@@ -81,5 +81,7 @@ class TestReadLines:
 
     def test_latin_1_has_its_remedy(self, tmp_path):
         path = files(tmp_path, text="ein Haus\nein grünes\n".encode("latin-1"))["text"]
-        with pytest.raises(CorpusError, match=r"line 2: not valid UTF-8 from byte 7 .* iconv -f latin1 -t utf-8 FILE"):
+        with pytest.raises(
+            CorpusError, match=r"line 2: not valid UTF-8 from its byte 7 on.* iconv -f latin1 -t utf-8 FILE"
+        ):
             list(read_lines(path))

@@ -87,7 +87,7 @@ def test_after_a_write_error_the_old_table_stays(make_run, curves, tmp_path, mon
 
 def test_mistakes_are_one_line(make_run, curves, tmp_path, capsys) -> None:
     assert curves("--runs", tmp_path / "nothing") == 2
-    assert "not a run directory" in capsys.readouterr().err
+    assert "no such run directory" in capsys.readouterr().err
     assert curves("--runs", make_run("new", "float32", [])) == 2
     assert "no validation in history.csv yet" in capsys.readouterr().err
     assert curves("--runs", make_run("a", "float32"), tmp_path / "a") == 2

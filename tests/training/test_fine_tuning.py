@@ -100,7 +100,7 @@ def test_dropout_may_differ_and_other_network_settings_may_not(corpus, scramble)
 
 
 def test_the_message_names_a_run_that_is_missing_or_has_no_weights(corpus):
-    with pytest.raises(RunError, match="origin: not a run directory"):
+    with pytest.raises(RunError, match="origin: no such run directory"):
         beginning("early", corpus)
     made(corpus, "origin")
     with pytest.raises(RunError, match="origin: the run has no weights yet: train it first"):

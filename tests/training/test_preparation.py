@@ -117,8 +117,10 @@ def test_changed_text_is_reported_and_not_read(corpus):
     assert texts(prepared(config, said)) == first
     assert len(said) == 1
     assert said[0].startswith(
-        f"the text has changed since {corpus / 'runs' / 'run'} was begun, and training continues with the old"
+        f"the text has changed since {corpus / 'runs' / 'run'} was begun, and this run keeps its old pairs: a "
+        "higher --training.passes"
     )
+    assert "another --name trains on the new text" in said[0]
 
 
 @pytest.mark.parametrize("name", ["about.json", "validation.jsonl", "source.ids", "target.lengths"])

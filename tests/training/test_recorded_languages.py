@@ -14,6 +14,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.manifest import MANIFEST
 from nmt.text.tokenizer import Tokenizer
+from nmt.training.preparation.languages import with_languages
 
 JAPANESE = ["猫が好きです。", "犬も好きです。", "本を読みます。", "水を飲みます。"]
 
@@ -59,6 +60,23 @@ def test_a_named_language_in_another_script_is_questioned(corpus):
         "corpus.source_language is ja, but most of the source text is in the script Latn: "
         "are source and target exchanged?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "questioned"), [("en", "fr-CA", True), ("fr", "en", False), ("en", "de", False)]
+)
+def test_files_that_are_named_after_the_other_language_are_questioned(source, target, questioned, corpus):
+    """The text of both sides is in one script, so the script cannot tell the sides apart."""
+    (corpus / "train.source").rename(corpus / "my.fr")
+    (corpus / "train.target").rename(corpus / "my.en")
+    config = copy_task.config(corpus, corpus={"source_language": source, "target_language": target})
+    train = replace(config.corpus.train, source=str(corpus / "my.fr"), target=str(corpus / "my.en"))
+    said: list[str] = []
+    with_languages(replace(config, corpus=replace(config.corpus, train=train)), said.append)
+    assert [line for line in said if "exchanged" in line] == [
+        f"corpus.source_language is en and corpus.target_language is fr-CA, but the files are {corpus}/my.fr and "
+        f"{corpus}/my.en: are source and target exchanged?"
+    ] * questioned
 
 
 def test_a_resumed_run_keeps_its_languages_until_others_are_named(corpus):

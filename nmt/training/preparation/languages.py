@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from nmt.config import CorpusConfig, RunConfig, VocabularyConfig
+from nmt.config import CorpusConfig, PairsConfig, RunConfig, VocabularyConfig
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
+from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
 from nmt.text.pairs import Pair, PairReader
 
@@ -25,10 +27,11 @@ def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequenc
         config: a language that it leaves empty is the one that a document of pairs declares; without one, the first
             10,000 pairs decide.
         first: pairs that decide in place of the first 10,000.
-        say: takes a line on the languages, and a line for a language whose script differs from the text's.
+        say: takes a line on the languages, a line for a language whose script differs from the text's, and a line if
+            the files are named after the languages of the other sides.
 
     Raises:
-        CorpusError: the pairs cannot be read, or can be read only once.
+        CorpusError: the pairs cannot be read, or can be read only once, or there are none.
         EvaluationError: sacreBLEU lacks the tokenizer.
     """
     texts = _first_texts(config.corpus) if first is None else _sides(first)
@@ -49,6 +52,12 @@ def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequenc
                 f"corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
                 "are source and target exchanged?"
             )
+    if not guessed and _endings(config.corpus.train) == (languages.target.code, languages.source.code):
+        files = f"{config.corpus.train.source} and {config.corpus.train.target}"
+        say(
+            f"corpus.source_language is {languages.source} and corpus.target_language is {languages.target}, but the "
+            f"files are {files}: are source and target exchanged?"
+        )
     return replace(
         config,
         corpus=corpus,
@@ -87,7 +96,10 @@ def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:
     """Source and target sentences of the first pairs; without gold links, whose words are not yet known."""
     reader = PairReader(replace(corpus.train, alignment=""), corpus)
     reader.require_files()
-    return _sides(list(islice(reader, _PAIRS_READ)))
+    first = list(islice(reader, _PAIRS_READ))
+    if not first:
+        raise CorpusError(f"{corpus.train.title}: there are no sentence pairs to train on: the text is empty")
+    return _sides(first)
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
@@ -100,6 +112,12 @@ def _reason(guessed: Sequence[str]) -> str:
     side = f"the {guessed[0]} " if len(guessed) == 1 else ""
     flags = " and ".join(f"--corpus.{side}_language" for side in guessed)
     return f", {side}by the script of the text; another language is named with {flags}"
+
+
+def _endings(train: PairsConfig) -> tuple[str, str]:
+    """The ends of the names of source and target: `en` and `fr` of train.en and train.fr.gz, none for other pairs."""
+    source, target = (re.sub(r"\.(gz|zst)$", "", name).rpartition(".")[2] for name in (train.source, train.target))
+    return source, target
 
 
 def _same_script(one: str, other: str) -> bool:

@@ -166,8 +166,9 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
     require_resumable(run.config, config, directory)
     if text_changed(directory, config):
         say(
-            f"the text has changed since {directory} was begun, and training continues with the old pairs; for the "
-            f"new pairs give the run another --name (with --training.initial {directory} it begins with these weights)"
+            f"the text has changed since {directory} was begun, and this run keeps its old pairs: a higher "
+            "--training.passes trains longer on them, and another --name trains on the new text (with "
+            f"--training.initial {directory} it begins with these weights)"
         )
     for name, old, new in differing_settings(config_to_dict(run.config.search), config_to_dict(config.search)):
         say(f"search.{name} of this run was {old}, as trained or tuned; from now on it is {new}")
