@@ -21,7 +21,7 @@ DESCRIPTION = (
     "Serves models over HTTP: a page that translates while you type and shows the attention, and an interface for "
     "programs, which /v1/openapi.json describes. Clients of LibreTranslate work too. Only this machine can connect, "
     "unless --host says otherwise. Models are loaded in the background, and again when their files are replaced. "
-    "nmt serve needs the packages of the extra serve: pip install --constraint constraints.txt -e '.[serve]'."
+    "nmt serve needs the packages of the extra serve: `pip install --constraint constraints.txt -e '.[serve]'`."
 )
 EXAMPLE = "nmt serve --model saved_models/mine --open"
 
