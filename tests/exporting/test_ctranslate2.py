@@ -9,6 +9,7 @@ from dataclasses import replace
 import ctranslate2
 import numpy as np
 import pytest
+from processor import SUMS_OF_8_BITS_ARE_EXACT
 
 import nmt
 from nmt.cli import main
@@ -81,7 +82,8 @@ def test_smaller_precisions_give_nearly_the_same_scores(place):
     sizes = [(place / precision / "ctranslate2" / "model.bin").stat().st_size for precision in PRECISIONS]
     assert max(sizes[1:]) < sizes[0]
     np.testing.assert_allclose(found[1], found[0], rtol=0.01)
-    np.testing.assert_allclose(found[2], found[0], rtol=0.1)
+    if SUMS_OF_8_BITS_ARE_EXACT:
+        np.testing.assert_allclose(found[2], found[0], rtol=0.1)
 
 
 def test_weights_beyond_half_precision_are_refused(place, tmp_path, capsys):

@@ -27,12 +27,14 @@ def double_precision() -> Iterator[None]:
             patch.setattr(keras.ops, name, _widened(getattr(keras.ops, name)))
         patch.setattr(keras.layers.Layer, "add_weight", _widened(keras.layers.Layer.add_weight))
         patch.setattr(keras.src.dtype_policies, "get", _widened(keras.src.dtype_policies.get))
-        before = keras.config.floatx()
+        before = keras.config.floatx(), keras.config.dtype_policy()
         keras.config.set_floatx("float64")
+        keras.config.set_dtype_policy("float64")  # Keras keeps the policy that it used first
         try:
             yield
         finally:
-            keras.config.set_floatx(before)
+            keras.config.set_floatx(before[0])
+            keras.config.set_dtype_policy(before[1])
 
 
 def _widened(function: Callable) -> Callable:

@@ -128,6 +128,10 @@ def test_the_backward_pass_is_a_gradient(values):
 
 def test_memory_is_the_peak_of_a_call():
     """In MiB; freed memory and memory from before the call do not count."""
+    try:
+        measuring.tf.config.experimental.reset_memory_stats(measuring.DEVICE)
+    except ValueError:
+        pytest.skip("TensorFlow counts no memory here: on this processor it leaves oneDNN off")
     zeros = measuring.tf.zeros
     before = zeros((2**20,))
 

@@ -154,7 +154,8 @@ class Ensemble:
         def sharp(places: Any) -> Any:
             chosen = [gather_within(values, places) for values in logits]
             lost = [
-                model.rounding_errors(readout, places, rough, output)
+                # Pieces outside of a row's list have no computed logit.
+                ops.where(rough > search.IMPOSSIBLE / 2, model.rounding_errors(readout, places, rough, output), 0.0)
                 for model, readout, rough, output in zip(self.models, readouts, chosen, outputs, strict=True)
             ]
             if self.averaging == "log_probability":

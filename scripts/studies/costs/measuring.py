@@ -100,8 +100,9 @@ def measure_memory(jobs: Sequence[tuple[str, str, Case]], sizes: Sizes) -> list[
     return found
 
 
-SETTINGS = {"TF_CPU_ALLOCATOR_USE_BFC": "1"}
-"""Environment in which TensorFlow counts all tensors on the processor; the default is those of 256 KiB or more."""
+SETTINGS = {"TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_ENABLE_ONEDNN_OPTS": "1"}
+"""Environment in which TensorFlow counts all tensors on the processor. The default is those of 256 KiB or more, and
+none on processors for which TensorFlow leaves oneDNN off."""
 
 
 def growth(call: Callable[[], Any]) -> float:
