@@ -48,7 +48,7 @@ def run_locally(build: Callable[[Any], object], options: PipelineOptions, proces
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     provision = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
     died = _watch_workers()
-    with TemporaryDirectory() as place, _lease(Path(place) / "lease") as lease, _loopback():
+    with TemporaryDirectory() as place, _lease(Path(place) / "lease") as lease, _loopback(), _asked(died) as asked:
         words = [sys.executable, "-m", "nmt.bulk.worker", str(lease)]
         command = f"trap '' INT; exec {shlex.join(words)}"  # Ctrl-C is the parent's
         environment = SubprocessSDKEnvironment.from_command_string(command)
@@ -59,7 +59,7 @@ def run_locally(build: Callable[[Any], object], options: PipelineOptions, proces
             result = pipeline.run()
             result.wait_until_finish()
         except KeyboardInterrupt:
-            if died.is_set():
+            if died.is_set() and not asked.is_set():
                 raise DeadWorkerError("a worker process has ended before its work was done") from None
             raise
         return result
@@ -89,6 +89,26 @@ def _loopback() -> Iterator[None]:
         yield
     finally:
         grpc.server = make
+
+
+@contextmanager
+def _asked(died: threading.Event) -> Iterator[threading.Event]:
+    """Sets the event if the user interrupts the block. Workers that end because of it count as no dead workers."""
+    asked, before = threading.Event(), signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: Any) -> None:
+        if not died.is_set():
+            asked.set()
+        signal.default_int_handler(number, frame)
+
+    if before == signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _watch_workers() -> threading.Event:
