@@ -41,6 +41,7 @@ def updates(backend: str, *replicas: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("NMT_REPLICAS" not in os.environ, reason="takes many minutes: set NMT_REPLICAS=1")
 @pytest.mark.parametrize("backend", ["tensorflow", pytest.param("jax", marks=needs_jax)])
 def test_several_replicas_train_as_one(backend: str) -> None:
     """Without dropout. Batches with fewer rows than replicas are among them; accumulation, clipping of the sum, moving

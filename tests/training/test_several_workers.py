@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def require_near(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("NMT_REPLICAS" not in os.environ, reason="takes many minutes: set NMT_REPLICAS=1")
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_two_workers_train_as_one(backend: str, tmp_path: Path) -> None:
     if not importlib.util.find_spec(backend):
