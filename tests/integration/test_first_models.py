@@ -65,7 +65,8 @@ def test_too_little_text_is_one_line(tmp_path, capsys):
     assert main(["train", "--recipe", "auto", "--directory", str(tmp_path / "runs"), *files]) == 2
     said = capsys.readouterr().err
     assert said == (
-        "nmt: error: the text has 19 pairs, and training needs 20 pairs of different sentences at least: add pairs\n"
+        f"nmt: error: {tmp_path}/en and {tmp_path}/de: the text has 19 pairs, and training needs 20 pairs of different "
+        "sentences at least: add pairs\n"
     )
     assert not (tmp_path / "runs").exists()
 
