@@ -17,7 +17,7 @@ from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from nmt.errors import NmtError
@@ -30,6 +30,8 @@ from nmt.serving.models import Load, served_models
 
 HEADER_SECONDS = 20
 """Seconds in which a client sends the headers of a request."""
+HEADER_BYTES = 65536
+"""Most bytes of these headers."""
 END_SECONDS = 1.0
 """Seconds in which a process ends once its requests have been answered."""
 ANSWERS_SUPERVISOR = 30
@@ -179,10 +181,12 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-class ImpatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection whose request has not arrived in time, headers included."""
+class ImpatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that closes a connection whose request does not arrive in time, or has too many bytes of headers."""
 
     _deadline: TimerHandle | None = None
+    _received = 0
+    """Bytes of a request whose headers have not arrived."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -191,13 +195,16 @@ class ImpatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         self._expect_request()
         super().data_received(data)
-        if self._answering and self._deadline:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._answering:
+            self._received = 0
+            self._end_deadline()
+        else:
+            self._received += len(data)
+            if self._received > HEADER_BYTES and not self.transport.is_closing():
+                self.send_400_response("The headers are too large.")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline:
-            self._deadline.cancel()
+        self._end_deadline()
         super().connection_lost(exc)
 
     @property
@@ -208,6 +215,11 @@ class ImpatientProtocol(H11Protocol):
         """Starts the time of a request that has not arrived."""
         if self._deadline is None and not self._answering:
             self._deadline = self.loop.call_later(HEADER_SECONDS, self._close)
+
+    def _end_deadline(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _close(self) -> None:
         self._deadline = None

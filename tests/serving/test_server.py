@@ -168,7 +168,7 @@ def test_a_worker_ends_like_its_supervisor_would_end_it(monkeypatch):
 
 @pytest.mark.slow
 def test_clients_that_misbehave_hold_up_nobody(tmp_path):
-    """A client that sends its body slowly, one that sends too much, one that goes away, and 1,000 idle connections."""
+    """Clients that send a body slowly, too large a body, endless headers, or go away, and 1,000 idle connections."""
     flags = ["--max-body-seconds", "1", "--max-queue", "3"]
     with ThreadPoolExecutor() as threads, running(flags, tmp_path) as server:
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1000)]
@@ -178,6 +178,10 @@ def test_clients_that_misbehave_hold_up_nobody(tmp_path):
         large = socket.create_connection(("127.0.0.1", server.port))
         large.sendall(f"{head}Content-Length: 10000000\r\n\r\n{{".encode())
         assert large.recv(1000).startswith(b"HTTP/1.1 413 ")
+        endless = socket.create_connection(("127.0.0.1", server.port))
+        endless.settimeout(PATIENCE)
+        endless.sendall(f"{head}X: ".encode().ljust(serving.HEADER_BYTES + 1, b"x"))
+        assert endless.recv(1000).startswith(b"HTTP/1.1 400 ") and not endless.recv(1000)
         assert server.post("/v1/translate", {"text": "a"})["translations"]
         assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
         held = threads.submit(server.post, "/v1/translate", {"text": f"wait {tmp_path}/gate"})
@@ -195,7 +199,7 @@ def test_clients_that_misbehave_hold_up_nobody(tmp_path):
         waiting = threads.submit(with_retries, server, {"text": ["c", "d"]})
         (tmp_path / "gate").touch()
         assert waiting.result(PATIENCE)["translations"] and held.result(PATIENCE)["translations"]
-        for connection in [*idle, slow, large]:
+        for connection in [*idle, slow, large, endless]:
             connection.close()
 
 
