@@ -46,12 +46,12 @@ def shown(*command: str, directory: Path) -> str:
 
 @pytest.mark.slow
 def test_help_needs_no_source_files(without_sources):
-    texts = {setting.name: " ".join(setting.help.split()) for setting in settings_of(RunConfig)}
+    texts = {setting.name: " ".join(setting.help.split()).removesuffix(".") for setting in settings_of(RunConfig)}
     short = shown("train", "--help", directory=without_sources)
     assert all(texts[name] in short for name in COMMON)
     assert all(text in shown("train", "--help-all", directory=without_sources) for text in texts.values())
     search = shown("translate", "--help", directory=without_sources)
-    assert all(setting.help in search for setting in settings_of(SearchConfig))
+    assert all(setting.help.removesuffix(".") in search for setting in settings_of(SearchConfig))
 
 
 def test_settings_are_printed_without_source_files(without_sources):
