@@ -9,6 +9,7 @@ makes a tensor from a shape takes one more argument, `like`, a tensor of the lib
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -225,16 +226,43 @@ def top_k(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 _FEW = 1000
 """Values that are sorted as quickly as the greatest ones are found."""
 
+_GROUPS = 80
+"""The least number of groups of values, whose maxima bound the greatest values."""
+
+_MANY = 8
+"""If more candidates than this, times k, reach the bound, many values are equal."""
+
 
 def _greatest(rows: np.ndarray, k: int) -> np.ndarray:
     """The columns of the k greatest values of each row, in descending order, the first of equal values first."""
-    if rows.size > _FEW and k < rows.shape[1]:
-        least = np.partition(rows, -k, -1)[:, -k]
-        _, columns = (rows >= least[:, None]).nonzero()  # k or more of each row
-        if len(columns) == k * len(rows):
-            at, of_rows = np.arange(len(rows))[:, None], columns.reshape(-1, k)
-            return of_rows[at, np.argsort(-rows[at, of_rows], -1, kind="stable")]
-    return np.argsort(-rows, -1, kind="stable")[:, :k]
+    if rows.size <= _FEW or 2 * k > rows.shape[1]:
+        return np.argsort(-rows, -1, kind="stable")[:, :k]
+    bounds = _bounds(rows, k)
+    if np.isnan(bounds).any():
+        return np.argsort(-rows, -1, kind="stable")[:, :k]
+    candidates = np.flatnonzero(rows >= bounds)
+    if len(candidates) > _MANY * k * len(rows):
+        candidates = _first_candidates(rows, bounds, k)
+    row = candidates // rows.shape[1]
+    order = np.lexsort((-rows.reshape(-1)[candidates], row))
+    first = np.searchsorted(row, np.arange(len(rows)))  # candidate of each row
+    return candidates[order[first[:, None] + np.arange(k)]] % rows.shape[1]
+
+
+def _bounds(rows: np.ndarray, k: int) -> np.ndarray:
+    """A value of each row that at least k values reach, [rows, 1]: the k-th greatest maximum of a group of values."""
+    groups = builtins.min(builtins.max(_GROUPS, 2 * k), rows.shape[1])
+    size = rows.shape[1] // groups
+    # A group has every n-th value, so that NumPy compares whole groups of columns.
+    maxima = np.maximum.reduce(rows[:, : groups * size].reshape(len(rows), size, groups), 1)
+    return np.partition(maxima, -k, -1)[:, -k, None]
+
+
+def _first_candidates(rows: np.ndarray, bounds: np.ndarray, k: int) -> np.ndarray:
+    """Flat indices of the values of each row above its bound, and of the first k at its bound, in ascending order."""
+    width = rows.shape[1]
+    equal = [np.flatnonzero(row == bounds[at])[:k] + width * at for at, row in enumerate(rows)]
+    return np.sort(np.concatenate([np.flatnonzero(rows > bounds), *equal]))
 
 
 @_of_both

@@ -71,14 +71,14 @@ def search(
         Finished hypotheses before cut ones, each group sorted by score. Slots after the first `method.nbest` hold
         hypotheses that were good when the search of their sentence ended.
     """
-    beam = _empty_beam(state, limits, longest, width, method)
+    beam, read = _empty_beam(state, limits, longest, width, method), _Fixed(fixed)
 
     def go_on(running: Tensor, *_: Any) -> Tensor:
         return ops.any(running)
 
     def body(running: Tensor, *fields: Any) -> tuple:
         # A sentence that has ended stays unchanged while others run, so its result does not depend on the batch.
-        beam = _extend(Beam(*fields), step, fixed, running, method)
+        beam = _extend(Beam(*fields), step, read, running, method)
         return _can_improve(beam, limits, method), *beam
 
     _, *fields = ops.while_loop(go_on, body, (_can_improve(beam, limits, method), *beam))
@@ -133,7 +133,28 @@ class _Extension(NamedTuple):
     """Whether the hypothesis has ended, bool."""
 
 
-def _extend(beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod) -> Beam:
+class _Fixed:
+    """The structures that the step function reads at every step.
+
+    Args:
+        structures: one row per sentence.
+    """
+
+    def __init__(self, structures: tuple[State, ...]) -> None:
+        self.all = structures
+        self._sentences: Tensor = None
+        self._rows: tuple[State, ...] = ()
+
+    def rows(self, sentences: Tensor) -> tuple[State, ...]:
+        """The rows of some sentences, int32 [rows]. In NumPy, steps that read equal rows share them."""
+        if not ops.is_numpy(sentences):
+            return _take_rows(self.all, sentences)
+        if self._sentences is None or not np.array_equal(sentences, self._sentences):
+            self._sentences, self._rows = sentences, _take_rows(self.all, sentences)
+        return self._rows
+
+
+def _extend(beam: Beam, step: Step, fixed: _Fixed, running: Tensor, method: SearchMethod) -> Beam:
     """One step: the selected continuations replace the live hypotheses of each running sentence."""
     batch, slots = ops.shape(beam.finished)[0], method.slots
     next_pieces, state = _next_pieces(beam, step, fixed, running, method)
@@ -164,7 +185,7 @@ def _with_step(history: Tensor, values: Tensor, new: _Extension, time: Tensor) -
     kept = take_slots(history, new.parents)
     continued = ops.reshape(new.continued, (*ops.shape(new.continued), *[1] * (len(history.shape) - 3)))
     if ops.is_numpy(kept, values, time):
-        kept[:, :, time] = np.where(continued, values, kept[:, :, time])
+        np.copyto(kept[:, :, int(time)], values, where=continued)
         return kept
     now = ops.arange(ops.shape(history)[2], dtype="int32", like=history) == time
     now = ops.reshape(now, (-1, *[1] * (len(history.shape) - 3)))
@@ -177,18 +198,22 @@ def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: Search
     If n slots of a sentence are live, its first n selections go on. A hypothesis that ends keeps its slot for good.
     """
     slots = method.slots
-    parents, pieces, values = method.select(beam, next_pieces)
-    live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
-    slot = ops.arange(slots, dtype="int32", like=live)[None, :]
-    continued = ops.logical_and(slot < live, running[:, None])
-    empty = ops.logical_and(continued, pieces == NO_PIECE)
-    parents = ops.where(continued, parents, slot)
-    pieces = ops.where(ops.logical_or(empty, ops.logical_not(continued)), PAD, pieces)
-    costs = ops.where(empty, IMPOSSIBLE, ops.where(continued, values, 0.0))
+    parents, pieces, costs = method.select(beam, next_pieces)
+    slot = ops.arange(slots, dtype="int32", like=pieces)[None, :]
+    if _all(running) and _none(beam.finished):
+        continued = ops.ones_like(beam.finished)
+    else:
+        live = slots - ops.sum(ops.cast(beam.finished, "int32"), axis=1, keepdims=True)  # [batch, 1]
+        continued = (slot < live) & running[:, None]
+        parents = ops.where(continued, parents, slot)
+        pieces, costs = ops.where(continued, pieces, PAD), ops.where(continued, costs, 0.0)
+    empty = pieces == NO_PIECE
+    if not _none(empty):
+        pieces, costs = ops.where(empty, PAD, pieces), ops.where(empty, IMPOSSIBLE, costs)
     log_probabilities = ops.maximum(take_slots(beam.log_probabilities, parents) + costs, IMPOSSIBLE)
     # An empty slot cannot end; a hypothesis may fill it later.
-    ended = ops.logical_and(pieces == EOS, log_probabilities > IMPOSSIBLE / 2)
-    finished = ops.logical_or(ended, take_slots(beam.finished, parents))
+    ended = (pieces == EOS) & (log_probabilities > IMPOSSIBLE / 2)
+    finished = ended | take_slots(beam.finished, parents)
     new = _Extension(parents, pieces, continued, costs, log_probabilities, finished)
     if slots == 1 or _none(ended):
         return new
@@ -198,7 +223,7 @@ def _select(beam: Beam, next_pieces: NextPieces, running: Tensor, method: Search
 
 
 def _next_pieces(
-    beam: Beam, step: Step, fixed: tuple[State, ...], running: Tensor, method: SearchMethod
+    beam: Beam, step: Step, fixed: _Fixed, running: Tensor, method: SearchMethod
 ) -> tuple[NextPieces, State]:
     """Calls the step function and applies the restrictions. Returns its state too.
 
@@ -207,20 +232,22 @@ def _next_pieces(
     """
     # The slots that get a row.
     slots = ops.arange(ops.shape(beam.tokens)[0] * method.slots, dtype="int32", like=beam.tokens)
+    row_of_slot, state = slots, beam.state
     if method.compact:
-        live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
+        live = ~beam.finished & (beam.log_probabilities > IMPOSSIBLE / 2) & running[:, None]
         live = ops.reshape(live, (-1,))
-        row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
-        state = beam.state
-        if method.slots > 1 or not _all(live):  # otherwise nothing is left out or reordered
+        every = _all(live)
+        if not every:
+            row_of_slot = ops.maximum(ops.cumsum(ops.cast(live, "int32")) - 1, 0)
             slots = ops.cast(ops.nonzero(live)[0], "int32")
+        read = fixed.all
+        if method.slots > 1 or not every:  # otherwise nothing is left out or reordered
             state = _take_rows(state, gather(beam.state_rows, slots))
-            fixed = _take_rows(fixed, slots // method.slots if method.slots > 1 else slots)
-        distribution, state, record = step(gather(_last_pieces(beam), slots), state, *fixed)
+            read = fixed.rows(slots // method.slots if method.slots > 1 else slots)
+        distribution, state, record = step(gather(_last_pieces(beam), slots), state, *read)
     else:
-        row_of_slot = slots
-        state = _take_rows(beam.state, beam.state_rows) if method.slots > 1 else beam.state
-        distribution, state, record = step(_last_pieces(beam), state, *repeat_rows(fixed, method.slots))
+        state = _take_rows(state, beam.state_rows) if method.slots > 1 else state
+        distribution, state, record = step(_last_pieces(beam), state, *repeat_rows(fixed.all, method.slots))
     forbidding = tuple(restriction for restriction in method.restrictions if restriction.forbids)
     if forbidding:
         distribution = _restricted(distribution, beam, slots, forbidding)
@@ -256,6 +283,8 @@ def _take_rows(structure: State, rows: Tensor) -> State:
 
 def _last_pieces(beam: Beam) -> Tensor:
     """Last piece of every hypothesis, int32 [batch * slots]; BOS at the first step."""
+    if ops.is_numpy(beam.time) and beam.time > 0:
+        return ops.reshape(beam.tokens[:, :, beam.time - 1], (-1,))
     previous = gather(beam.tokens, ops.maximum(beam.time - 1, 0), axis=2)
     return ops.reshape(ops.where(beam.time == 0, BOS, previous), (-1,))
 
@@ -284,8 +313,7 @@ def _can_improve(beam: Beam, limits: Tensor, method: SearchMethod) -> Tensor:
 
     A log-probability only falls, so `Scoring.bounds` gives the highest score that a live hypothesis can reach.
     """
-    live = ops.logical_not(beam.finished) & (beam.log_probabilities > IMPOSSIBLE / 2)
-    live = live & (beam.time < limits)[:, None]
+    live = ~beam.finished & (beam.log_probabilities > IMPOSSIBLE / 2) & (beam.time < limits)[:, None]
     if isinstance(method.nbest, int) and method.nbest == method.slots:  # a live hypothesis is always among the best
         return ops.any(live, axis=1)
     if _none(beam.finished):

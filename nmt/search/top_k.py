@@ -32,9 +32,11 @@ def top_k(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
         rows = ops.reshape(values, (-1, ops.shape(values)[-1]))
         shape = (*ops.shape(values)[:-1], k)
         return tuple(ops.reshape(found, shape) for found in top_k(rows, k))
+    if ops.is_numpy(values):  # searched by groups there
+        return ops.top_k(values, k)
     count = values.shape[-1]
     size = MINIMUM_BLOCK if count is None else _block_size(count)
-    if count is not None and (k * size > count // 4 or (k == 1 and ops.is_numpy(values))):
+    if count is not None and k * size > count // 4:
         return ops.top_k(values, k)
     rows = _blocks(values, size)
     _, blocks = ops.top_k(ops.max(rows, axis=-1), k)  # [rows, k]

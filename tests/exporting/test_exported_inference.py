@@ -31,11 +31,13 @@ from nmt.run.errors import RunError
 from nmt.run.exported import ENCODER, EXPORT, STEP, Export
 from nmt.run.packing import write_pack
 from nmt.training.preparation.prepare import _open as open_run
+from nmt.translation.inference import exported_model
 from nmt.translation.inference.exported_inference import ExportedInference
-from nmt.translation.inference.exported_model import ExportedModel
+from nmt.translation.inference.exported_model import THREADS, ExportedModel
 from nmt.translation.inference.model_inference import ModelInference
 from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm, PieceTerm
 from nmt.translation.inference.search_programs import SearchPrograms, program_settings
+from nmt.translation.inference.side_by_side import one_batch_at_once
 from nmt.translation.short_list import KEPT, ShortList
 
 PIECES = 12
@@ -120,6 +122,24 @@ def test_search_over_every_network(engines: Callable, network: dict[str, Any]) -
     both = engines(**network)
     assert_same_search(both, GREEDY)
     assert_same_search(both, BEAM, 5)
+
+
+def test_sentences_one_by_one_get_a_second_session_and_equal_results(engines: Callable, monkeypatch: Any) -> None:
+    _, engine = engines()
+    threads, make = [], exported_model._session
+    monkeypatch.setattr(
+        exported_model, "_session", lambda *arguments: (threads.append(arguments[2]), make(*arguments))[1]
+    )
+    monkeypatch.setattr(exported_model, "processors", lambda: 8)
+    with one_batch_at_once():
+        expected = [engine.find(SOURCES[:1], BEAM) for _ in range(3)][-1]
+    assert not threads
+    engine.at_once = 2
+    for _ in range(3):
+        for (one,), (other,) in zip(engine.find(SOURCES[:1], BEAM), expected, strict=True):
+            assert one[:3] == other[:3]
+            np.testing.assert_array_equal(one.weights, other.weights)
+    assert threads == [THREADS]
 
 
 def test_one_program_of_a_beam_finds_any_number_of_hypotheses(engines: Callable, monkeypatch: Any) -> None:

@@ -167,7 +167,8 @@ class Ensemble:
 
         impossible: tuple[int, ...] = (PAD, BOS)
         if ops.is_numpy(together) and outputs[0] is None:  # the array is used here alone
-            together[:, impossible] = search.IMPOSSIBLE
+            for piece in impossible:
+                together[:, piece] = search.IMPOSSIBLE
             impossible = ()
         rounded = any(model.compute_dtype != "float32" for model in self.models) and rounds_products()
         return search.Distribution(together, log_sum, sharp if rounded else None, impossible)

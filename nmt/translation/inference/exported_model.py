@@ -9,17 +9,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nmt.backend.machine import processors
 from nmt.errors import NmtError, install_command
 from nmt.files.digests import digest_file
 from nmt.run.errors import RunError
 from nmt.run.exported import ENCODER, NEXT, STEP, read_export
 from nmt.run.pack_storage import storage_of
 from nmt.text.pieces import EOS
+from nmt.translation.inference.side_by_side import FEW_ROWS, has_all_processors
 
 Arrays = dict[str, np.ndarray]
 
+_EVERY_PIECE = np.zeros(0, np.int32)
+"""What a step reads as `among` to compute all logits."""
+
 _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
 """ONNX Runtime's setting: where it looks for weights that are outside of a graph's file."""
+
+THREADS = 2
+"""Threads of an operation in a batch of few rows that runs alone. More gain little, and cost much on a busy machine."""
+
+LONE_BATCHES = 2
+"""The first such batch that these threads compute: a command that translates one line needs no second session."""
 
 
 class ExportedState(NamedTuple):
@@ -34,7 +45,8 @@ class ExportedState(NamedTuple):
 class ExportedModel:
     """An exported network. Its methods are those of `network.model.Seq2Seq` that a search calls.
 
-    One thread computes an operation; batches run side by side. In int8 the sentences of a batch share the scales of
+    One thread computes an operation, and batches run side by side. Sentences that are translated one by one get a
+    second session, where threads share the reading of the weights. In int8 the sentences of a batch share the scales of
     rounding, so results depend a little on the sentences beside them.
 
     Args:
@@ -53,6 +65,11 @@ class ExportedModel:
         self.directory, self.target_size = directory, target_size
         self.export = read_export(directory)
         self._encoder, self._step = (_session(directory, name) for name in (ENCODER, STEP))
+        self._state = [spec.name for spec in self.export.state]
+        self._encoded = [spec.name for spec in self.export.encoded]
+        self._stepped = ["logits", "weights", *(NEXT + name for name in self._state)]
+        self._steps_of_few: Any = None
+        self._lone_batches = 0
         self._require_fitting_files()
 
     trainable_variables: tuple[Any, ...] = ()
@@ -69,10 +86,13 @@ class ExportedModel:
         Args:
             source: int32 [batch, positions], end of sentence included.
         """
-        names = [spec.name for spec in (*self.export.state, *self.export.encoded)]
+        if has_all_processors() and len(source) <= FEW_ROWS:
+            self._lone_batches += 1
+            if self._lone_batches == LONE_BATCHES:
+                self._steps_of_few = _session(self.directory, STEP, min(processors(), THREADS))
+        names = [*self._state, *self._encoded]
         values = dict(zip(names, self._encoder.run(names, {"source": source}), strict=True))
-        state = {spec.name: values[spec.name] for spec in self.export.state}
-        encoded = {spec.name: values[spec.name] for spec in self.export.encoded}
+        state, encoded = ({name: values[name] for name in some} for some in (self._state, self._encoded))
         return ExportedState(state, np.zeros(source.shape, np.float32)), encoded
 
     def step(
@@ -84,12 +104,11 @@ class ExportedModel:
             pieces: last piece of each hypothesis, int32 [rows].
             among: the pieces whose logits are computed, int32; None: all.
         """
-        names = [spec.name for spec in self.export.state]
-        outputs = ["logits", "weights", *(NEXT + name for name in names)]
-        columns = np.zeros(0, np.int32) if among is None else among
+        columns = _EVERY_PIECE if among is None else among
         inputs = {"pieces": pieces, "among": columns, **state.tensors, **encoded}
-        logits, weights, *tensors = self._step.run(outputs, inputs)
-        return logits, ExportedState(dict(zip(names, tensors, strict=True)), weights)
+        shared = self._steps_of_few is not None and len(pieces) <= FEW_ROWS and has_all_processors()
+        logits, weights, *tensors = (self._steps_of_few if shared else self._step).run(self._stepped, inputs)
+        return logits, ExportedState(dict(zip(self._state, tensors, strict=True)), weights)
 
     def _require_fitting_files(self) -> None:
         """Makes a step with the last piece, which fails unless graphs, export.json and vocabulary fit each other.
@@ -110,8 +129,11 @@ class ExportedModel:
         return pieces
 
 
-def _session(directory: Path, name: str) -> Any:
+def _session(directory: Path, name: str, threads: int = 1) -> Any:
     """A graph of the export, ready to compute.
+
+    Args:
+        threads: that share an operation.
 
     Raises:
         RunError: the file is missing or damaged.
@@ -122,7 +144,7 @@ def _session(directory: Path, name: str) -> Any:
     except ImportError as error:
         raise NmtError(f"an exported model needs {error.name}: {install_command('onnx')}") from None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.enable_mem_pattern = False  # shapes change with each batch
     options.log_severity_level = 4  # errors are raised, so nothing else need print them
     # Files beside the graph have no sum, and a graph of somebody else may name any: the folder of such files is a file.

@@ -28,6 +28,11 @@ def one_batch_at_once() -> Iterator[None]:
         _thread.alone = False
 
 
+def has_all_processors() -> bool:
+    """Whether this thread computes the only batch, so that an operation may use all processors."""
+    return getattr(_thread, "only", False)
+
+
 def _at_once(given: int) -> int:
     """The number of batches that this thread computes at once; see `compute_side_by_side`."""
     return 1 if getattr(_thread, "alone", False) else given or batches_at_once()
@@ -46,8 +51,12 @@ def compute_side_by_side(
     """
     at_once, batches = _at_once(at_once), list(batches)
     if at_once == 1 or len(batches) == 1:
-        for rows in batches:
-            compute(rows)
+        _thread.only = at_once > 1
+        try:
+            for rows in batches:
+                compute(rows)
+        finally:
+            _thread.only = False
         return
     with ThreadPoolExecutor(at_once) as threads:
         collections.deque(threads.map(compute, batches), maxlen=0)  # taking the results raises a batch's error
