@@ -186,7 +186,7 @@ def matching_files(pattern: str) -> list[str]:
     """The files whose names match a pattern with *, ? and [...], sorted; a name that exists stands for itself.
 
     Raises:
-        NmtError: no file matches.
+        NmtError: no file matches, or the server cannot be reached.
     """
     if not any(mark in pattern for mark in "*?["):
         return [pattern]
@@ -194,6 +194,9 @@ def matching_files(pattern: str) -> list[str]:
         system, inner = file_system(pattern)
         with _errors_of_remote(pattern):
             names = system.glob(inner)
+            if not names:  # glob hides every error
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    system.ls(re.split(r"[*?[]", inner)[0].rpartition("/")[0])
         start = pattern[: _REMOTE.match(pattern).end()]  # type: ignore[union-attr]
         found = [
             name if is_remote(name) else start + name.removeprefix("/" * (not inner.startswith("/"))) for name in names

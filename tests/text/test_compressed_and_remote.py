@@ -58,6 +58,16 @@ def test_remote_files_are_read() -> None:
         list(read_lines("memory://none"))
     with pytest.raises(NmtError, match="no file has such a name"):
         matching_files("memory://none/*")
+
+
+def test_a_server_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "c"}
+    for name, value in {**account, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
+        monkeypatch.setenv(name, value)
+    for names in ("s3://bucket/folder/*.gz", "s3://bucket/*/a.gz", "s3://bucket/a.gz"):
+        with pytest.raises(NmtError, match=r"^s3://bucket\S+: cannot be read: .*127\.0\.0\.1") as raised:
+            file_state(*matching_files(names))
+        assert "\n" not in str(raised.value)
     with pytest.raises(NmtError, match="strange://a: .*strange"):
         list(read_lines("strange://a"))
 
