@@ -74,6 +74,7 @@ class Workers:
         self._lines = [directory / f"worker-{index}" for index in range(count)]
         self.processes = []
         for index, lines in enumerate(self._lines):
+            lines.unlink(missing_ok=True)  # of earlier workers
             task = {"cluster": cluster, "task": {"type": "worker", "index": index}}
             variables = {**environment, "TF_CONFIG": json.dumps(task)}
             process = commands.FORKS.Process(target=_worker, args=(list(words), directory, lines, variables))
@@ -105,4 +106,8 @@ class Workers:
 def _worker(words: list[str], directory: Path, lines: Path, variables: dict[str, str]) -> None:
     """What the process of a worker does."""
     os.environ.update(variables)
+    if os.environ.get("KERAS_BACKEND") != "jax":  # optimizing its programs takes TensorFlow most of the time
+        import tensorflow as tf
+
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     commands._program(["-m", "nmt", *words], directory, [Path(os.devnull), Path(os.devnull), lines])

@@ -1,13 +1,17 @@
-"""Updates on one replica and on several, as a program: `python replica_updates.py` prints what it found as JSON.
+"""Updates on one replica and on several, as a program: it prints a line of JSON for each number of replicas.
 
-A process of its own, because a backend divides its processor into devices once, before it computes.
+    python replica_updates.py 4 2
+
+A process of its own, because a backend divides its processor into devices once, before it computes. Compiling takes
+most of the time, so each number of replicas has other comparisons, beside the plain one.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -21,6 +25,9 @@ from nmt.training.optimizer import Adam, LossScaleOptimizer, assign_by_replica
 from nmt.training.step import TrainStep
 
 PIECES = 12
+RATE = 0.1
+FLOAT16 = "mixed_float16"
+ONE = Replicas()
 
 
 class SGD(keras.optimizers.SGD):
@@ -41,7 +48,7 @@ def adam(precision: str = "float32") -> keras.optimizers.Optimizer:
         0.01, averaged_every=1, summed=True, global_clipnorm=0.1, gradient_accumulation_steps=2, use_ema=True,
         ema_momentum=0.9, epsilon=1e-2,
     )  # fmt: skip
-    return LossScaleOptimizer(inner, initial_scale=2.0**18) if precision == "mixed_float16" else inner
+    return LossScaleOptimizer(inner, initial_scale=2.0**18) if precision == FLOAT16 else inner
 
 
 class Trained:
@@ -67,8 +74,16 @@ class Trained:
     def _update(self, batch: GuidedBatch, guided: bool) -> float:
         return float(sum(map(float, self.step.guided(batch, 0.5))) if guided else self.step(Batch(*batch[:3])))
 
+    @property
+    def variables(self) -> list[keras.Variable]:
+        return [*self.model.variables, *self.optimizer.variables]
+
     def values(self) -> list[np.ndarray]:
-        return [np.array(variable) for variable in [*self.model.variables, *self.optimizer.variables]]
+        return [np.array(variable) for variable in self.variables]
+
+    def assign(self, values: list[np.ndarray]) -> None:
+        for variable, value in zip(self.variables, values, strict=True):
+            variable.assign(value)
 
 
 def batches(count: int, replicas: Replicas, seed: int) -> list[GuidedBatch]:
@@ -83,37 +98,79 @@ def batches(count: int, replicas: Replicas, seed: int) -> list[GuidedBatch]:
     return made
 
 
-def difference(one: Trained, other: Trained) -> float:
-    pairs = zip(one.values(), other.values(), strict=True)
-    return max(float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max()) for a, b in pairs)
+def difference(one: list[np.ndarray], other: list[np.ndarray]) -> float:
+    pairs = zip(one, other, strict=True)
+    return max(float(np.abs(np.subtract(a, b, dtype=np.float64)).max()) for a, b in pairs)
 
 
-def compared(replicas: Replicas) -> dict[str, Any]:
-    """Differences between one replica and these."""
-    found: dict[str, Any] = {"replicas": replicas.count}
-    rate = 0.1
-    pair = [Trained(each, lambda: SGD(rate)) for each in (Replicas(), replicas)]
-    losses = [each.update(2) for each in pair]
-    found["two updates"] = difference(*pair) / rate  # of gradients
-    found["first losses"] = float(np.abs(np.diff(losses, axis=0)).max())
-    losses = [each.update(98, seed=1) for each in pair]
-    found["100 updates"], found["100 losses"] = difference(*pair), float(np.abs(np.diff(losses, axis=0)).max())
-    for precision in ("float32", "mixed_float16"):
-        pair = [Trained(each, lambda p=precision: adam(p), precision=precision) for each in (Replicas(), replicas)]
-        for each in pair:
-            each.update(12, guided=precision == "float32")
-        found[f"adam {precision}"] = difference(*pair)
-    one, *dropout = [Trained(each, lambda: SGD(rate), dropout=0.3) for each in (Replicas(), replicas, replicas)]
+class Plain(NamedTuple):
+    """Updates by gradients alone."""
+
+    first_losses: list[float]
+    first: list[np.ndarray]
+    """Values after two updates."""
+    losses: list[float]
+    last: list[np.ndarray]
+    """Values after 100 updates."""
+
+
+@cache
+def plain(replicas: Replicas) -> Plain:
+    trained = Trained(replicas, lambda: SGD(RATE))
+    first, values = trained.update(2), trained.values()
+    return Plain(first, values, trained.update(98, seed=1), trained.values())
+
+
+def compare_plain(replicas: Replicas) -> dict[str, Any]:
+    one, several = plain(ONE), plain(replicas)
+    return {
+        "two updates": difference(one.first, several.first) / RATE,  # of gradients
+        "first losses": float(np.abs(np.subtract(one.first_losses, several.first_losses)).max()),
+        "100 updates": difference(one.last, several.last),
+        "100 losses": float(np.abs(np.subtract(one.losses, several.losses)).max()),
+    }
+
+
+def compare_adam(replicas: Replicas, precision: str = "float32") -> dict[str, Any]:
+    """Guided in float32."""
+    pair = [Trained(each, partial(adam, precision), precision=precision) for each in (ONE, replicas)]
+    for each in pair:
+        each.update(12, guided=precision == "float32")
+    return {f"adam {precision}": difference(*(each.values() for each in pair))}
+
+
+def compare_masks(replicas: Replicas) -> dict[str, Any]:
+    """With dropout, and once more from the same beginning."""
+    one, several = (Trained(each, lambda: SGD(RATE), dropout=0.3) for each in (ONE, replicas))
+    begin, losses, ends = several.values(), [], []
+    for _ in range(2):
+        several.assign(begin)
+        losses.append([float(several.step(equal_rows(replicas.count))), *several.update(3)])
+        ends.append(several.values())
     # One row for each replica: with equal masks their mean loss would be the loss of one row on one replica.
-    losses = [float(each.step(equal_rows(each.replicas.count))) for each in (one, *dropout)]
-    found["masks differ"] = abs(losses[0] - losses[1]) > 1e-3
-    found["dropout losses"] = [losses[1:], *zip(*(each.update(3) for each in dropout), strict=True)]
-    found["dropout repeats"] = difference(*dropout)
-    return found
+    differ = abs(float(one.step(equal_rows(1))) - losses[0][0]) > 1e-3
+    return {
+        "masks differ": differ,
+        "dropout repeats": difference(*ends),
+        "dropout losses repeat": losses[0] == losses[1],
+    }
 
 
 def equal_rows(count: int) -> Batch:
     return make_batch(*[Sequences.of([[4, 5, 6]])] * 2, np.zeros(count, int), width=8)
+
+
+def main(counts: list[int]) -> None:
+    """The largest number of replicas first, because a backend divides its processor once."""
+    comparisons = [
+        [compare_plain, compare_adam, compare_masks],
+        [compare_plain, partial(compare_adam, precision=FLOAT16)],
+    ]
+    for count, some in zip(sorted(counts, reverse=True), comparisons, strict=True):
+        replicas, found = open_replicas(count, Cluster()), {"replicas": count}
+        for compare in some:
+            found |= compare(replicas)
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":
@@ -125,5 +182,4 @@ if __name__ == "__main__":
         import jax
 
         jax.config.update("jax_disable_most_optimizations", True)
-    counts = sorted(map(int, sys.argv[1:]), reverse=True)
-    print(json.dumps([compared(open_replicas(count, Cluster())) for count in counts]))
+    main([int(count) for count in sys.argv[1:]])

@@ -36,22 +36,20 @@ def updates(backend: str, *replicas: int) -> list[dict[str, Any]]:
     command = [sys.executable, PROGRAM, *map(str, replicas)]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, ran.stderr
-    found: list[dict[str, Any]] = json.loads(ran.stdout)
-    return found
+    return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("NMT_REPLICAS" not in os.environ, reason="takes many minutes: set NMT_REPLICAS=1")
 @pytest.mark.parametrize("backend", ["tensorflow", pytest.param("jax", marks=needs_jax)])
 def test_several_replicas_train_as_one(backend: str) -> None:
     """Without dropout. Batches with fewer rows than replicas are among them; accumulation, clipping of the sum, moving
     averages, loss scaling and guided attention too."""
-    for found in updates(backend, 2, 4):
+    four, two = updates(backend, 4, 2)  # in one process, so a second training may have other devices
+    for found in four, two:
         assert found["two updates"] < 1e-5 and found["first losses"] < 1e-5, found
         assert found["100 losses"] < 1e-4 and found["100 updates"] < 1e-5, found
-        assert found["adam float32"] < 1e-5 and found["adam mixed_float16"] < 2e-3, found
-        assert found["dropout repeats"] == 0 and all(one == other for one, other in found["dropout losses"]), found
-        assert found["masks differ"], found
+    assert four["adam float32"] < 1e-5 and two["adam mixed_float16"] < 2e-3, (four, two)
+    assert four["dropout repeats"] == 0 and four["dropout losses repeat"] and four["masks differ"], four
 
 
 def test_the_program_of_a_strategy_computes_the_step(make_model: Callable) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ LOST = (
 )
 """Errors of a collective operation without one of its workers."""
 
+_KEYS, _STRATEGIES = 1000, count()
+"""Keys of groups of devices that a strategy may use, and the numbers of the strategies of this process."""
+
 
 def open_tensorflow_replicas(devices: int, cluster: Cluster) -> Replicas:
     """As `open_replicas`."""
@@ -46,7 +50,19 @@ def open_tensorflow_replicas(devices: int, cluster: Cluster) -> Replicas:
     if found == 1:
         return Replicas()
     configure_runtime()
-    return TensorFlowReplicas(tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(found)]), cluster)
+    return TensorFlowReplicas(_mirrored([f"{kind}:{index}" for index in range(found)]), cluster)
+
+
+def _mirrored(devices: list[str]) -> tf.distribute.Strategy:
+    """A strategy whose groups of devices have keys of their own.
+
+    TensorFlow never forgets the devices of a key. It would refuse the sums of a second strategy with other devices.
+    """
+
+    class Strategy(tf.distribute.MirroredStrategy):
+        _collective_key_base = _KEYS * next(_STRATEGIES)
+
+    return Strategy(devices)
 
 
 def _divide_processor(devices: int) -> None:
