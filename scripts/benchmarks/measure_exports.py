@@ -55,7 +55,7 @@ def main() -> None:
     texts = [list(read_lines(str(path)))[: arguments.limit] for path in (arguments.source, arguments.reference)]
     gold = list(read_lines(str(arguments.gold)))[: arguments.limit] if arguments.gold else []
     found: list[dict[str, Any]] = []
-    for system in systems(arguments.model, arguments.output):
+    for system in systems(arguments.model, arguments.output, arguments.precision):
         print(f"measuring {system.name}", file=sys.stderr)
         found.append(measure(system, *texts, gold, arguments))
     for directory in arguments.ctranslate2:
@@ -80,17 +80,20 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=300, help="number of sentences (default: %(default)s)")
     parser.add_argument("--alone", type=int, default=100, help="sentences timed one by one (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="starts (default: %(default)s)")
+    precisions = ["float32", "mixed_float16", "mixed_bfloat16"]
+    parser.add_argument("--precision", nargs="+", choices=precisions, default=["float32"], help="of the run itself")
     parser.add_argument("--ctranslate2", type=Path, nargs="+", default=[], metavar="DIR", help="exports in CTranslate2")
     parser.add_argument("--steps", type=int, default=0, help="pieces of each translation of CTranslate2 (default: any)")
     parser.add_argument("--output", type=Path, required=True, help="directory for the exports and the numbers")
     return parser.parse_args()
 
 
-def systems(model: Path, output: Path) -> Iterator[System]:
-    """The run, then its exports, which are written where they are missing."""
+def systems(model: Path, output: Path, of_run: Sequence[str]) -> Iterator[System]:
+    """The run in its precisions, then its exports, which are written where they are missing."""
     from nmt.exporting.export import export_run
 
-    yield System("run", "nmt", sys.executable, model, output)
+    for precision in of_run:
+        yield System(f"run, {precision}", "nmt", sys.executable, model, output, precision)
     for precision in PRECISIONS:
         directory = output / f"{model.name}-{precision}.onnx"
         if not directory.exists():

@@ -14,6 +14,7 @@ from nmt.exporting.onnx.model import Graphs, onnx_graphs
 from nmt.network.weights import variables_to_arrays
 from nmt.run.exported import NEXT
 from nmt.text.pieces import BOS
+from nmt.translation.inference.exported_model import session_options
 
 Arrays = dict[str, np.ndarray]
 
@@ -25,9 +26,14 @@ class Step(NamedTuple):
     weights: np.ndarray
 
 
+def session_of(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    """A graph, computed as exports are."""
+    return onnxruntime.InferenceSession(proto.SerializeToString(), session_options(), ["CPUExecutionProvider"])
+
+
 def run_graph(proto: onnx.ModelProto, inputs: Arrays) -> Arrays:
     """The outputs of a graph by name."""
-    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    session = session_of(proto)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
 
@@ -35,7 +41,7 @@ def run_graph(proto: onnx.ModelProto, inputs: Arrays) -> Arrays:
 def onnx_steps(graphs: Graphs, source: np.ndarray, targets: np.ndarray, among: Sequence[int] = ()) -> list[Step]:
     """Logits, of some pieces or of all, and attention of the steps that read these pieces, [rows, steps], after BOS."""
     values, steps = run_graph(graphs.encoder, {"source": source}), []
-    session = onnxruntime.InferenceSession(graphs.step.SerializeToString())
+    session = session_of(graphs.step)
     names = [output.name for output in session.get_outputs()]
     for pieces in _inputs(targets):
         read = {spec.name: values[spec.name] for spec in (*graphs.state, *graphs.encoded)}

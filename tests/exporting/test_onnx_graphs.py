@@ -125,6 +125,8 @@ def test_a_weight_beyond_half_precision_stays_float32(make_model):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_short_list_gives_the_columns_of_its_pieces(make_model, precision):
+    if precision == "int8" and not SUMS_OF_8_BITS_ARE_EXACT:
+        pytest.skip(WHY)
     graphs = graphs_of(make_model(), precision)
     listed = [EOS, 5, 9, 10]
     some, every = onnx_steps(graphs, SOURCE, TARGETS, listed), onnx_steps(graphs, SOURCE, TARGETS)
@@ -133,7 +135,6 @@ def test_a_short_list_gives_the_columns_of_its_pieces(make_model, precision):
         np.testing.assert_array_equal(one.weights, other.weights)
 
 
-@pytest.mark.skipif(not SUMS_OF_8_BITS_ARE_EXACT, reason=WHY)
 @pytest.mark.parametrize("network", NETWORKS[:: len(NETWORKS) - 2], ids=str)
 def test_int8_is_near_float32(make_model, network):
     """Random weights have sharper attention than trained ones: a hundredth of the logits' range is much here."""

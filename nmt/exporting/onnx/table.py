@@ -35,13 +35,13 @@ class Table:
     def logits(self, readouts: Value, bias: np.ndarray, among: Value) -> Value:
         """Logits of all pieces, or of the pieces `among`, int32 [any], if there are any: float32 [rows, pieces]."""
         biases, scales = self.graph.constant(bias), self.scales
-        # Transposed outside of the branches, where ONNX Runtime does it once, when it loads the graph.
-        columns = None if scales is None else (transpose(self.vectors, 1, 0), transpose(scales, 1, 0))
 
         def of_all() -> Value:
-            if columns is None:
+            if scales is None:
                 return self.graph.op("Gemm", readouts, self.vectors, biases, transB=1)
-            return _whole_products(readouts, *columns) + biases
+            # ONNX Runtime transposes once, when it loads the graph. Inside of the branch it then owns the columns, and
+            # can store them as processors without VNNI need them (see `exported_model.session_options`).
+            return _whole_products(readouts, transpose(self.vectors, 1, 0), transpose(scales, 1, 0)) + biases
 
         def of_some() -> Value:
             vectors, some = (self.graph.op("Gather", rows, among) for rows in (self.vectors, biases))

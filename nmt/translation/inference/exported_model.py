@@ -26,6 +26,9 @@ _EVERY_PIECE = np.zeros(0, np.int32)
 _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
 """ONNX Runtime's setting: where it looks for weights that are outside of a graph's file."""
 
+_EXACT_WITHOUT_VNNI = "session.x64quantprecision"
+"""ONNX Runtime's setting: exact sums of 8-bit products."""
+
 THREADS = 2
 """Threads of an operation in a batch of few rows that runs alone. More gain little, and cost much on a busy machine."""
 
@@ -143,10 +146,7 @@ def _session(directory: Path, name: str, threads: int = 1) -> Any:
         import onnxruntime
     except ImportError as error:
         raise NmtError(f"an exported model needs {error.name}: {install_command('onnx')}") from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.enable_mem_pattern = False  # shapes change with each batch
-    options.log_severity_level = 4  # errors are raised, so nothing else need print them
+    options = session_options(threads)
     # Files beside the graph have no sum, and a graph of somebody else may name any: the folder of such files is a file.
     options.add_session_config_entry(_FOLDER_OF_WEIGHTS, str(directory / name))
     try:
@@ -158,6 +158,25 @@ def _session(directory: Path, name: str, threads: int = 1) -> Any:
         return onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
     except Exception as error:
         raise _unusable(directory / name, "cannot be read", error) from None
+
+
+def session_options(threads: int = 1) -> Any:
+    """How ONNX Runtime computes.
+
+    Args:
+        threads: that share an operation.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.enable_mem_pattern = False  # shapes change with each batch
+    options.log_severity_level = 4  # errors are raised, so nothing else need print them
+    # Processors without VNNI add pairs of 8-bit products in 16 bits, which overflow. There ONNX Runtime stores constant
+    # weights as unsigned bytes and adds in 32 bits; elsewhere nothing changes. A short list's weights are chosen at each
+    # step and may overflow: as unsigned bytes, their product would take twice as long on every processor.
+    options.add_session_config_entry(_EXACT_WITHOUT_VNNI, "1")
+    return options
 
 
 def _unusable(path: Path, problem: str, error: Exception) -> RunError:
