@@ -173,8 +173,8 @@ def session_options(threads: int = 1) -> Any:
     options.enable_mem_pattern = False  # shapes change with each batch
     options.log_severity_level = 4  # errors are raised, so nothing else need print them
     # Processors without VNNI add pairs of 8-bit products in 16 bits, which overflow. There ONNX Runtime stores constant
-    # weights as unsigned bytes and adds in 32 bits; elsewhere nothing changes. A short list's weights are chosen at each
-    # step and may overflow: as unsigned bytes, their product would take twice as long on every processor.
+    # weights as unsigned bytes and adds in 32 bits; elsewhere nothing changes. A short list's weights are chosen at
+    # each step and may overflow: as unsigned bytes, their product would take twice as long on every processor.
     options.add_session_config_entry(_EXACT_WITHOUT_VNNI, "1")
     return options
 
