@@ -30,6 +30,9 @@ class CorpusScore(NamedTuple):
 def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "13a") -> CorpusScore:
     """Corpus BLEU (Papineni et al. 2002) of detokenized translations with one reference each.
 
+    BLEU of right translations would be 0 if no reference has four words. Then it counts only the orders that the
+    translations have, and the signature says so.
+
     Args:
         hypotheses: translations.
         references: one reference for each translation, in the same order.
@@ -38,7 +41,11 @@ def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "
     Raises:
         EvaluationError: different numbers of sentences, no sentences, or a tokenizer that sacrebleu lacks.
     """
-    return _score(bleu_metric(tokenize), *_paired(list(hypotheses), list(references)))
+    found, expected = _paired(list(hypotheses), list(references))
+    metric = bleu_metric(tokenize)
+    if all(len(metric.tokenizer(reference).split()) < metric.max_ngram_order for reference in expected):
+        metric = bleu_metric(tokenize, effective_order=True)
+    return _score(metric, found, expected)
 
 
 def sentence_bleu(tokenize: str = "13a") -> Callable[[str, str], float]:
@@ -71,7 +78,7 @@ def bleu_metric(tokenize: str = "13a", effective_order: bool = False) -> BLEU:
 
     Args:
         tokenize: sacrebleu's tokenizer.
-        effective_order: count only the orders that a sentence has, as scores of single sentences do.
+        effective_order: count only the orders that the translations have, as scores of single sentences do.
 
     Raises:
         EvaluationError: sacrebleu lacks the tokenizer.

@@ -30,8 +30,8 @@ def concluding_lines(prepared: Prepared, state: TrainingState) -> Iterator[str]:
         yield advice
     elif no_phrase_is_right(state, config):
         yield (
-            "validation BLEU is 0 where no phrase of four words is right, as in sentences of one to three words: chrF "
-            "measures such text better (--training.metric chrf)"
+            "validation BLEU is 0 where no phrase of four words is right, as in short sentences: chrF measures such "
+            "text better (--training.metric chrf)"
         )
 
 

@@ -30,6 +30,15 @@ def test_bleu_pools_counts_over_the_corpus() -> None:
     assert score.value == pytest.approx(100 * (8 / 9) ** 0.25)
 
 
+def test_bleu_of_references_below_four_words_counts_the_orders_that_there_are() -> None:
+    right = bleu(["the cat", "yes"], ["the cat", "yes"])
+    assert right.value == pytest.approx(100) and "eff:yes" in right.signature
+    # 2 of 3 words match, and the only pair.
+    assert bleu(["the cat", "no"], ["the cat", "yes"]).value == pytest.approx(100 * (2 / 3 * 1 / 1) ** 0.5)
+    assert bleu(["yes yes yes yes"], ["yes"]).value < 50
+    assert "eff:no" in bleu(["the cat", REFERENCE], ["the cat", REFERENCE]).signature
+
+
 def test_chrf_equals_its_formula() -> None:
     # 1 of 2 characters matches, and 0 of 1 pairs; there are no longer n-grams.
     # Precision and recall are (1/2 + 0) / 2, so F is equal for every beta.
