@@ -71,7 +71,8 @@ def _shared_files() -> dict[str, bytes]:
     """The files of both kinds of page; index.html has places to fill in."""
     files = dict(_texts("nmt.web.page"))
     files |= {f"view/{name}": content for name, content in _texts("nmt.drawing.page")}
-    del files["view/page.html"]  # a template; view/empty.html is the page that it makes
+    for template in ("frame.html", "page.html"):  # view/empty.html is the page that they make
+        del files[f"view/{template}"]
     return files | {"view/empty.html": html_page([]).encode()}
 
 

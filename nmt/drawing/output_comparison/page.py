@@ -10,7 +10,7 @@ from importlib import resources
 from string import Template
 
 from nmt.direction import right_to_left
-from nmt.drawing.page.rendering import encodable, page_policy, page_style
+from nmt.drawing.page.rendering import document, encodable, page_policy, page_style
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class ComparisonPage:
 def comparison_page(page: ComparisonPage) -> str:
     """The page as HTML: one file without a script that loads nothing, and works from disk."""
     style = page_style(_read_part("comparison.css"))
-    return Template(_read_part("comparison.html")).substitute(
-        policy=page_policy(style),
-        style=style,
-        title=_text(page.title),
+    title = _text(page.title)
+    body = Template(_read_part("comparison.html")).substitute(
+        title=title,
         table=_table(page),
         notes="".join(f"<p>{_text(line)}</p>" for line in page.notes),
         choices=_choices(page),
         sentences="".join(_article(one, page) for one in page.sentences) or "<p>The systems differ nowhere.</p>",
     )
+    return document(title, body, style, page_policy(style))
 
 
 def _table(page: ComparisonPage) -> str:

@@ -31,13 +31,21 @@ _MODULES = (
 def html_page(sentences: Iterable[PageSentence], title: str = "Translations and their alignments") -> str:
     """The HTML page of some sentences, in their order; the same sentences give the same page."""
     style, script, policy = page_parts()
-    return Template(_read_part("page.html")).substitute(
-        policy=policy,
-        title=html.escape(encodable(title)),
-        style=style,
-        script=script,
-        data=sentences_json(sentences),
-    )
+    shown = html.escape(encodable(title))
+    body = Template(_read_part("page.html")).substitute(title=shown, script=script, data=sentences_json(sentences))
+    return document(shown, body, style, policy)
+
+
+def document(title: str, body: str, style: str, policy: str) -> str:
+    """An HTML file.
+
+    Args:
+        title: escaped.
+        body: HTML.
+        style: of the page.
+        policy: the page's Content-Security-Policy.
+    """
+    return Template(_read_part("frame.html")).substitute(title=title, body=body, style=style, policy=policy)
 
 
 def page_parts(more_style: str = "", more_script: str = "") -> tuple[str, str, str]:

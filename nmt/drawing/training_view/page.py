@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from string import Template
 
-from nmt.drawing.page.rendering import encodable, page_parts, sentences_json
+from nmt.drawing.page.rendering import document, encodable, page_parts, sentences_json
 from nmt.drawing.page.sentences import PageSentence
 from nmt.drawing.training_view.charts import Chart
 from nmt.drawing.training_view.svg import svg_chart
@@ -35,17 +35,17 @@ class TrainingPage:
 def training_page(page: TrainingPage) -> str:
     """The page as HTML: one file that loads nothing, and works from disk."""
     style, script, policy = page_parts(_read_part("view.css"), _read_part("view.js"))
-    return Template(_read_part("view.html")).substitute(
-        policy=policy,
-        style=style,
+    title = _text(page.title)
+    body = Template(_read_part("view.html")).substitute(
         script=script,
-        title=_text(page.title),
+        title=title,
         facts="".join(map(_fact, page.facts.items())),
         charts="".join(_figure(chart, page.best) for chart in page.charts),
         report="".join(f"<li>{_text(line)}</li>" for line in page.report) or "<li>nothing to report</li>",
         settings=_text(page.settings),
         data=sentences_json(page.samples),
     )
+    return document(title, body, style, policy)
 
 
 def _fact(fact: tuple[str, str]) -> str:
