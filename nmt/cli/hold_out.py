@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> None:
     say(f"{counted(len(held_out), 'pair')} held out in {' and '.join(test_files)}")
     near = rest.removed - len(held_out)
     left = f"{counted(rest.kept, 'pair')} left in {' and '.join(training_files)}"
-    say(f"{left}; {near} more nearly equal held-out pairs")
+    say(f"{left}; {near} others are left out, because they nearly repeat a held-out pair")
 
 
 def _write(pairs: Iterable[Pair], files: list[ByteOutput]) -> None:

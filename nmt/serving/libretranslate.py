@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from nmt.serving.access import Access, bearer
 from nmt.serving.limits import Limits, RefusedError
 from nmt.serving.messages import Unicode
-from nmt.serving.models import Models, ServedModel
+from nmt.serving.models import LOADING_SECONDS, Models, ServedModel
 from nmt.serving.requests import as_texts, checked_texts, search_of
 from nmt.serving.v1 import answer, answered, as_json
 from nmt.text.languages import Language, english_name, guess_language, main_script, script_counts
@@ -151,7 +151,7 @@ def _model(asked: Asked, texts: list[str], models: Models) -> tuple[ServedModel,
         raise RefusedError(400, "Invalid request: missing target parameter")
     pairs = [(model, source) for model, source, target in _pairs(models) if _same(target, asked.target)]
     if not pairs:
-        raise RefusedError(400, f"{asked.target[:50]} is not supported")
+        raise _unsupported(asked.target, models)
     detected = None
     wanted = asked.source
     if wanted == "auto":
@@ -163,7 +163,16 @@ def _model(asked: Asked, texts: list[str], models: Models) -> tuple[ServedModel,
     for model, source in pairs:
         if _same(source, wanted):
             return model, detected
-    raise RefusedError(400, f"{wanted[:50]} is not supported")
+    raise _unsupported(wanted, models)
+
+
+def _unsupported(tag: str, models: Models) -> RefusedError:
+    """The refusal of a language. While a model is loaded, its languages are unknown, and the client may try again."""
+    for model in models.values():
+        if model.state == "loading":
+            return RefusedError(503, f"model {model.name} is being loaded", retry_after=LOADING_SECONDS)
+    directions = ", ".join(f"{source} to {target}" for _, source, target in _pairs(models))
+    return RefusedError(400, f"{tag[:50]} is not supported here: this server translates {directions or 'nothing'}")
 
 
 def _same(tag: str, wanted: str) -> bool:

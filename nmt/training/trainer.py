@@ -281,7 +281,7 @@ class Trainer:
         better = note_validation(measured, state, self.config, self._changed_since(state.validated_step))
         if better:
             run.save_weights(weights)
-        mark = "kept" if self.config.metric == "last" else "best"  # `last` compares no values
+        mark = "saved" if self.config.metric == "last" else "best"  # `last` compares no values
         row = self.history.add(state, measured, float(convert_to_numpy(self.optimizer.learning_rate)))
         state.reset_losses()
         self._save()

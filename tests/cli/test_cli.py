@@ -228,6 +228,8 @@ def test_the_error_about_a_bare_run_name_names_its_folder(tmp_path, monkeypatch,
     (tmp_path / "saved_models" / "mine" / "config.json").touch()
     assert main(["translate", "--model", "mine", "--input", os.devnull]) == 2
     assert capsys.readouterr().err == "nmt: error: mine: no such run directory; did you mean saved_models/mine?\n"
+    assert main(["translate", "--model", "saved_models/mnie", "--input", os.devnull]) == 2
+    assert capsys.readouterr().err.endswith("no such run directory; did you mean saved_models/mine?\n")
 
 
 def test_a_users_mistake_in_the_input_is_one_line(model, write, capsys):

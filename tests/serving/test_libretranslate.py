@@ -87,7 +87,11 @@ def test_html_is_markup_and_text_is_not(client, monkeypatch, form, markup):
     [
         ({"source": "en", "target": "fr"}, 400, "missing q"),
         ({"q": "a", "source": "en"}, 400, "missing target"),
-        ({"q": "a", "source": "en", "target": "de"}, 400, "de is not supported"),
+        (
+            {"q": "a", "source": "en", "target": "de"},
+            400,
+            "de is not supported here: this server translates en to fr, ru to fr, en to he, uk to fr",
+        ),
         ({"q": "a", "source": "ru", "target": "he"}, 400, "ru is not supported"),
         ({"q": "a", "source": "en", "target": "fr", "format": "pdf"}, 400, "format"),
         ({"q": "1 2", "source": "auto", "target": "fr"}, 400, "name it in source"),
@@ -98,6 +102,15 @@ def test_html_is_markup_and_text_is_not(client, monkeypatch, form, markup):
 def test_errors_have_its_shape(client, body, status, message):
     answer = client.post("/translate", data=body)
     assert answer.status_code == status and message in answer.json()["error"]
+
+
+def test_a_client_may_try_again_while_the_model_is_loaded():
+    unready = Models([ServedModel("mine", Path("mine"), lambda _: Fake("en", "fr"))])
+    refused = TestClient(create_app(unready, LIMITS), base_url="http://localhost").post(
+        "/translate", data={"q": "a", "source": "en", "target": "fr"}
+    )  # without the context of the client the application does not start, and loads nothing
+    assert refused.status_code == 503 and refused.headers["retry-after"] == "5"
+    assert refused.json() == {"error": "model mine is being loaded"}
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"[" * 10000, b'{"q": "\\ud800"}', b'{"q": 3}'])

@@ -124,6 +124,14 @@ def test_a_prediction_has_a_curve_and_more_text() -> None:
         predict([], FIT)
 
 
+def test_more_text_begins_at_the_quality_that_a_short_training_shows() -> None:
+    figures = [FIGURES._replace(pairs=pairs, target_unseen=0.5 * pairs**-0.3) for pairs in (2000, 4000, 8000)]
+    alone, found = predict(figures, FIT), predict(figures, FIT, ShortTraining(45.0, 10, 20))
+    assert found.bleu.value > alone.bleu.value + 1
+    rises = [[one.bleu.mean - each.bleu.mean for one in each.more] for each in (alone, found)]
+    assert rises[0] == pytest.approx(rises[1]) and rises[1] == sorted(rises[1]) and rises[1][0] == 0
+
+
 def test_a_short_training_narrows_the_prediction() -> None:
     short = ShortTraining(28.0, 8, 16)
     found = predict([FIGURES], FIT, short)

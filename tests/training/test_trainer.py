@@ -57,7 +57,7 @@ def test_progress_is_a_line_every_log_every_steps_without_a_terminal(corpus, tmp
     assert said[0].startswith(f"nmt: epoch 1/1  step 3/~{steps}  loss 1.000  ")
 
 
-@pytest.mark.parametrize(("metric", "mark"), [("last", "(kept)"), ("loss", "(best)")])
+@pytest.mark.parametrize(("metric", "mark"), [("last", "(saved)"), ("loss", "(best)")])
 def test_a_validation_that_compares_nothing_is_not_called_the_best(corpus, tmp_path, counting, capsys, metric, mark):
     train(config(corpus, tmp_path, passes=1, metric=metric))
     said = [line for line in capsys.readouterr().err.splitlines() if ": validation bleu " in line]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from nmt.progress import counted
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.text_profile import load_profile, save_profile
@@ -36,6 +37,16 @@ class Profiler:
         profile = measure_profile(pairs, self._vocabularies, self._languages)
         save_profile(directory, profile)
         return profile
+
+
+def equal_sides(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Yields a warning if most pairs have one text on both sides."""
+    equal = sum(pair.source == pair.target for pair in pairs)
+    if 2 * equal > len(pairs):
+        yield (
+            f"warning: {equal} of {counted(len(pairs), 'validation pair')} have the same text on both sides: is one "
+            "file the source and the target? Then stop here, and name the other file"
+        )
 
 
 def exchanged_beside_training(

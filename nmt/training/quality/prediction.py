@@ -55,7 +55,7 @@ class Prediction:
     curve: list[Expected]
     """The first pairs of the text, more and more of them, then the whole text; from the text alone."""
     more: list[Expected]
-    """The whole text, then `MORE` times as much text of its kind."""
+    """The whole text, then `MORE` times as much text of its kind; from all that is known."""
 
 
 def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTraining | None = None) -> Prediction:
@@ -75,27 +75,25 @@ def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTrainin
     of_training = from_short_training(short.bleu, short.share, fit) if short else None
     bleu = combined([of_text, of_training]) if of_training else of_text
     curve = [Expected(one.pairs, from_text(one, fit)) for one in figures]
-    return Prediction(
-        figures[-1], of_text, of_training, short, bleu, chrf_of(bleu, fit), curve, _more(figures, curve, fit)
-    )
+    return Prediction(figures[-1], of_text, of_training, short, bleu, chrf_of(bleu, fit), curve, _more(curve, bleu))
 
 
-def _more(figures: Sequence[TextFigures], curve: Sequence[Expected], fit: QualityFit) -> list[Expected]:
-    """More text of its kind: the log-odds go on as they rose with the logarithm of the pairs, from an eighth on.
+def _more(curve: Sequence[Expected], bleu: Estimate) -> list[Expected]:
+    """More text of its kind, beginning with `bleu` for the whole text.
+
+    The log-odds go on as they rose with the logarithm of the pairs, from an eighth of the text on.
 
     The uncertainty of the slope, which only this text decides, is taken as the slope itself per e-fold.
     """
-    recent = [one for one in curve if one.pairs >= figures[-1].pairs / 8]
     last = curve[-1]
+    recent = [one for one in curve if one.pairs >= last.pairs / 8]
+    found = [Expected(last.pairs, bleu)]
     if len(recent) < 2:
-        return [last]
+        return found
     slope = (last.bleu.mean - recent[0].bleu.mean) / math.log(last.pairs / recent[0].pairs)
-    found = [last]
     for factor in MORE:
         step = slope * math.log(factor)
-        found.append(
-            Expected(last.pairs * factor, Estimate(last.bleu.mean + step, math.hypot(last.bleu.deviation, step / 2)))
-        )
+        found.append(Expected(last.pairs * factor, Estimate(bleu.mean + step, math.hypot(bleu.deviation, step / 2))))
     return found
 
 
