@@ -114,7 +114,11 @@ def _checked_flags(arguments: Namespace) -> tuple[list[str], list[str]]:
     """
     names = arguments.names or arguments.outputs
     if len(arguments.outputs) < 2:
-        raise NmtError(f"{arguments.outputs[0]} is one file of translations: name two or more to compare")
+        one = arguments.outputs[0]
+        raise NmtError(
+            f"{one} is one file of translations: name two or more to compare; the scores of one: "
+            f"sacrebleu {arguments.reference} -i {one} -m bleu chrf"
+        )
     if len(names) != len(arguments.outputs) or len(set(names)) != len(names):
         flag = "--names: expected one name per file" if arguments.names else "a file is named twice: expected files"
         raise NmtError(f"{flag}, all of them different")
