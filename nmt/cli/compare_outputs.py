@@ -259,6 +259,7 @@ def _page(
     return comparison_page(
         ComparisonPage(
             title=f"{len(names)} systems, {len(sentences)} sentences",
+            total=len(sentences),
             systems=names,
             heads=_HEADS,
             rows=[_cells(one) for one in compared.systems],

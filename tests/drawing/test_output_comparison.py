@@ -26,7 +26,7 @@ CAT = ComparedSentence(
 )
 HEBREW = ComparedSentence(8, [], ["שלום", "עולם"], [["שלום"], ["hello"]], [["1"], ["2"]], 1, "1")
 PAGE = ComparisonPage(
-    "2 systems", ["one", "two"], ["BLEU"], [["30.0"], ["20.0"]], ["a note"], [CAT, HEBREW], languages=("fr", "en")
+    "2 systems", 9, ["one", "two"], ["BLEU"], [["30.0"], ["20.0"]], ["a note"], [CAT, HEBREW], languages=("fr", "en")
 )
 
 
@@ -49,12 +49,20 @@ class Parsed(HTMLParser):
 def test_texts_are_escaped_and_no_script_can_run() -> None:
     sentence = replace(CAT, source=[EVIL], reference=[EVIL], outputs=[[EVIL], ["x"]], scores=[[EVIL], [EVIL]])
     page = comparison_page(
-        ComparisonPage(EVIL, [EVIL, "two"], [EVIL], [[EVIL], [EVIL]], [EVIL], [sentence], languages=(EVIL, EVIL))
+        ComparisonPage(EVIL, 1, [EVIL, "two"], [EVIL], [[EVIL], [EVIL]], [EVIL], [sentence], languages=(EVIL, EVIL))
     )
     parsed = Parsed(page)
     assert "script" not in parsed.tags and "script-src &" not in page and "script-src 'none'" in page
     assert sum("alert(1)" in text for text in parsed.texts) > 5
     page.encode()
+
+
+def test_the_number_beside_a_line_is_explained() -> None:
+    said = " ".join(Parsed(comparison_page(PAGE)).texts)
+    assert "2 of 9 sentences, the largest difference first." in " ".join(said.split())
+    assert "The number beside a line is chrF2 of two less chrF2 of one ." in " ".join(said.split())
+    more = replace(PAGE, systems=["one", "two", "three"], rows=[["1"]] * 3, sentences=[])
+    assert "is chrF2 of the best system less chrF2 of the worst." in comparison_page(more)
 
 
 def test_words_that_the_reference_lacks_are_marked() -> None:

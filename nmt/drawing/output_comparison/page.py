@@ -11,6 +11,7 @@ from string import Template
 
 from nmt.direction import right_to_left
 from nmt.drawing.page.rendering import document, encodable, page_policy, page_style
+from nmt.progress import counted
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class ComparisonPage:
     """All that the page shows. Texts may hold anything; they are escaped."""
 
     title: str
+    total: int
+    """Sentences of the test set; the page shows some of them."""
     systems: Sequence[str]
     heads: Sequence[str]
     """Heads of the table behind the system's name."""
@@ -58,11 +61,21 @@ def comparison_page(page: ComparisonPage) -> str:
     body = Template(_read_part("comparison.html")).substitute(
         title=title,
         table=_table(page),
+        shown=f"{len(page.sentences):,} of {counted(page.total, 'sentence')}",
+        difference=_difference(page),
         notes="".join(f"<p>{_text(line)}</p>" for line in page.notes),
         choices=_choices(page),
         sentences="".join(_article(one, page) for one in page.sentences) or "<p>The systems differ nowhere.</p>",
     )
     return document(title, body, style, page_policy(style))
+
+
+def _difference(page: ComparisonPage) -> str:
+    """The meaning of the number beside a sentence, behind "chrF2 of"."""
+    if len(page.systems) != 2:
+        return "the best system less chrF2 of the worst"
+    first, second = (f"<bdi>{_text(name)}</bdi>" for name in page.systems)
+    return f"{second} less chrF2 of {first}"
 
 
 def _table(page: ComparisonPage) -> str:
