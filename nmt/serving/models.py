@@ -55,7 +55,7 @@ class ServedModel:
         self._seen: Signature = ()
 
     def load(self) -> None:
-        """Loads the model and compiles its usual programs. If that fails, standard error says why.
+        """Loads the model and compiles its usual programs. Standard error says when it is ready, or why it failed.
 
         A model that is loaded again answers with its old files until the new ones are ready, or if they cannot be read.
         """
@@ -69,6 +69,7 @@ class ServedModel:
             report(f"model {self.name}: {kind}{' '.join(str(error).split())}")
         else:
             self._engine, self.state = engine, "ready"  # clients of the old engine keep it until they are answered
+            report(f"model {self.name} is ready")
 
     def load_if_replaced(self) -> None:
         """Loads the model again if its files have been replaced, and have not changed since the last look."""

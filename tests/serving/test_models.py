@@ -30,7 +30,7 @@ def replace_file(directory, text):
     os.replace(directory / "new", directory / "best.npz")
 
 
-def test_a_server_is_ready_when_all_models_are_loaded(models):
+def test_a_server_is_ready_when_all_models_are_loaded(models, capsys):
     with TestClient(create_app(Models([])), base_url="http://localhost") as client:
         assert client.get("/readyz").status_code == 200
     models.start = lambda: None  # type: ignore[method-assign]
@@ -43,6 +43,7 @@ def test_a_server_is_ready_when_all_models_are_loaded(models):
         assert client.get("/readyz").json() == {"ready": False, "models": {"one": "ready", "two": "loading"}}
         models["two"].load()
         assert client.get("/readyz").json()["ready"]
+        assert capsys.readouterr().err == "nmt: model one is ready\nnmt: model two is ready\n"
         assert {client.head(path).status_code for path in ("/healthz", "/readyz", "/metrics")} == {200}
 
 
