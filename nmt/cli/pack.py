@@ -44,12 +44,18 @@ def run(arguments: Namespace) -> None:
         raise NmtError("--output -: a pack is not written to standard output; name a file, such as model.nmt")
     if "\n" in arguments.licence:
         raise NmtError("--licence has several lines: expected one, such as CC BY 4.0")
-    packed = write_pack(Run.open(arguments.model), output, arguments.checkpoints, arguments.licence)
+    run = Run.open(arguments.model)
+    packed = write_pack(run, output, arguments.checkpoints, arguments.licence)
     for name, size in packed.members.items():
         print(f"{file_size(size):>11}  {name}")
     print(f"{file_size(output.stat().st_size):>11}  {output}")
     for name, size in packed.left_out.items():
         about = f" ({ABOUT[name]})" if name in ABOUT else ""
         say(f"left out: {name}{about}, {file_size(size)}")
+    if "und" in (language.code for language in run.languages):
+        say(
+            "the model card lacks a language: name both when you train, "
+            "with --corpus.source_language and --corpus.target_language"
+        )
     if not arguments.licence:
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")

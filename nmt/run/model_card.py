@@ -78,7 +78,7 @@ def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Ite
     config = run.config
     yield "languages", f"{run.languages.source} to {run.languages.target}"
     yield from _data(run)
-    yield from _scores(run)
+    yield from _scores(run, _selected(run, checkpoints))
     validated = "of the last validation" if config.training.metric == "last" else "best of all validations"
     yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else validated
     yield "parameters", f"{sum(math.prod(array.shape) for array in weights.values()):,}"
@@ -102,18 +102,28 @@ def _data(run: Run) -> Iterable[tuple[str, str]]:
         return
 
 
-def _scores(run: Run) -> Iterable[tuple[str, str]]:
-    """The best scores in history.csv."""
+def _scores(run: Run, selected: bool) -> Iterable[tuple[str, str]]:
+    """The scores of the weights in history.csv: those of the validation that selected them, or of the last one."""
+    metric = run.config.training.metric if selected else "loss"
     try:
-        rows = run.read_history()
+        history = [{name: _number(text) for name, text in row.items()} for row in run.read_history()]
     except NmtError:
         return
-    names = dict.fromkeys(name for row in rows for name in row if name.startswith("validation_"))
-    for name in names:
-        values = [value for row in rows if (value := _number(row.get(name, ""))) is not None]
-        if values:
-            best = min(values) if name.endswith("loss") else max(values)
-            yield f"best {name.replace('_', ' ')}", f"{best:g}"
+    rows = [
+        {name: value for name, value in row.items() if name.startswith("validation_") and value is not None}
+        for row in history
+    ]
+    rows = [row for row in rows if {"validation_loss", f"validation_{metric}"} <= row.keys()]
+    if not rows:
+        return
+
+    def quality(row: dict[str, float]) -> tuple[float, float]:
+        """As training compares validations: by the loss where the metric is equal to the hundredth."""
+        loss = row["validation_loss"]
+        return (-loss, 0.0) if metric == "loss" else (round(row[f"validation_{metric}"], 2), -loss)
+
+    for name, value in (max(rows, key=quality) if selected else rows[-1]).items():
+        yield name.replace("_", " "), f"{value:g}"
 
 
 def _number(text: str) -> float | None:

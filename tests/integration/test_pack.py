@@ -97,7 +97,7 @@ def test_equal_runs_give_equal_packs_with_a_card(place, tmp_path, capfd):
     for row in (
         "| training pairs | 2,000 |",
         "| validation pairs | 40 |",
-        "| best validation bleu | ",
+        "| validation bleu | ",
         "Bahdanau decoder",
     ):
         assert row in card
