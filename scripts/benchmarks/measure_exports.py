@@ -55,7 +55,7 @@ def main() -> None:
     texts = [list(read_lines(str(path)))[: arguments.limit] for path in (arguments.source, arguments.reference)]
     gold = list(read_lines(str(arguments.gold)))[: arguments.limit] if arguments.gold else []
     found: list[dict[str, Any]] = []
-    for system in systems(arguments.model, arguments.output, arguments.precision):
+    for system in systems(arguments.model, arguments.output, arguments.precision, arguments.short_list):
         print(f"measuring {system.name}", file=sys.stderr)
         found.append(measure(system, *texts, gold, arguments))
     for directory in arguments.ctranslate2:
@@ -82,14 +82,19 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="starts (default: %(default)s)")
     precisions = ["float32", "mixed_float16", "mixed_bfloat16"]
     parser.add_argument("--precision", nargs="+", choices=precisions, default=["float32"], help="of the run itself")
+    parser.add_argument("--short-list", type=int, default=0, help="measure int8 with such a short list too")
     parser.add_argument("--ctranslate2", type=Path, nargs="+", default=[], metavar="DIR", help="exports in CTranslate2")
     parser.add_argument("--steps", type=int, default=0, help="pieces of each translation of CTranslate2 (default: any)")
     parser.add_argument("--output", type=Path, required=True, help="directory for the exports and the numbers")
     return parser.parse_args()
 
 
-def systems(model: Path, output: Path, of_run: Sequence[str]) -> Iterator[System]:
-    """The run in its precisions, then its exports, which are written where they are missing."""
+def systems(model: Path, output: Path, of_run: Sequence[str], short_list: int) -> Iterator[System]:
+    """The run in its precisions, then its exports, which are written where they are missing.
+
+    Args:
+        short_list: of one more system in int8; the run must have used a short list. 0: no such system.
+    """
     from nmt.exporting.export import export_run
 
     for precision in of_run:
@@ -99,6 +104,9 @@ def systems(model: Path, output: Path, of_run: Sequence[str]) -> Iterator[System
         if not directory.exists():
             export_run(Run.open(model), directory, precision=precision)
         yield System(precision, "nmt", sys.executable, directory, output)
+    if short_list:
+        directory = output / f"{model.name}-int8.onnx"
+        yield System(f"int8, short list {short_list}", "nmt", sys.executable, directory, output, short_list=short_list)
 
 
 def measure(
