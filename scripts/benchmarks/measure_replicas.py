@@ -1,13 +1,15 @@
 """Speed of training on several devices and with several workers of this machine, and a simulation of up to 64 devices.
 
-    unshare -rn bash -c 'ip link set lo up; exec python scripts/benchmarks/measure_replicas.py --output replicas.json'
+    python scripts/benchmarks/measure_replicas.py --output replicas.json
 
 `devices` trains on 1, 2 and 4 logical devices in one process, `processes` with 1, 2 and 4 workers. All of them make
 the same updates by the same batches of generated pairs, so that this machine does equal work and more replicas show
-their overhead alone. `parts` times the parts of this overhead: the update of each copy of the weights, and the sum.
-`sums` times sums of gradients between two workers. `simulate` computes the efficiency of 2 to 64 devices of their own
-from the measured steps and sums. --stages chooses some of them. TensorFlow's workers listen on every interface, so
-`processes` and `sums` run where loopback is the only one.
+their overhead alone. `processor_ms` is the processor time of all of them per update, which other programs disturb less
+than `ms`. `parts` times an update on one device, and the optimizer's part, which every device repeats. `sums` times
+sums of gradients between two workers. `simulate` computes the efficiency of 2 to 64 devices of their own from the
+measured steps and sums; it takes all sizes of which the output has the parts. --stages chooses some of them.
+TensorFlow's workers listen on every interface, so the script starts itself again in a network of its own (`unshare
+-rn`, Linux), where loopback is the only one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import socket
 import statistics
 import subprocess
@@ -32,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.benchmarking.machine import describe
 from common.running import run_script
+from nmt.backend.machine import processors
 from nmt.errors import NmtError
 
 STAGES = ("devices", "processes", "parts", "sums", "simulate")
@@ -53,14 +57,22 @@ def main() -> None:
         print(json.dumps(work(Job(**json.loads(arguments.job)))))
         return
     if {"processes", "sums"} & set(arguments.stages) and [name for _, name in socket.if_nameindex()] != ["lo"]:
-        raise NmtError(
-            "workers would listen on every interface: start this script behind unshare -rn bash -c 'ip link set lo up; "
-            "exec ...', or choose other --stages"
-        )
+        enter_private_network()
     found = json.loads(arguments.output.read_text()) if arguments.output.exists() else {"machine": describe()}
     for stage in arguments.stages:
         globals()[stage](arguments, found)
         arguments.output.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def enter_private_network() -> None:
+    """Starts this script again where loopback is the only interface."""
+    enter = ["unshare", "-rn", "bash", "-c", 'ip link set lo up && exec "$@"', "_"]
+    if not shutil.which(enter[0]) or subprocess.run([*enter, "true"], capture_output=True).returncode:
+        raise NmtError(
+            "unshare -rn is not allowed here, or ip is missing, and workers would listen on every interface: choose "
+            "--stages devices parts"
+        )
+    os.execvp(enter[0], [*enter, sys.executable, *sys.argv])
 
 
 def parse() -> argparse.Namespace:
@@ -100,7 +112,10 @@ def start(job: Job, workers: int = 1) -> dict[str, Any]:
     printed = [process.communicate()[0] for process in processes]
     if any(process.returncode for process in processes):
         raise NmtError(f"{job} failed with {workers} workers")
-    first: dict[str, Any] = json.loads(printed[0].splitlines()[-1])
+    results = [json.loads(text.splitlines()[-1]) for text in printed]
+    first: dict[str, Any] = results[0]
+    if "processor_ms" in first:
+        first["processor_ms"] = sum(each["processor_ms"] for each in results)
     return first
 
 
@@ -128,18 +143,17 @@ def _measure(arguments: argparse.Namespace, found: dict[str, Any], stage: str, m
     for count, results in rounds.items():
         seconds = [value for each in results for value in each["seconds"]]
         per_update = results[0]["tokens"] / len(results[0]["seconds"])
-        milliseconds = 1e3 * statistics.median(seconds)
-        rows[str(count)] = {
-            "ms": round(milliseconds, 1),
-            "tokens_per_second": round(1e3 * per_update / milliseconds),
-            "loss": results[0]["loss"],
-        }
-        rows[str(count)]["overhead"] = round(100 * (milliseconds / rows["1"]["ms"] - 1), 1)
+        row = {"ms": 1e3 * statistics.median(seconds)}
+        row["processor_ms"] = statistics.median([each["processor_ms"] for each in results])
+        rows[str(count)] = {name: round(value, 1) for name, value in row.items()}
+        for name in row:
+            rows[str(count)][f"{name}_overhead"] = round(100 * (row[name] / rows["1"][name] - 1), 1)
+        rows[str(count)]["tokens_per_second"] = round(1e3 * per_update / row["ms"])
         print(f"{arguments.size}, {count} {stage}: {rows[str(count)]}", flush=True)
 
 
 def parts(arguments: argparse.Namespace, found: dict[str, Any]) -> None:
-    """Milliseconds of one device for gradients and for the update, and of two for the sum."""
+    """Milliseconds of an update on one device and of its optimizer, and the bytes of the gradients."""
     values = found.setdefault("parts", {})[arguments.size] = start(Job("parts", arguments.size, arguments.updates))
     print(f"{arguments.size}, parts: {values}", flush=True)
 
@@ -198,16 +212,19 @@ def work(job: Job) -> dict[str, Any]:
     step, batches = prepare(job, replicas)
     if job.kind == "parts":
         return time_parts(step, batches, job.updates)
-    seconds, tokens, loss = [], 0, 0.0
+    seconds, tokens, processor = [], 0, 0.0
     for number in range(WARM + job.updates):
+        if number == WARM:
+            processor = time.process_time()
         batch, begin = next(batches), time.perf_counter()
-        loss = float(step(batch))
+        float(step(batch))
         if number >= WARM:
             seconds.append(time.perf_counter() - begin)
             counts = replicas.counts
             tokens += int(np.count_nonzero(batch.target_out)) if counts is None else int(float(counts[0]))
+    used = 1e3 * (time.process_time() - processor) / job.updates
     replicas.agree(0)
-    return {"seconds": seconds, "tokens": tokens, "loss": round(loss, 4)}
+    return {"seconds": seconds, "tokens": tokens, "processor_ms": used}
 
 
 def prepare(job: Job, replicas: Any) -> tuple[Any, Iterator[Any]]:
@@ -235,22 +252,25 @@ def prepare(job: Job, replicas: Any) -> tuple[Any, Iterator[Any]]:
 
 
 def time_parts(step: Any, batches: Iterator[Any], updates: int) -> dict[str, Any]:
-    """Milliseconds of a whole update and of the optimizer alone, and the seconds of each whole update."""
+    """Milliseconds of a whole update and of the optimizer alone, and the seconds of each whole update.
+
+    All of them are processor time by the number of cores, because other programs disturb it less than the time.
+    """
     import tensorflow as tf
 
     steps = []
     for number in range(WARM + updates):
-        batch, begin = next(batches), time.perf_counter()
+        batch, begin = next(batches), time.process_time()
         float(step(batch))
         if number >= WARM:
-            steps.append(time.perf_counter() - begin)
+            steps.append((time.process_time() - begin) / processors())
     variables = step.model.trainable_variables
     apply = tf.function(lambda *gradients: step.optimizer.apply(gradients, variables), autograph=False)
     gradients = [tf.ones_like(variable) * 1e-4 for variable in variables]
     size = sum(4 * int(np.prod(variable.shape)) for variable in variables)
     return {
         "step_ms": round(1e3 * statistics.median(steps), 1),
-        "optimizer_ms": round(_milliseconds(lambda: apply(*gradients), updates), 1),
+        "optimizer_ms": round(_milliseconds(lambda: apply(*gradients), updates, time.process_time) / processors(), 1),
         "bytes": size,
         "step_seconds": steps,
     }
@@ -272,13 +292,13 @@ def time_sum(replicas: Any, mib: int, updates: int) -> float:
         return round(_milliseconds(lambda: float(program()), updates), 2)
 
 
-def _milliseconds(call: Any, repeats: int) -> float:
+def _milliseconds(call: Any, repeats: int, clock: Any = time.perf_counter) -> float:
     """Median milliseconds of a call."""
     seconds = []
     for _ in range(WARM + repeats):
-        begin = time.perf_counter()
+        begin = clock()
         call()
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(clock() - begin)
     return 1e3 * statistics.median(seconds[WARM:])
 
 

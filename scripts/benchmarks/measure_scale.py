@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -140,7 +141,7 @@ def _write_parquet(path: Path, source: list[str], target: list[str]) -> None:
 
 def prepare(arguments: argparse.Namespace) -> None:
     place = arguments.directory / "prepared"
-    command = ["prepare", "--output", place, "--parts", arguments.directory / "parts.yaml", "--vocabulary.size", "8000"]
+    command = ["prepare", "--output", place, "--parts", arguments.directory / "parts.yaml", "--vocabulary.size", "4000"]
     observe(arguments, "prepare", [*command, "--processes", arguments.processes])
     note(arguments, "prepare", disk_mib=disk(place), text_disk_mib=disk(arguments.directory / "text"))
 
@@ -204,8 +205,9 @@ def observe(
     watch: Callable[[str, float, subprocess.Popen[str]], None] = lambda line, seconds, process: None,
     expected: int = 0,
 ) -> None:
-    """Runs a command of nmt, and notes its time and its memory over the time."""
+    """Runs a command of nmt, and notes its time, its processor time and its memory over the time."""
     started, samples = time.monotonic(), []
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt", *map(str, command)], stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
@@ -226,8 +228,16 @@ def observe(
     thread.join()
     if code != expected:
         raise NmtError(f"nmt {command[0]} ended with exit code {code}")
-    peak = max(mib for _, mib in samples)
-    note(arguments, stage, seconds=time.monotonic() - started, peak_mib=peak, samples=samples, lines=lines)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)  # with the processes of the command
+    note(
+        arguments,
+        stage,
+        seconds=time.monotonic() - started,
+        processor_seconds=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        peak_mib=max(mib for _, mib in samples),
+        samples=samples,
+        lines=lines,
+    )
 
 
 def memory_of_tree(root: int) -> float:

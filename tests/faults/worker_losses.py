@@ -42,6 +42,10 @@ LOSSES: dict[str, Callable[[Workers, int], Callable[[], None]]] = {
     "network": _cut,
 }
 """What happens to a worker; each returns what cleans up after the others have ended."""
+SILENT = ("SIGSTOP", "network")
+"""Losses after which a worker is silent. Before they have met, the others would wait for it until SECONDS_TO_MEET."""
+MET = "training pairs"
+"""The chief writes it when the workers have met."""
 
 
 class TwoWorkers:
@@ -60,7 +64,10 @@ class TwoWorkers:
         del settings["directory"]
         (place / "config.yaml").write_text(json.dumps(settings))
         started = time.monotonic()
-        self.finish("whole")
+        workers = self.start("whole")
+        wait_until_met(workers)
+        self.seconds_to_meet = time.monotonic() - started
+        self.finish("whole", workers)
         self.seconds = time.monotonic() - started
 
     def start(self, name: str) -> Workers:
@@ -68,26 +75,30 @@ class TwoWorkers:
         words = ["train", "--config", "config.yaml", "--name", "run", "--directory", name]
         return Workers(words, self.place, 2, self._port, TF_NUM_INTRAOP_THREADS="1", CUDA_VISIBLE_DEVICES="")
 
-    def finish(self, name: str) -> None:
-        for ended in self.start(name).wait(SECONDS_TO_TRAIN):
+    def finish(self, name: str, workers: Workers | None = None) -> None:
+        for ended in (workers or self.start(name)).wait(SECONDS_TO_TRAIN):
             assert ended.returncode == 0, ended.stderr
 
     def check(self, loss: str, index: int, moment: float, place: Path) -> None:
-        """Loses a worker at a share of the training's time, goes on, and compares.
+        """Loses a worker, goes on, and compares.
 
         Args:
             loss: of `LOSSES`.
             index: the worker.
-            moment: share of the time of a whole training.
+            moment: share of the time of a whole training; for silent losses from the moment when the workers have met.
             place: not used.
         """
         shutil.rmtree(self.place / "lost", ignore_errors=True)
         workers, other = self.start("lost"), 1 - index
-        time.sleep(moment * self.seconds)
+        if loss in SILENT:
+            wait_until_met(workers)
+            time.sleep(moment * (self.seconds - self.seconds_to_meet))
+        else:
+            time.sleep(moment * self.seconds)
         clean_up = LOSSES[loss](workers, index)
         try:
             # Lost before they have met, a worker has as long as all workers have for meeting.
-            met = "training pairs" in workers.lines(0)
+            met = MET in workers.lines(0)
             (ended,) = workers.wait(SECONDS_TO_END if met else SECONDS_TO_TRAIN, [other])
         finally:
             clean_up()
@@ -97,6 +108,11 @@ class TwoWorkers:
         assert "Traceback" not in last.stderr, last.stderr
         self.finish("lost")
         require_same(self.place / "lost" / "run", self.place / "whole" / "run")
+
+
+def wait_until_met(workers: Workers) -> None:
+    while MET not in workers.lines(0) and workers.processes[0].is_alive():
+        time.sleep(0.05)
 
 
 def losses(workshop: Workshop, draw: random.Random) -> Iterator[Point]:

@@ -106,6 +106,7 @@ def difference(one: list[np.ndarray], other: list[np.ndarray]) -> float:
 class Plain(NamedTuple):
     """Updates by gradients alone."""
 
+    trained: Trained
     first_losses: list[float]
     first: list[np.ndarray]
     """Values after two updates."""
@@ -118,12 +119,15 @@ class Plain(NamedTuple):
 def plain(replicas: Replicas) -> Plain:
     trained = Trained(replicas, lambda: SGD(RATE))
     first, values = trained.update(2), trained.values()
-    return Plain(first, values, trained.update(98, seed=1), trained.values())
+    return Plain(trained, first, values, trained.update(98, seed=1), trained.values())
 
 
 def compare_plain(replicas: Replicas) -> dict[str, Any]:
     one, several = plain(ONE), plain(replicas)
+    several.trained.assign(one.first)
+    several.trained.update(98, seed=1)
     return {
+        "resumed on more": difference(one.last, several.trained.values()),
         "two updates": difference(one.first, several.first) / RATE,  # of gradients
         "first losses": float(np.abs(np.subtract(one.first_losses, several.first_losses)).max()),
         "100 updates": difference(one.last, several.last),

@@ -48,6 +48,7 @@ def test_several_replicas_train_as_one(backend: str) -> None:
     for found in four, two:
         assert found["two updates"] < 1e-5 and found["first losses"] < 1e-5, found
         assert found["100 losses"] < 1e-4 and found["100 updates"] < 1e-5, found
+        assert found["resumed on more"] < 1e-5, found
     assert four["adam float32"] < 1e-5 and two["adam mixed_float16"] < 2e-3, (four, two)
     assert four["dropout repeats"] == 0 and four["dropout losses repeat"] and four["masks differ"], four
 

@@ -49,3 +49,6 @@ def test_two_workers_train_as_one(backend: str, tmp_path: Path) -> None:
     assert all("resuming from step" in each["lines"][0] for each in (killed, again, found["resumed by one"])), found
     assert again["weights"] == whole["weights"] and again["rows"] == whole["rows"]
     assert found["resumed by one"]["codes"] == [0]
+    if backend == "tensorflow":
+        assert found["prepared, one"]["codes"] == [0] and found["prepared, two"]["codes"] == [0, 0], found
+        require_near(found["prepared, one"], found["prepared, two"])
