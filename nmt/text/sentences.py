@@ -7,9 +7,12 @@ half a million lines a second. It is imported on first use.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _INITIAL = re.compile(r"(?:^|[\s.])\w\.\s*$")
 """An initial such as `M.` before a name."""
+_WORD_BEFORE_PRONOUN = re.compile(r"\b(?i:ill|me|no|may|miss|ok|id|con|art|fed)[.!?]\s+(?=(?:I|A)['’\s])")
+"""The end of an English sentence that sentencex takes for an abbreviation before a letter: `Help me. I fell.`"""
 _ENTITY = re.compile(r"&\w+;")
 """An escaped mark such as `&quot;` in tokenised text."""
 _QUOTED = re.compile("[」』]\\|[ぁ-ゖ]")
@@ -32,12 +35,10 @@ def split_sentences(line: str, language: str = "", unspaced: bool = False) -> li
         language: its code as in BCP 47, for the abbreviations; empty: unknown.
         unspaced: whether the text has no spaces between words.
     """
-    from sentencex import segment
-
     found: list[list[str]] = []
     starts_upper = _first_letter(line).isupper()
     letters, open_ended = 0, False
-    for part in segment(language.partition("-")[0].lower() or "en", line):
+    for part in _parts(line, language.partition("-")[0].lower() or "en"):
         continues = starts_upper and _first_letter(part).islower()
         if found and (open_ended or continues or not _is_cut(found[-1][-1], part, unspaced)):
             found[-1].append(part)
@@ -50,6 +51,18 @@ def split_sentences(line: str, language: str = "", unspaced: bool = False) -> li
         found[-2:] = [[*found[-2], *found[-1]]]
     sentences = ["".join(parts) for parts in found]
     return sentences if "".join(sentences) == line else [line]
+
+
+def _parts(line: str, code: str) -> Iterator[str]:
+    """The parts between the cuts of sentencex, and those between the sentences in English that it misses."""
+    from sentencex import segment
+
+    for part in segment(code, line):
+        start = 0
+        for match in _WORD_BEFORE_PRONOUN.finditer(part) if code == "en" else ():
+            yield part[start : match.end()]
+            start = match.end()
+        yield part[start:]
 
 
 def _is_cut(before: str, after: str, unspaced: bool) -> bool:

@@ -33,6 +33,18 @@ from nmt.text.sentences import split_sentences
         ("am", ["ይህ መጽሐፍ ነው። ", "እሱ ወደ ቤት ሄደ።"]),
         ("", ["a sign says &quot; welcome . &quot;"]),
         ("", ["Wait... what? ", "No!"]),
+        (
+            "en",
+            [
+                "My mother is ill. ",
+                "I hope you can come. ",
+                "Please help me. ",
+                "I'm lost. ",
+                "No. ",
+                "A friend called.",
+            ],
+        ),
+        ("en", ["See Fig. I of the book."]),
         ("", ["One sentence without an end"]),
         ("", ["(see p. 4) and Fig. 2"]),
         ("", ["  "]),
