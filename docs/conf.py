@@ -26,6 +26,7 @@ extensions = [
 ]
 
 myst_enable_extensions = ["deflist", "dollarmath"]
+smartquotes_action = "qe"  # quotes and ellipses; the dashes of flags stay
 myst_heading_anchors = 4  # a link may name a heading, as on a forge
 myst_links_external_new_tab = False
 html_math_renderer = "mathml"
