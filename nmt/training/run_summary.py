@@ -82,7 +82,7 @@ class RunSummary:
     def progress(self) -> str:
         """How far the training is, in words."""
         if self.run.is_pack:
-            return "a pack, which only translates"
+            return "a pack, which has no training to resume"
         if self.is_export:
             return f"an export: {export_kind(self.run.directory) or 'damaged'}"
         if self.state is None:

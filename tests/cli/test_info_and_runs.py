@@ -79,7 +79,7 @@ def test_a_pack_is_described_too(run, capsys):
     write_pack(run, Path("one.nmt"), 0, "")
     assert main(["info", "one.nmt"]) == 0
     printed = capsys.readouterr().out
-    assert "12 parameters" in printed and "a pack, which only translates" in printed
+    assert "12 parameters" in printed and "a pack, which has no training to resume" in printed
     assert RunSummary.of(Path("one.nmt")).sizes == {"pack": Path("one.nmt").stat().st_size}
 
 
@@ -129,7 +129,7 @@ def test_runs_lists_every_run_below_a_directory(run, capsys):
     output = capsys.readouterr()
     header, gift, two, one = output.out.splitlines()
     assert header.split()[:3] == ["run", "languages", "network"]
-    assert gift.split()[:4] == ["group/gift.nmt", "-", "rnn", "12"] and "a pack, which only translates" in gift
+    assert gift.split()[:4] == ["group/gift.nmt", "-", "rnn", "12"] and "a pack, which has no training to resume" in gift
     assert two.startswith("group/two") and "not trained yet" in two
     assert one.split()[:7] == ["one", "-", "rnn", "12", "20", "1.25", "3.2500"]
     assert "saved_models/broken/config.json: cannot be read" in output.err
