@@ -129,7 +129,8 @@ def test_runs_lists_every_run_below_a_directory(run, capsys):
     output = capsys.readouterr()
     header, gift, two, one = output.out.splitlines()
     assert header.split()[:3] == ["run", "languages", "network"]
-    assert gift.split()[:4] == ["group/gift.nmt", "-", "rnn", "12"] and "a pack, which has no training to resume" in gift
+    assert gift.split()[:4] == ["group/gift.nmt", "-", "rnn", "12"]
+    assert "a pack, which has no training to resume" in gift
     assert two.startswith("group/two") and "not trained yet" in two
     assert one.split()[:7] == ["one", "-", "rnn", "12", "20", "1.25", "3.2500"]
     assert "saved_models/broken/config.json: cannot be read" in output.err
