@@ -93,15 +93,20 @@ def _loopback() -> Iterator[None]:
 
 @contextmanager
 def _asked(died: threading.Event) -> Iterator[threading.Event]:
-    """Sets the event if the user interrupts the block. Workers that end because of it count as no dead workers."""
+    """Sets the event if the user interrupts the block. Workers that end because of it count as no dead workers.
+
+    A command behind & in a script ignores the user's interruptions, and still has to hear of a dead worker.
+    """
     asked, before = threading.Event(), signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, frame: Any) -> None:
         if not died.is_set():
+            if before == signal.SIG_IGN:
+                return
             asked.set()
         signal.default_int_handler(number, frame)
 
-    if before == signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     signal.signal(signal.SIGINT, interrupt)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import commands
@@ -112,8 +113,11 @@ def test_mistakes_are_one_line(sources, more, message, tmp_path):
     assert line.startswith("nmt: error: ") and message in line
 
 
-def begun(directory: Path, lines: int) -> subprocess.Popen[str]:
-    """A command with two processes that has finished some shards of 100 lines."""
+def begun(directory: Path, lines: int, ignores_interrupts: bool = False) -> subprocess.Popen[str]:
+    """A command with two processes that has finished some shards of 100 lines.
+
+    With `ignores_interrupts` it starts as a command behind & in a script does.
+    """
     (directory / "source").write_text("".join(f"{line}\n" for line in sentences(lines)))
     command = f"bulk-translate --model {MODEL} --source source --output out --beam-size 1 --shard-lines 100"
     process = subprocess.Popen(
@@ -123,6 +127,7 @@ def begun(directory: Path, lines: int) -> subprocess.Popen[str]:
         text=True,
         env=commands.environment(),
         start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN) if ignores_interrupts else None,
     )
     while process.poll() is None and not shards(directory / "out" / "source", ".txt"):
         time.sleep(0.02)
@@ -163,8 +168,11 @@ def listening(process: int) -> set[str]:
     return {row[1].rpartition(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes}
 
 
-def test_a_killed_worker_costs_nothing_and_no_server_is_open_to_others(tmp_path):
-    process = begun(tmp_path, 3000)
+@pytest.mark.parametrize("ignores_interrupts", [False, True])
+def test_a_killed_worker_costs_nothing_and_no_server_is_open_to_others(ignores_interrupts, tmp_path):
+    process = begun(tmp_path, 3000, ignores_interrupts)
+    if ignores_interrupts:
+        os.kill(process.pid, signal.SIGINT)
     assert {address[-8:] for address in listening(process.pid)} == {"0100007F"}  # 127.0.0.1, also as ::ffff:127.0.0.1
     workers = [*states(process.pid)]
     assert len(workers) == 2
