@@ -132,7 +132,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def nodes(tree: ast.AST) -> Iterator[Any]:
-    """The nodes that computations depend on: no annotations, messages of errors, imports or constants of modules."""
+    """The nodes that computations depend on: no annotations, decorators, docstrings, errors or f-strings."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue

@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> None:
     say(f"{counted(len(held_out), 'pair')} held out in {' and '.join(test_files)}")
     near = rest.removed - len(held_out)
     left = f"{counted(rest.kept, 'pair')} left in {' and '.join(training_files)}"
-    say(f"{left}; {near} others are left out, because they nearly repeat a held-out pair")
+    say(f"{left}; {counted(near, 'other pair')} left out for nearly repeating a held-out pair")
 
 
 def _write(pairs: Iterable[Pair], files: list[ByteOutput]) -> None:

@@ -50,6 +50,15 @@ def history_numbers(row: Mapping[str, str], *columns: str) -> list[float] | None
         return None
 
 
+def validation_quality(metric: str, value: float, loss: float) -> tuple[float, float]:
+    """The rank of a validation by `training.metric`: a greater one is better.
+
+    Where BLEU or chrF is equal to the hundredth, the loss decides: BLEU stays near 0 until the model has learned
+    phrases.
+    """
+    return (-loss, 0.0) if metric == "loss" else (round(value, 2), -loss)
+
+
 def write_history(path: Path, rows: list[dict[str, Any]]) -> None:
     """Replaces history.csv by these rows, with the columns of all of them."""
     text = io.StringIO()

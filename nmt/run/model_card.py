@@ -11,6 +11,7 @@ import numpy as np
 from nmt.config import ModelConfig
 from nmt.errors import NmtError
 from nmt.run.directory import Run
+from nmt.run.history import validation_quality
 from nmt.run.training_pairs import training_pairs
 from nmt.version import __version__
 
@@ -116,13 +117,8 @@ def _scores(run: Run, selected: bool) -> Iterable[tuple[str, str]]:
     rows = [row for row in rows if {"validation_loss", f"validation_{metric}"} <= row.keys()]
     if not rows:
         return
-
-    def quality(row: dict[str, float]) -> tuple[float, float]:
-        """As training compares validations: by the loss where the metric is equal to the hundredth."""
-        loss = row["validation_loss"]
-        return (-loss, 0.0) if metric == "loss" else (round(row[f"validation_{metric}"], 2), -loss)
-
-    for name, value in (max(rows, key=quality) if selected else rows[-1]).items():
+    ranks = [validation_quality(metric, row[f"validation_{metric}"], row["validation_loss"]) for row in rows]
+    for name, value in rows[ranks.index(max(ranks)) if selected else -1].items():
         yield name.replace("_", " "), f"{value:g}"
 
 

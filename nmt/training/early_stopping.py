@@ -5,9 +5,11 @@ Only numbers come in here: no model, no files.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from nmt.config import TrainingConfig
+from nmt.run.history import validation_quality
 from nmt.training.state import TrainingState
 
 
@@ -43,18 +45,12 @@ def measure_of(metric: str) -> str:
 
 
 def is_better(measured: Mapping[str, float], state: TrainingState, metric: str) -> bool:
-    """Whether the measured weights beat the best ones before.
-
-    Where BLEU or chrF is equal to the hundredth, the loss decides: BLEU stays near 0 until the model has learned
-    phrases.
-    """
-    best, best_loss = state.best, state.best_loss
-    if metric == "last":
+    """Whether the measured weights beat the best ones before, see `validation_quality`."""
+    if metric == "last" or state.best is None:
         return True
-    if best is None or metric == "loss":
-        return best is None or measured["loss"] < best
-    gained = round(measured[metric], 2) - round(best, 2)
-    return gained > 0 or (gained == 0 and best_loss is not None and measured["loss"] < best_loss)
+    best_loss = state.best if metric == "loss" else -math.inf if state.best_loss is None else state.best_loss
+    best = validation_quality(metric, state.best, best_loss)
+    return validation_quality(metric, measured[metric], measured["loss"]) > best
 
 
 def out_of_patience(state: TrainingState, patience: int) -> bool:

@@ -37,7 +37,7 @@ PLAN = {
     "docs/explanation/how-search-works.md": 700,
     "docs/explanation/attention-as-evidence.md": 600,
     "docs/explanation/why-it-is-fast.md": 700,
-    "docs/evidence/results.md": 900,
+    "docs/evidence/results.md": 820,
     "docs/evidence/what-did-not-help.md": 250,
     "docs/reference/files-of-a-run.md": 450,
     "docs/reference/demo-corpus.md": 600,

@@ -153,7 +153,7 @@ class TestCommand:
         said = capsys.readouterr().err
         assert "81 pairs read, 80 kept; dropped: 1 with an empty side" in said
         assert f"{len(rest)} pairs left in " in said
-        assert f"; {50 - len(rest)} others are left out, because they nearly repeat a held-out pair" in said
+        assert f"; {50 - len(rest)} other pairs left out for nearly repeating a held-out pair" in said
 
     @pytest.mark.parametrize(
         ("flags", "message"),

@@ -22,7 +22,7 @@ from nmt.text.held_out_pairs import WithoutHeldOut
 from nmt.text.pairs import PairReader
 from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
-from nmt.training.preparation.profiling import Profiler, equal_sides, exchanged_beside_training
+from nmt.training.preparation.profiling import Profiler, doubtful_sides
 from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
 from nmt.version import __version__
@@ -105,7 +105,7 @@ def write_corpus_files(
             f"held out for validation: {counted(len(validation), 'pair')}; "
             f"{pairs.removed - len(validation)} {duplicates} are left out of training"
         )
-    for line in (*equal_sides(validation), *exchanged_beside_training(validation, profile, vocabularies)):
+    for line in doubtful_sides(validation, profile, vocabularies):
         report(line)
     write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
     if cache_key(config) != key:

@@ -39,20 +39,16 @@ class Profiler:
         return profile
 
 
-def equal_sides(pairs: Sequence[Pair]) -> Iterator[str]:
-    """Yields a warning if most pairs have one text on both sides."""
-    equal = sum(pair.source == pair.target for pair in pairs)
-    if 2 * equal > len(pairs):
+def doubtful_sides(validation: Sequence[Pair], profile: TextProfile, vocabularies: Vocabularies) -> Iterator[str]:
+    """Yields a warning if most validation pairs have one text on both sides, or if they clearly have their sides the
+    other way round than the training pairs.
+    """
+    equal = sum(pair.source == pair.target for pair in validation)
+    if 2 * equal > len(validation):
         yield (
-            f"warning: {equal} of {counted(len(pairs), 'validation pair')} have the same text on both sides: is one "
-            "file the source and the target? Then stop here, and name the other file"
+            f"warning: {equal} of {counted(len(validation), 'validation pair')} have the same text on both sides: is "
+            "one file the source and the target? Then stop here, and name the other file"
         )
-
-
-def exchanged_beside_training(
-    validation: Sequence[Pair], profile: TextProfile, vocabularies: Vocabularies
-) -> Iterator[str]:
-    """Yields a warning if validation and training pairs clearly have their sides the other way round."""
     if sides := _exchanged_sides(validation, profile, vocabularies):
         yield (
             f"warning: {sides} of the validation pairs looks like the other side of the training pairs: are the files "

@@ -21,7 +21,7 @@ from nmt.translation.inference.side_by_side import FEW_ROWS, has_all_processors
 Arrays = dict[str, np.ndarray]
 
 _EVERY_PIECE = np.zeros(0, np.int32)
-"""What a step reads as `among` to compute all logits."""
+"""The value of `among` with which a step computes all logits."""
 
 _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
 """ONNX Runtime's setting: where it looks for weights that are outside of a graph's file."""
