@@ -4,7 +4,8 @@
 
 `devices` trains on 1, 2 and 4 logical devices in one process, `processes` with 1, 2 and 4 workers. All make equal
 updates by equal batches of generated pairs. So this machine does equal work, and more replicas show their overhead
-alone. `processor_ms` is the processor time of all of them per update, which other programs disturb less than `ms`. `parts` times an update on one device, and the optimizer's part, which every device repeats. `sums` times
+alone. `processor_ms` is the processor time of all of them per update, which other programs disturb less than `ms`.
+`parts` times an update on one device, and the optimizer's part, which every device repeats. `sums` times
 sums of gradients between two workers. `simulate` computes the efficiency of 2 to 64 devices of their own from the
 measured steps and sums; it takes all sizes of which the output has the parts. --stages chooses some of them.
 TensorFlow's workers listen on every interface, so the script starts itself again in a network of its own (`unshare
