@@ -33,6 +33,6 @@ def test_the_script_measures_a_run_and_its_exports(make_run, tmp_path):
     files = "--source source --reference source --gold gold --limit 2 --alone 1 --repeats 1 --output out"
     printed = commands.script("benchmarks/measure_exports", f"--model run {files}", tmp_path).stdout
     rows = json.loads((tmp_path / "out" / "exports.json").read_text())
-    assert [row["name"] for row in rows] == ["run", "float32", "float16", "int8"]
+    assert [row["name"] for row in rows] == ["run, float32", "float32", "float16", "int8"]
     assert rows[1]["equal"] == 2 and rows[1]["aer"] == rows[0]["aer"]
     assert all(row["name"] in printed for row in rows)

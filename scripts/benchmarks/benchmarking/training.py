@@ -30,7 +30,8 @@ WINDOW = 20_000
 class SentencePlan(BatchPlan):
     """Batches of a fixed number of sentences of similar length; `batch_tokens` is this number."""
 
-    def batches(self, pass_index: int) -> Iterator[np.ndarray]:
+    def batches(self, pass_index: int, begin: Any = None) -> Iterator[np.ndarray]:
+        """The batches of a whole epoch: `begin`, where newer plans may begin, is always its start here."""
         random = np.random.default_rng((self.seed, pass_index))
         order = random.permutation(len(self.source_lengths))
         for begin in range(0, len(order), self.window):
