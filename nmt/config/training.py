@@ -61,7 +61,7 @@ class GuidedConfig:
         "FILE",
     )
     weight: float = setting(
-        1.0, "Weight of the cross-entropy between links and attention in the first epoch; the translation's is 1."
+        0.1, "Weight of the cross-entropy between links and attention in the first epoch; the translation's is 1."
     )
     decay: float = setting(1.0, "Factor on this weight after each epoch.")
 

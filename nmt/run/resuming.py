@@ -16,6 +16,8 @@ MAY_CHANGE = (
     | {f"corpus.{side}_{what}" for side in ("source", "target") for what in ("language", "words")}
 )
 """Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
+_GUIDANCE = ("training.guided.weight", "training.guided.decay")
+"""Settings without effect on a run whose attention nothing guides. Such a run takes another default of a newer nmt."""
 
 _OPEN: dict[str, tuple[Any, ...]] = {
     **{f"corpus.{side}_{what}": ("", "auto") for side in ("source", "target") for what in ("language", "words")},
@@ -52,8 +54,9 @@ def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -
     Raises:
         RunError: a setting outside of `MAY_CHANGE` differs; the message has its name and both values.
     """
+    idle = () if saved.training.guided.links or saved.training.aligner else _GUIDANCE
     for name, old, new in differing_settings(config_to_dict(saved), config_to_dict(requested)):
-        if not may_change(name):
+        if not may_change(name) and name not in idle:
             raise RunError(
                 f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
                 "give this run another name, set the old value, or delete the directory"

@@ -153,7 +153,7 @@ def train_run(
         forward = [parse_pharaoh(line, str(links)).sure for line in read_lines(str(links))]
         links = links.with_suffix(".reversed")
         save_links(links, map(reverse_links, forward))
-    training = replace(config.training, seed=seed, guided=nmt.GuidedConfig(str(links)) if links else nmt.GuidedConfig())
+    training = replace(config.training, seed=seed, guided=replace(config.training.guided, links=str(links)))
     config = replace(config, name=name, directory=str(arguments.output), training=training)
     if reverse:
         config = replace(config, corpus=reversed_corpus(config.corpus))

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from nmt.config import RunConfig, VocabularyConfig, config_from_dict, config_to_dict
+from nmt.config import RunConfig, TrainingConfig, VocabularyConfig, config_from_dict, config_to_dict
+from nmt.config.training import GuidedConfig
 from nmt.run.errors import RunError
 from nmt.run.resuming import require_resumable, with_saved_values
 
@@ -31,6 +32,8 @@ MAY_CHANGE = {
     "training.precision",
     "training.checkpoints.every",
     "training.checkpoints.keep",
+    "training.guided.weight",  # of a run that nothing guides, as here
+    "training.guided.decay",
 }
 """The settings that may change when a run is resumed, besides all settings of `search`."""
 
@@ -64,6 +67,14 @@ def test_each_setting_may_change_or_is_refused_by_name(name):
     else:
         with pytest.raises(RunError, match=rf"^run was begun with {name.replace('.', '[.]')} = .*, now it is .*other"):
             require_resumable(saved, requested, Path("run"))
+
+
+@pytest.mark.parametrize("name", ["training.guided.weight", "training.guided.decay"])
+@pytest.mark.parametrize("guide", [{"aligner": True}, {"guided": GuidedConfig(links="links")}])
+def test_the_weight_of_a_guided_run_may_not_change(name, guide):
+    saved = RunConfig(training=TrainingConfig(**guide))
+    with pytest.raises(RunError, match=f"begun with {name}"):
+        require_resumable(saved, changed(saved, name), Path("run"))
 
 
 def test_a_configuration_that_was_saved_as_json_may_resume():
