@@ -141,6 +141,8 @@ def _lines(prediction: Prediction) -> Iterator[str]:
         f"words of every tenth sentence that the others lack: {text.source_unseen:.1%} of the source, "
         f"{text.target_unseen:.1%} of the target"
     )
+    if remark := _unlike_measured(text):
+        yield remark
     if short and prediction.of_training:
         yield f"from the text alone: BLEU {_range(prediction.of_text)}"
         yield (
@@ -151,6 +153,20 @@ def _lines(prediction: Prediction) -> Iterator[str]:
     for one in prediction.more[1:]:
         yield f"  with {one.pairs:,.0f} pairs of this kind: BLEU {_range(one.bleu)}"
     yield "Four of five trainings should end within these ranges: a beam of 5, sentences like those of the text."
+
+
+def _unlike_measured(text: TextFigures) -> str:
+    """What makes the text unlike those of the fit; empty: nothing does."""
+    from nmt.training.quality.fit import load_fit
+
+    fit = load_fit()
+    smallest, (least, most) = min(one.pairs for one in fit.measured), fit.words
+    reasons = []
+    if text.pairs < smallest:
+        reasons.append(f"it has fewer than {smallest:,} pairs")
+    if not least <= text.target_words <= most:
+        reasons.append(f"its sentences have fewer than {least:.1f} or more than {most:.1f} target words")
+    return f"The text is unlike all measured ones: {' and '.join(reasons)}. Trust the estimate less." if reasons else ""
 
 
 def _range(estimate: Estimate) -> str:

@@ -105,6 +105,7 @@ def main() -> None:
     pairs = [pair for pair in pairs if all(map(math.isfinite, pair))]
     chrf_inputs, chrf = np.array([[1, bleu] for bleu, _ in pairs]), np.array([value for _, value in pairs])
     of_chrf = least_squares(chrf_inputs, chrf)
+    words = [one.target_words for one in figures]
     smaller, larger = (rows[name] for name in SIZES)
     found = {
         "text": factors.tolist(),
@@ -117,6 +118,7 @@ def main() -> None:
         / math.log(larger["parameters"] / smaller["parameters"]),
         "chrf": of_chrf.tolist(),
         "chrf_deviation": float(np.std(chrf - chrf_inputs @ of_chrf)),
+        "words": [math.floor(10 * min(words)) / 10, math.ceil(10 * max(words)) / 10],
     }
     found = {name: np.round(value, 4).tolist() for name, value in found.items()}
     points = zip(TEXTS, figures, map(fit.score, outputs), map(fit.score, predicted), strict=True)

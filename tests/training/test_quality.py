@@ -92,6 +92,16 @@ def test_more_unseen_words_mean_lower_quality() -> None:
     assert low < worse.value < high
 
 
+@pytest.mark.parametrize("words", [FIT.words[0] / 3, FIT.words[1] * 2])
+def test_half_of_an_effect_that_no_training_shows_is_uncertainty(words) -> None:
+    nearest = FIGURES._replace(target_words=min(max(words, FIT.words[0]), FIT.words[1]))
+    found = from_text(FIGURES._replace(target_words=words), FIT)
+    half = FIT.text[2] * math.log(words / nearest.target_words) / 2
+    assert from_text(nearest, FIT).deviation == FIT.text_deviation
+    assert found.mean == pytest.approx(from_text(nearest, FIT).mean + half)
+    assert found.deviation == pytest.approx(math.hypot(FIT.text_deviation, half))
+
+
 def test_a_whole_training_is_its_own_prediction_and_a_short_one_is_unsure() -> None:
     whole = from_short_training(30, 1, FIT)
     assert whole.mean == pytest.approx(log_odds(30) + FIT.beam) and whole.deviation == FIT.seeds
@@ -175,12 +185,19 @@ def text(tmp_path, monkeypatch):
 def test_the_command_prints_draws_and_writes(text, capsys):
     assert main(["predict-quality", "--source", "en", "--target", "fr", "--picture", "q.png", "--json", "q.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("text: 700 pairs; ") and printed[2].startswith("expected after a full training: BLEU ")
+    assert printed[0].startswith("text: 700 pairs; ") and printed[3].startswith("expected after a full training: BLEU ")
+    assert "it has fewer than 1,000 pairs and its sentences have fewer than 9.0" in printed[2]
     found = json.loads((text / "q.json").read_text())
     low, high = found["bleu"]["interval"]
     assert low < found["bleu"]["value"] < high and found["short_training"] is None
     assert [one["pairs"] for one in found["curve"]] == [256, 512, 700, 1400, 2800]
     assert (text / "q.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_text_like_the_measured_ones_has_no_remark(capsys):
+    assert main(["predict-quality", "--source", "data/demo/train.en", "--target", "data/demo/train.fr"]) == 0
+    printed = capsys.readouterr().out
+    assert "text: 20,000 pairs" in printed and "unlike" not in printed
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ class QualityFit(NamedTuple):
     chrf: list[float]
     """Constant and factor: log-odds of chrF2 from those of BLEU."""
     chrf_deviation: float
+    words: list[float]
+    """Target words per sentence of the measured texts, the least and the most."""
     measured: list[MeasuredText]
 
 
@@ -95,9 +97,18 @@ def predictors(figures: TextFigures) -> list[float]:
 
 
 def from_text(figures: TextFigures, fit: QualityFit) -> Estimate:
-    """BLEU of a full training on a text, with a beam of 5 on sentences like its own."""
-    mean = sum(factor * value for factor, value in zip(fit.text, predictors(figures), strict=True))
-    return Estimate(mean, fit.text_deviation)
+    """BLEU of a full training on a text, with a beam of 5 on sentences like its own.
+
+    No training shows the effect of sentences shorter or longer than the measured ones. The estimate then takes half of
+    the effect that the fit extrapolates, and this half counts as uncertainty.
+    """
+    least, most = fit.words
+    measured = figures._replace(target_words=min(max(figures.target_words, least), most))
+    mean, nearest = (
+        sum(factor * value for factor, value in zip(fit.text, predictors(one), strict=True))
+        for one in (figures, measured)
+    )
+    return Estimate((mean + nearest) / 2, math.hypot(fit.text_deviation, (mean - nearest) / 2))
 
 
 def from_short_training(greedy_bleu: float, share: float, fit: QualityFit) -> Estimate:
