@@ -156,7 +156,7 @@ def _lines(prediction: Prediction) -> Iterator[str]:
 
 
 def _unlike_measured(text: TextFigures) -> str:
-    """What makes the text unlike those of the fit; empty: nothing does."""
+    """Says why the text is unlike those of the fit; empty: it is like one of them."""
     from nmt.training.quality.fit import load_fit
 
     fit = load_fit()
@@ -164,9 +164,13 @@ def _unlike_measured(text: TextFigures) -> str:
     reasons = []
     if text.pairs < smallest:
         reasons.append(f"it has fewer than {smallest:,} pairs")
-    if not least <= text.target_words <= most:
-        reasons.append(f"its sentences have fewer than {least:.1f} or more than {most:.1f} target words")
-    return f"The text is unlike all measured ones: {' and '.join(reasons)}. Trust the estimate less." if reasons else ""
+    if text.target_words < least:
+        reasons.append(f"its sentences are shorter, by {least - text.target_words:.2f} target words")
+    if text.target_words > most:
+        reasons.append(f"its sentences are longer, by {text.target_words - most:.2f} target words")
+    if not reasons:
+        return ""
+    return f"The text is unlike every measured one: {' and '.join(reasons)}. Trust the estimate less."
 
 
 def _range(estimate: Estimate) -> str:

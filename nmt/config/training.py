@@ -84,7 +84,7 @@ class TrainingConfig:
     passes: int = setting(18, "Largest number of epochs, which are passes over the training pairs.")
     minutes: float = setting(
         0.0,
-        "Minutes that the whole training may take, for recipe auto: it times this machine once, chooses epochs, "
+        "Minutes that the whole training should take, for recipe auto: it times this machine once, chooses epochs, "
         "dropout and size of the network, and saves them in the run; 0: as long as the recipe takes.",
     )
     batch_tokens: int = setting(

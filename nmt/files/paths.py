@@ -1,10 +1,11 @@
-"""Paths: symbolic links, streams, directories for output."""
+"""Paths: symbolic links, streams, directories for output, names that were mistyped."""
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +25,20 @@ def is_stream(path: Path) -> bool:
 def can_be_read_again(paths: Iterable[str]) -> bool:
     """Whether all of these are files; standard input (-), pipes and devices are empty after the first reading."""
     return not any(path == "-" or is_stream(Path(path)) for path in paths)
+
+
+def similar_path(path: Path, suits: Callable[[Path], bool]) -> Path | None:
+    """The path beside a missing one whose name is most similar; None: no name is similar.
+
+    Args:
+        suits: whether a path is of the right kind.
+    """
+    try:
+        names = [other.name for other in path.parent.iterdir() if suits(other)]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return path.parent / near[0] if near else None
 
 
 @contextmanager

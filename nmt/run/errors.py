@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from nmt.config import RunConfig
 from nmt.errors import NmtError
+from nmt.files.paths import similar_path
 
 
 class RunError(NmtError):
@@ -14,19 +14,15 @@ class RunError(NmtError):
 
 
 def no_such_run(path: str | Path) -> RunError:
-    """The error about a path where there is nothing; it names a run of this or a similar name."""
+    """The error about a path where there is nothing; it names a run or a pack of this or a similar name."""
     path, usual = Path(path), Path(RunConfig().directory)
-    near = usual / path if _is_run(usual / path) else _similar_run(path)
+    if path.suffix == ".nmt":
+        pack = similar_path(path, lambda other: other.suffix == ".nmt")
+        return RunError(f"{path}: no such pack; {f'did you mean {pack}?' if pack else 'nmt pack makes one'}")
+    near = usual / path if _is_run(usual / path) else similar_path(path, _is_run)
     hint = f"did you mean {near}?" if near else "nmt train makes one"
     return RunError(f"{path}: no such run directory; {hint}")
 
 
 def _is_run(path: Path) -> bool:
     return (path / "config.json").exists()
-
-
-def _similar_run(path: Path) -> Path | None:
-    """The run beside a path whose name is most similar, if one is."""
-    names = [run.name for run in path.parent.iterdir() if _is_run(run)] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return path.parent / near[0] if near else None

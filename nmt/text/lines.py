@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from pathlib import Path
 
+from nmt.files.paths import similar_path
 from nmt.files.reading import damage_errors, digest_of, opened, raw_file
 from nmt.text.errors import CorpusError
 
@@ -124,4 +126,6 @@ def _damaged(path: str, place: str, error: Exception) -> CorpusError:
 
 
 def _unreadable(path: str, error: OSError) -> CorpusError:
-    return CorpusError(f"{path}: {error.strerror or error}: expected a text file")
+    near = similar_path(Path(path), Path.is_file) if isinstance(error, FileNotFoundError) else None
+    hint = f"; did you mean {near}?" if near else ""
+    return CorpusError(f"{path}: {error.strerror or error}: expected a text file{hint}")

@@ -45,7 +45,8 @@ def farewell(state: TrainingState, config: TrainingConfig) -> str:
     epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"
     reason = f"no better {config.metric} in {config.patience} validations" if state.stopped_early else epochs
     value = "last validation bleu" if config.metric == "last" else f"best validation {config.metric}"
-    return f"training has ended: {reason}, {state.step} steps in {duration(state.seconds)}; {value} {state.best:.2f}"
+    steps = f"{state.step} steps in {duration(state.seconds)} without validations"
+    return f"training has ended: {reason}, {steps}; {value} {state.best:.2f}"
 
 
 def advice_if_nothing_learned(state: TrainingState, config: TrainingConfig, baseline: float) -> str:

@@ -86,7 +86,7 @@ def measure(arguments: argparse.Namespace, texts: dict[str, tuple[Path, Path]], 
         call("train", "--recipe=auto", *where, *files, *arguments.more)
         pair = [f"--{side}={path}" for side, path in zip(("source", "target"), texts["test"], strict=True)]
         call("evaluate", f"--model={run}", *pair, f"--json={output}")
-    return json.loads(output.read_text(encoding="utf-8"))["chrf"]
+    return json.loads(output.read_text(encoding="utf-8"))["chrf"]["value"]
 
 
 def call(*words: str) -> None:

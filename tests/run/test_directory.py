@@ -64,6 +64,14 @@ def test_a_directory_without_a_run_is_named(tmp_path):
         Run.open(tmp_path / "nowhere")
 
 
+def test_a_pack_that_is_not_there_is_named_with_a_similar_one(tmp_path):
+    with pytest.raises(RunError, match="mine.nmt: no such pack; nmt pack makes one$"):
+        Run.open(tmp_path / "mine.nmt")
+    (tmp_path / "mien.nmt").touch()
+    with pytest.raises(RunError, match=f"no such pack; did you mean {tmp_path}/mien.nmt[?]$"):
+        Run.open(tmp_path / "mine.nmt")
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", '{"model": 3}', '{"modle": {}}', '{"model": {"units": ""}}', '{"model": {"units": 3}}', "\xff"]

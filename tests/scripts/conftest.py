@@ -1,6 +1,8 @@
-"""Puts the packages of scripts/ on the path, as each script does."""
+"""Puts the packages of scripts/ on the path, as each script does, and the campaigns that faults.py conducts."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+TESTS = Path(__file__).parents[1]
+
+sys.path[:0] = [str(TESTS.parent / "scripts"), str(TESTS / "faults")]

@@ -50,6 +50,14 @@ class TestReadLines:
         with pytest.raises(CorpusError, match=f"^{path}: (No such file|Is a directory).*: expected a text file$"):
             list(read_lines(path))
 
+    def test_a_mistyped_name_is_answered_with_the_similar_file(self, tmp_path):
+        (tmp_path / "sent.en").touch()
+        (tmp_path / "snet.e").mkdir()
+        with pytest.raises(CorpusError, match=f"expected a text file; did you mean {tmp_path}/sent.en[?]$"):
+            list(read_lines(str(tmp_path / "snet.en")))
+        with pytest.raises(CorpusError, match="expected a text file$"):
+            list(read_lines(str(tmp_path / "folder" / "sent.en")))
+
     def test_truncated_compressed_file(self, tmp_path):
         whole = gzip.compress("".join(f"line {i * i}\n" for i in range(9999)).encode())
         (tmp_path / "text.gz").write_bytes(whole[: len(whole) // 2])

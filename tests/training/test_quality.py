@@ -186,7 +186,7 @@ def test_the_command_prints_draws_and_writes(text, capsys):
     assert main(["predict-quality", "--source", "en", "--target", "fr", "--picture", "q.png", "--json", "q.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("text: 700 pairs; ") and printed[3].startswith("expected after a full training: BLEU ")
-    assert "it has fewer than 1,000 pairs and its sentences have fewer than 9.0" in printed[2]
+    assert "it has fewer than 1,000 pairs and its sentences are shorter, by 2.5" in printed[2]
     found = json.loads((text / "q.json").read_text())
     low, high = found["bleu"]["interval"]
     assert low < found["bleu"]["value"] < high and found["short_training"] is None

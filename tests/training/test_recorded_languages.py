@@ -57,7 +57,7 @@ def test_a_named_language_in_another_script_is_questioned(corpus):
     said: list[str] = []
     prepared(copy_task.config(corpus, corpus={"source_language": "ja", "target_language": "en"}), said)
     assert [line for line in said if "script" in line] == [
-        "corpus.source_language is ja, but most of the source text is in the script Latn: "
+        "warning: corpus.source_language is ja, but most of the source text is in the script Latn: "
         "are source and target exchanged?"
     ]
 
@@ -74,8 +74,8 @@ def test_files_that_are_named_after_the_other_language_are_questioned(source, ta
     said: list[str] = []
     with_languages(replace(config, corpus=replace(config.corpus, train=train)), said.append)
     assert [line for line in said if "exchanged" in line] == [
-        f"corpus.source_language is en and corpus.target_language is fr-CA, but the files are {corpus}/my.fr and "
-        f"{corpus}/my.en: are source and target exchanged?"
+        f"warning: corpus.source_language is en and corpus.target_language is fr-CA, but the files are {corpus}/my.fr "
+        f"and {corpus}/my.en: are source and target exchanged?"
     ] * questioned
 
 

@@ -49,14 +49,14 @@ def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequenc
         found = main_script(script_counts(text))
         if side not in guessed and found and language.script and not _same_script(language.script, found):
             say(
-                f"corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
+                f"warning: corpus.{side}_language is {language}, but most of the {side} text is in the script {found}: "
                 "are source and target exchanged?"
             )
     if not guessed and _endings(config.corpus.train) == (languages.target.code, languages.source.code):
         files = f"{config.corpus.train.source} and {config.corpus.train.target}"
         say(
-            f"corpus.source_language is {languages.source} and corpus.target_language is {languages.target}, but the "
-            f"files are {files}: are source and target exchanged?"
+            f"warning: corpus.source_language is {languages.source} and corpus.target_language is {languages.target}, "
+            f"but the files are {files}: are source and target exchanged?"
         )
     return replace(
         config,
