@@ -38,6 +38,11 @@ class VocabularyConfig:
         "Share of the text's characters that get their own piece; 0: 0.9995 for Chinese, Japanese and Korean, whose "
         "rarest characters become unknown pieces, else 1.",
     )
+    longest_piece: int = setting(
+        0,
+        "Characters of the longest piece of type unigram or bpe; 0: 8 for text without spaces between words, where "
+        "longer pieces would be phrases, else 16.",
+    )
     symbols: tuple[str, ...] = setting((), "Strings that are always one piece, such as <de> or a placeholder.")
 
     def __post_init__(self) -> None:
@@ -50,4 +55,9 @@ class VocabularyConfig:
             f"character_coverage is {coverage}: expected a number from 0.98 to 1, or 0",
         )
         require(self.target_size >= 0, "target_size: expected 0 or more")
+        require(0 <= self.longest_piece <= 512, f"longest_piece is {self.longest_piece}: expected a number up to 512")
+        require(
+            not self.longest_piece or self.type in ("unigram", "bpe"),
+            f"longest_piece is {self.longest_piece}: pieces of type {self.type} have no such limit; leave it out",
+        )
         require(not (self.shared and self.target_size), "target_size is for separate vocabularies: set shared to false")

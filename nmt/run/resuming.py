@@ -24,6 +24,7 @@ _OPEN: dict[str, tuple[Any, ...]] = {
     "training.tokenize": ("auto",),
     "vocabulary.normalization": ("auto",),
     "vocabulary.character_coverage": (0,),
+    "vocabulary.longest_piece": (0,),
 }
 """Values by which a setting is left open: the text has decided it when the run was begun."""
 

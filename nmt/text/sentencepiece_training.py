@@ -109,6 +109,7 @@ def _train(sentences: Iterable[str], config: VocabularyConfig, size: int) -> byt
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
             **_normalization(config),
+            **({"max_sentencepiece_length": config.longest_piece} if config.longest_piece else {}),
         )
     except RuntimeError as error:
         raise (failure[0] if failure else _user_error(str(error))) from None

@@ -47,6 +47,8 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (CorpusConfig, {"max_pieces": 0}, "max_pieces is 0: expected more than 0"),
     (VocabularyConfig, {"size": 7}, "size is 7: a vocabulary needs at least 8 pieces"),
     (VocabularyConfig, {"character_coverage": 0.5}, "character_coverage is 0.5: expected a number from 0.98 to 1"),
+    (VocabularyConfig, {"longest_piece": 513}, "longest_piece is 513: expected a number up to 512"),
+    (VocabularyConfig, {"longest_piece": 8, "type": "word"}, "pieces of type word have no such limit"),
     (VocabularyConfig, {"character_coverage": 1.01}, "character_coverage is 1.01: expected a number from 0.98 to 1"),
     (VocabularyConfig, {"shared": False, "target_size": -1}, "target_size: expected 0 or more"),
     (VocabularyConfig, {"target_size": 100}, "target_size is for separate vocabularies: set shared to false"),

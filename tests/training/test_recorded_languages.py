@@ -133,6 +133,29 @@ def test_the_coverage_of_characters_follows_the_script_of_each_side(corpus, monk
     assert coverages == [1.0, 0.9995, 1.0, 0.9995, 0.99]
 
 
+def test_pieces_are_short_where_a_side_has_no_spaces_between_words(corpus):
+    def longest(name: str, **vocabulary) -> tuple[list[int], str]:
+        said: list[str] = []
+        settings = {"type": "unigram", "size": 60, "adapt_size": True, **vocabulary}
+        model = {"tie": "target"}
+        run = prepared(copy_task.config(corpus, name=name, vocabulary=settings, model=model), said).run
+        (about,) = [line for line in said if line.startswith("vocabular")]
+        pieces = [tokenizer.pieces(range(4, tokenizer.size)) for tokenizer in (run.source, run.target)]
+        return [max(len(piece) for piece in one) for one in pieces], about
+
+    phrases = ["dasisteinhausmitgarten", "einhausmitgartenistschön", "derhundimgartenistgroß"]
+    copy_task.write_lines(corpus / "train.target", phrases * 20)
+    apart = {"shared": False}
+    (_, target), about = longest("apart", **apart)
+    assert target <= 8 and "target unigram pieces (of 8 characters at most, because text has no spaces" in about
+    (_, target), about = longest("long", **apart, longest_piece=16)
+    assert target > 8 and "at most" not in about
+    (both, _), about = longest("shared")
+    assert both <= 8 and "for both languages (of 8 characters at most" in about
+    copy_task.write_lines(corpus / "train.target", [" ".join(line) for line in phrases] * 20)
+    assert "at most" not in longest("spaced", **apart)[1]
+
+
 def test_a_resumed_run_keeps_its_normalisation_and_coverage(corpus):
     old = copy_task.config(corpus, vocabulary={"normalization": "nmt_nfkc", "character_coverage": 1.0})
     prepared(old)

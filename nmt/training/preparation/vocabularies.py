@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from nmt.config import RunConfig, VocabularyConfig
@@ -13,6 +14,13 @@ from nmt.run.errors import RunError
 from nmt.text.languages import Language, languages_of
 from nmt.text.pairs import Pair
 from nmt.text.tokenizer import Tokenizer
+
+_SAMPLE = 1000
+"""Pairs that show whether a side has spaces between its words."""
+_LONG_WORD = 15
+"""Mean characters between spaces beyond which a side has none between its words. Finnish has about 8."""
+_SHORT_PIECE = 8
+"""Characters of the longest piece of a side without spaces between words."""
 
 
 def make_vocabularies(
@@ -34,15 +42,26 @@ def make_vocabularies(
         report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        shared = Tokenizer.train(_Sentences(pairs, "source", "target"), with_coverage(settings, *languages))
-        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages")
+        fitted = with_longest_piece(with_coverage(settings, *languages), pairs, "source", "target")
+        shared = Tokenizer.train(_Sentences(pairs, "source", "target"), fitted)
+        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{_about_pieces(settings, fitted)}")
         return shared, shared
-    source = Tokenizer.train(_Sentences(pairs, "source"), with_coverage(settings, languages.source))
-    target = Tokenizer.train(
-        _Sentences(pairs, "target"), with_coverage(settings, languages.target), settings.target_size
+    of_source = with_longest_piece(with_coverage(settings, languages.source), pairs, "source")
+    of_target = with_longest_piece(with_coverage(settings, languages.target), pairs, "target")
+    source = Tokenizer.train(_Sentences(pairs, "source"), of_source)
+    target = Tokenizer.train(_Sentences(pairs, "target"), of_target, settings.target_size)
+    report(
+        f"vocabularies: {source.size} source{_about_pieces(settings, of_source)} and {target.size} target "
+        f"{settings.type} pieces{_about_pieces(settings, of_target)}"
     )
-    report(f"vocabularies: {source.size} source and {target.size} target {settings.type} pieces")
     return source, target
+
+
+def _about_pieces(settings: VocabularyConfig, fitted: VocabularyConfig) -> str:
+    """A remark on shorter pieces that the text has decided."""
+    if fitted.longest_piece == settings.longest_piece:
+        return ""
+    return f" (of {fitted.longest_piece} characters at most, because text has no spaces between words)"
 
 
 class _Sentences:
@@ -69,6 +88,22 @@ def with_coverage(settings: VocabularyConfig, *languages: Language) -> Vocabular
         return settings
     many = any(language.has_many_characters for language in languages)
     return replace(settings, character_coverage=0.9995 if many else 1.0)
+
+
+def with_longest_piece(settings: VocabularyConfig, pairs: Iterable[Pair], *sides: str) -> VocabularyConfig:
+    """The settings with shorter pieces, where they leave it open and one of the sides has no spaces between words.
+
+    Pieces end at spaces. Without spaces the most frequent pieces would be phrases, and their words would be rare.
+    """
+    cuts = settings.type in ("unigram", "bpe") and not settings.longest_piece
+    if not cuts or not any(_has_no_spaces(getattr(pair, side) for pair in islice(pairs, _SAMPLE)) for side in sides):
+        return settings
+    return replace(settings, longest_piece=_SHORT_PIECE)
+
+
+def _has_no_spaces(sentences: Iterable[str]) -> bool:
+    words = [len(word) for sentence in sentences for word in sentence.split()]
+    return sum(words) > _LONG_WORD * len(words)
 
 
 def run_of_vocabularies(config: RunConfig) -> Run:
