@@ -109,7 +109,7 @@ def _train(sentences: Iterable[str], config: VocabularyConfig, size: int) -> byt
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
             **_normalization(config),
-            **({"max_sentencepiece_length": config.longest_piece} if config.longest_piece else {}),
+            **_longest_piece(config),
         )
     except RuntimeError as error:
         raise (failure[0] if failure else _user_error(str(error))) from None
@@ -127,6 +127,11 @@ def _normalization(config: VocabularyConfig) -> dict[str, Any]:
         sentencepiece.set_min_log_level(2)  # no lines about the table
         return {"normalizer": sentencepiece.SentencePieceNormalizer(norm_map=composition_rules())}
     return {"normalization_rule_name": config.normalization}
+
+
+def _longest_piece(config: VocabularyConfig) -> dict[str, Any]:
+    """SentencePiece's option for the longest piece; none: its own 16, which a model file then does not mention."""
+    return {"max_sentencepiece_length": config.longest_piece} if config.longest_piece else {}
 
 
 def _recording(sentences: Iterable[str], failure: list[BaseException]) -> Iterator[str]:
