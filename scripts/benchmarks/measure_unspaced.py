@@ -5,7 +5,8 @@
 
 Removes all white space from the target, and trains `nmt train --recipe auto` on the text with and without it, once per
 seed. Both models translate the test sentences. chrF ignores white space, so both are scored by the same references.
-Unknown flags go to `nmt train`. Finished trainings in --output are not repeated, and interrupted ones go on.
+Unknown flags go to `nmt train`, such as --training.passes 5 or --vocabulary.longest_piece 16. Finished trainings in
+--output are not repeated, and interrupted ones go on.
 """
 
 from __future__ import annotations
