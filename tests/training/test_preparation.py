@@ -189,5 +189,5 @@ def test_other_links_make_another_run(corpus):
     config = guided(corpus, lines(corpus, "train.align"))
     prepared(config)
     other = replace(config.training.guided, weight=0.5)
-    with pytest.raises(RunError, match=r"begun with training\.guided\.weight = 1\.0, now it is 0\.5"):
+    with pytest.raises(RunError, match=r"begun with training\.guided\.weight = 0\.1, now it is 0\.5"):
         prepared(replace(config, training=replace(config.training, guided=other)))
