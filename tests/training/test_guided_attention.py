@@ -76,6 +76,7 @@ def test_guided_attention_lowers_the_alignment_error(tmp_path):
     copy_task.write_corpus(tmp_path, train=600, validation=30)
     fields = {"passes": 3, "batch_tokens": 200, "ema": 0.0}
     plain = train(config(tmp_path, tmp_path, "plain", **fields))
-    led = train(guided(tmp_path, tmp_path, "led", str(tmp_path / "train.align"), **fields))
+    links = str(tmp_path / "train.align")
+    led = train(guided(tmp_path, tmp_path, "led", links, guided={"weight": 1.0}, **fields))
     errors = [float(history(run)[-1]["validation_aer"]) for run in (plain, led)]
     assert errors[1] < 0.6 * errors[0]
