@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _config(arguments: Namespace) -> RunConfig:
-    """A configuration with the pairs that the command line names, or else those of the run."""
+    """A configuration with the pairs that the command line names, or else the pairs of the run."""
     if not arguments.run:
         refuse_idle(arguments, ["passes"], "is for a short training: give --run too")
     if arguments.run and not is_text_given(arguments) and not are_pairs_given(arguments):
@@ -141,8 +141,8 @@ def _lines(prediction: Prediction) -> Iterator[str]:
         f"words of every tenth sentence that the others lack: {text.source_unseen:.1%} of the source, "
         f"{text.target_unseen:.1%} of the target"
     )
-    if remark := _unlike_measured(text):
-        yield remark
+    if prediction.unlike:
+        yield f"The text is unlike every measured one: {' and '.join(prediction.unlike)}. Trust the estimate less."
     if short and prediction.of_training:
         yield f"from the text alone: BLEU {_range(prediction.of_text)}"
         yield (
@@ -153,24 +153,6 @@ def _lines(prediction: Prediction) -> Iterator[str]:
     for one in prediction.more[1:]:
         yield f"  with {one.pairs:,.0f} pairs of this kind: BLEU {_range(one.bleu)}"
     yield "Four of five trainings should end within these ranges: a beam of 5, sentences like those of the text."
-
-
-def _unlike_measured(text: TextFigures) -> str:
-    """Says why the text is unlike those of the fit; empty: it is like one of them."""
-    from nmt.training.quality.fit import load_fit
-
-    fit = load_fit()
-    smallest, (least, most) = min(one.pairs for one in fit.measured), fit.words
-    reasons = []
-    if text.pairs < smallest:
-        reasons.append(f"it has fewer than {smallest:,} pairs")
-    if text.target_words < least:
-        reasons.append(f"its sentences are shorter, by {least - text.target_words:.2f} target words")
-    if text.target_words > most:
-        reasons.append(f"its sentences are longer, by {text.target_words - most:.2f} target words")
-    if not reasons:
-        return ""
-    return f"The text is unlike every measured one: {' and '.join(reasons)}. Trust the estimate less."
 
 
 def _range(estimate: Estimate) -> str:
@@ -184,6 +166,7 @@ def _as_json(prediction: Prediction) -> dict[str, object]:
 
     return {
         "text": prediction.figures._asdict(),
+        "unlike_measured": prediction.unlike,
         "short_training": prediction.short and prediction.short._asdict(),
         "bleu": shown(prediction.bleu),
         "chrf": shown(prediction.chrf),

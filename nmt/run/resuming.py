@@ -15,7 +15,8 @@ MAY_CHANGE = (
     | {f"training.{name}" for name in ("validate_every", "patience", "precision", "schedule.more_passes")}
     | {f"corpus.{side}_{what}" for side in ("source", "target") for what in ("language", "words")}
 )
-"""Settings that may differ from those of the run. A resumed run keeps its precision in any case."""
+"""Settings that may differ from the settings of the run. A resumed run keeps its precision in any case."""
+
 _GUIDANCE = ("training.guided.weight", "training.guided.decay")
 """Settings without effect on a run whose attention nothing guides. Such a run takes another default of a newer nmt."""
 

@@ -63,7 +63,7 @@ def raw_lines(path: str) -> Iterator[bytes]:
     except damage_errors() as error:
         raise _damaged(path, f"line {number}", error) from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def raw_chunks(path: str) -> Iterator[bytes]:
@@ -81,7 +81,7 @@ def raw_chunks(path: str) -> Iterator[bytes]:
     except damage_errors() as error:
         raise _damaged(path, f"byte {read}", error) from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def _require_no_other_encoding(path: str, first: bytes) -> None:
@@ -102,7 +102,7 @@ def digest_text(path: str) -> str:
     try:
         return digest_of(path)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def invalid_utf8(place: str, error: UnicodeDecodeError) -> str:
@@ -125,7 +125,8 @@ def _damaged(path: str, place: str, error: Exception) -> CorpusError:
     return CorpusError(f"{path}: cut off or damaged after {place} ({error}): fetch it again")
 
 
-def _unreadable(path: str, error: OSError) -> CorpusError:
+def unreadable(path: str, error: OSError) -> CorpusError:
+    """The error of a text file that cannot be read; it names a file of a similar name if there is none of this name."""
     near = similar_path(Path(path), Path.is_file) if isinstance(error, FileNotFoundError) else None
     hint = f"; did you mean {near}?" if near else ""
     return CorpusError(f"{path}: {error.strerror or error}: expected a text file{hint}")

@@ -18,7 +18,7 @@ from nmt.text.pieces import BOS, EOS, PAD, SPACE, SPECIAL_PIECES, UNK, UNKNOWN_S
 _TRAINING_SENTENCES = 2_000_000
 """Sentences of a training at most: a larger corpus is sampled, so memory is bounded."""
 _LARGE = 2**16
-"""Pieces that hardly any text allows; a model of so many shows the bound of a text."""
+"""More pieces than most texts allow; training a model of so many shows the bound of a text."""
 _SMALL = 100_000
 """Sentences up to which such a model is trained for a message."""
 _TRAINING_THREADS = 16
@@ -59,7 +59,7 @@ def train_model(sentences: Iterable[str], config: VocabularyConfig, size: int, f
 
 
 def _both_bounds(sentences: Iterable[str], config: VocabularyConfig, known: _SizeRefused) -> _SizeRefused:
-    """The least and the most pieces that a text allows, of which one is known; the most of a small text alone."""
+    """The least and the most pieces that a text allows. One is known; the most is found for a small text alone."""
     if known.least and sum(1 for _ in islice(sentences, _SMALL)) == _SMALL:
         return known
     try:

@@ -18,14 +18,11 @@ from nmt.config.fields import settings_of
 from nmt.errors import NmtError
 from nmt.run.arrays import load_array, read_shapes
 from nmt.run.directory import BEST, CHECKPOINTS, Run
-from nmt.run.errors import RunError
+from nmt.run.errors import PACK, RunError
 from nmt.run.exported import export_kind, is_export
 from nmt.run.history import history_numbers
 from nmt.run.training_pairs import training_pairs
 from nmt.training.state import STATE, TrainingState
-
-PACK = ".nmt"
-"""The end of a pack's name."""
 
 _UNSAID = ("name", "directory")
 """Settings that say nothing about a run."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 import commands
 import pytest
 
 from benchmarks.benchmarking import machine
 from benchmarks.measure_unspaced import table, write_text
-
-DEMO = Path("data/demo").resolve()
 
 
 def test_the_texts_differ_in_the_white_space_of_the_target_alone(tmp_path):
@@ -36,7 +33,7 @@ def test_the_table_has_the_difference_of_each_seed_and_their_mean():
 @pytest.mark.slow
 def test_the_script_trains_and_scores_both_forms_and_repeats_nothing(tmp_path):
     for side in ("en", "fr"):
-        lines = (DEMO / f"train.{side}").read_text(encoding="utf-8").splitlines()[:150]
+        lines = (commands.REPOSITORY / f"data/demo/train.{side}").read_text(encoding="utf-8").splitlines()[:150]
         for name, part in {"train": lines[:120], "validation": lines[120:135], "test": lines[135:]}.items():
             (tmp_path / f"{name}.{side}").write_text("\n".join(part) + "\n", encoding="utf-8")
     files = "--source train.en --target train.fr --validation validation.en validation.fr --test test.en test.fr"

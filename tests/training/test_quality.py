@@ -190,6 +190,7 @@ def test_the_command_prints_draws_and_writes(text, capsys):
     found = json.loads((text / "q.json").read_text())
     low, high = found["bleu"]["interval"]
     assert low < found["bleu"]["value"] < high and found["short_training"] is None
+    assert all(reason in printed[2] for reason in found["unlike_measured"]) and len(found["unlike_measured"]) == 2
     assert [one["pairs"] for one in found["curve"]] == [256, 512, 700, 1400, 2800]
     assert (text / "q.png").read_bytes().startswith(b"\x89PNG")
 

@@ -154,6 +154,8 @@ def test_pieces_are_short_where_a_side_has_no_spaces_between_words(corpus):
     assert both <= 8 and "for both languages (of 8 characters at most" in about
     copy_task.write_lines(corpus / "train.target", [" ".join(line) for line in phrases] * 20)
     assert "at most" not in longest("spaced", **apart)[1]
+    copy_task.write_lines(corpus / "train.target", ["猫が好きです。", "犬は庭にいます。"] * 30)
+    assert "target unigram pieces (of 8 characters at most" in longest("japanese", **apart)[1]  # words of a few letters
 
 
 def test_a_resumed_run_keeps_its_normalisation_and_coverage(corpus):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from nmt.config import RunConfig, VocabularyConfig
+from nmt.config import CorpusConfig, RunConfig, VocabularyConfig
 from nmt.progress import LineProgress
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -36,18 +36,17 @@ def make_vocabularies(
         VocabularyError: the pairs have too few different pieces.
         RunError: `vocabulary.run` names no run, or one with other settings.
     """
-    settings, languages = config.vocabulary, languages_of(config.corpus)
+    settings = config.vocabulary
     if settings.run:
         run = run_of_vocabularies(config)
         report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
         return run.source, run.target
     if settings.shared:
-        fitted = with_longest_piece(with_coverage(settings, *languages), pairs, "source", "target")
-        shared = Tokenizer.train(_Sentences(pairs, "source", "target"), fitted)
-        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{_about_pieces(settings, fitted)}")
+        of_both = fitted_settings(config, pairs, "source", "target")
+        shared = Tokenizer.train(_Sentences(pairs, "source", "target"), of_both)
+        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{_about_pieces(settings, of_both)}")
         return shared, shared
-    of_source = with_longest_piece(with_coverage(settings, languages.source), pairs, "source")
-    of_target = with_longest_piece(with_coverage(settings, languages.target), pairs, "target")
+    of_source, of_target = fitted_settings(config, pairs, "source"), fitted_settings(config, pairs, "target")
     source = Tokenizer.train(_Sentences(pairs, "source"), of_source)
     target = Tokenizer.train(_Sentences(pairs, "target"), of_target, settings.target_size)
     report(
@@ -79,6 +78,20 @@ class _Sentences:
             yield from (getattr(pair, side) for side in self._sides)
 
 
+def fitted_settings(config: RunConfig, pairs: Iterable[Pair], *sides: str) -> VocabularyConfig:
+    """The settings with the values that they leave open, chosen for the text of these sides.
+
+    Pieces end at spaces. Without spaces the most frequent pieces would be phrases, and their words would be rare. So
+    pieces of such text are shorter.
+    """
+    languages = languages_of(config.corpus)
+    settings = with_coverage(config.vocabulary, *(getattr(languages, side) for side in sides))
+    leaves_open = settings.type in ("unigram", "bpe") and not settings.longest_piece
+    if leaves_open and any(_is_unspaced(config.corpus, pairs, side) for side in sides):
+        return replace(settings, longest_piece=_SHORT_PIECE)
+    return settings
+
+
 def with_coverage(settings: VocabularyConfig, *languages: Language) -> VocabularyConfig:
     """The settings with a character coverage for text of these languages, where they leave it open.
 
@@ -90,20 +103,12 @@ def with_coverage(settings: VocabularyConfig, *languages: Language) -> Vocabular
     return replace(settings, character_coverage=0.9995 if many else 1.0)
 
 
-def with_longest_piece(settings: VocabularyConfig, pairs: Iterable[Pair], *sides: str) -> VocabularyConfig:
-    """The settings with shorter pieces, where they leave it open and one of the sides has no spaces between words.
-
-    Pieces end at spaces. Without spaces the most frequent pieces would be phrases, and their words would be rare.
-    """
-    cuts = settings.type in ("unigram", "bpe") and not settings.longest_piece
-    if not cuts or not any(_has_no_spaces(getattr(pair, side) for pair in islice(pairs, _SAMPLE)) for side in sides):
-        return settings
-    return replace(settings, longest_piece=_SHORT_PIECE)
-
-
-def _has_no_spaces(sentences: Iterable[str]) -> bool:
-    words = [len(word) for sentence in sentences for word in sentence.split()]
-    return sum(words) > _LONG_WORD * len(words)
+def _is_unspaced(corpus: CorpusConfig, pairs: Iterable[Pair], side: str) -> bool:
+    """Whether a side has no spaces between its words: by its language, or because its spaces are far apart."""
+    if getattr(corpus, f"{side}_words") == "cut":
+        return True
+    lengths = [len(word) for pair in islice(pairs, _SAMPLE) for word in getattr(pair, side).split()]
+    return sum(lengths) > _LONG_WORD * len(lengths)
 
 
 def run_of_vocabularies(config: RunConfig) -> Run:

@@ -37,14 +37,14 @@ class QualityFit(NamedTuple):
     text_deviation: float
     """Of the estimate from a text, for a corpus that is no part of the fit."""
     gain: float
-    """What the rest of a training adds after a share f of its epochs, by 1 / f - 1."""
+    """Gain of the rest of a training after a share f of its epochs, by 1 / f - 1."""
     gain_deviation: float
     beam: float
-    """What a beam of 5 adds to greedy search."""
+    """Gain of a beam of 5 over greedy search."""
     seeds: float
     """Deviation between seeds."""
     size: float
-    """What a network gains for each e-fold of its parameters."""
+    """Gain of a network for each e-fold of its parameters."""
     chrf: list[float]
     """Constant and factor: log-odds of chrF2 from those of BLEU."""
     chrf_deviation: float
@@ -109,6 +109,17 @@ def from_text(figures: TextFigures, fit: QualityFit) -> Estimate:
         for one in (figures, measured)
     )
     return Estimate((mean + nearest) / 2, math.hypot(fit.text_deviation, (mean - nearest) / 2))
+
+
+def unlike_measured(figures: TextFigures, fit: QualityFit) -> list[str]:
+    """The reasons why a text is outside of the measured range, in words."""
+    smallest, (least, most) = min(one.pairs for one in fit.measured), fit.words
+    reasons = {
+        f"it has fewer than {smallest:,} pairs": figures.pairs < smallest,
+        f"its sentences are shorter, by {least - figures.target_words:.2f} target words": figures.target_words < least,
+        f"its sentences are longer, by {figures.target_words - most:.2f} target words": figures.target_words > most,
+    }
+    return [reason for reason, holds in reasons.items() if holds]
 
 
 def from_short_training(greedy_bleu: float, share: float, fit: QualityFit) -> Estimate:

@@ -10,7 +10,15 @@ from typing import NamedTuple
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.history import history_numbers
-from nmt.training.quality.fit import Estimate, QualityFit, chrf_of, combined, from_short_training, from_text
+from nmt.training.quality.fit import (
+    Estimate,
+    QualityFit,
+    chrf_of,
+    combined,
+    from_short_training,
+    from_text,
+    unlike_measured,
+)
 from nmt.training.quality.text_figures import EVERY, TextFigures
 
 MORE = (2, 4)
@@ -44,6 +52,8 @@ class Prediction:
     """The quality to expect of a full training."""
 
     figures: TextFigures
+    unlike: list[str]
+    """Reasons why the text is unlike every measured one; empty: the text is like them."""
     of_text: Estimate
     """From the text alone."""
     of_training: Estimate | None
@@ -75,7 +85,8 @@ def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTrainin
     of_training = from_short_training(short.bleu, short.share, fit) if short else None
     bleu = combined([of_text, of_training]) if of_training else of_text
     curve = [Expected(one.pairs, from_text(one, fit)) for one in figures]
-    return Prediction(figures[-1], of_text, of_training, short, bleu, chrf_of(bleu, fit), curve, _more(curve, bleu))
+    unlike, chrf, more = unlike_measured(figures[-1], fit), chrf_of(bleu, fit), _more(curve, bleu)
+    return Prediction(figures[-1], unlike, of_text, of_training, short, bleu, chrf, curve, more)
 
 
 def _more(curve: Sequence[Expected], bleu: Estimate) -> list[Expected]:

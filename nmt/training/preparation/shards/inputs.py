@@ -10,7 +10,7 @@ from nmt.config import PairsConfig
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.reading import digest_of, file_state
 from nmt.progress import LineProgress
-from nmt.text.errors import CorpusError
+from nmt.text.lines import unreadable
 
 INPUTS = "inputs.json"
 _FILES = ("source", "target", "tsv", "document", "parquet")
@@ -44,7 +44,7 @@ class Inputs:
                 return known[2]
             found = digest_of(path)
         except OSError as error:
-            raise CorpusError(f"{path}: {error.strerror or error}: expected a text file") from None
+            raise unreadable(path, error) from None
         self._known[path] = str(size), changed, found
         return found
 
