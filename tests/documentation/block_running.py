@@ -55,9 +55,9 @@ def _run_page(blocks: Sequence[Block], directory: Path, log: Path) -> None:
     for number in (1, 2):
         os.dup2(output, number)
     _install(directory)
-    server = os.fork()
-    if not server:
-        _serve(str(directory / ".socket"))
+    with _listening(str(directory / ".socket")) as server:  # before the fork, so that the first client finds it
+        if not os.fork():
+            _serve(server)
     code = 1
     with contextlib.suppress(BaseException):
         code = _run_in_order(blocks, directory)
@@ -105,18 +105,23 @@ def _run_shell(text: str, added: str) -> int:
     return subprocess.run(command, stdin=subprocess.DEVNULL, env=os.environ | {"NMT_ADDED": added}).returncode
 
 
-def _serve(address: str) -> None:
+def _listening(address: str) -> socket.socket:
+    """A socket at which clients can connect from now on."""
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.bind(address)
+    server.listen()
+    return server
+
+
+def _serve(server: socket.socket) -> None:
     """Answers each client in a fork of its own; never returns."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-        server.bind(address)
-        server.listen()
-        while True:
-            client, _ = server.accept()
-            if not os.fork():
-                server.close()
-                _answer(client)
-            client.close()
+    while True:
+        client, _ = server.accept()
+        if not os.fork():
+            server.close()
+            _answer(client)
+        client.close()
 
 
 def _answer(client: socket.socket) -> None:
