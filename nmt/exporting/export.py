@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -64,10 +65,10 @@ def export_run(
     return {name: len(content) for name, content in members.items()}
 
 
-def _write_onnx(run: Run, weights: Arrays, precision: str, directory: Path) -> None:
+def _write_onnx(run: Run, weights: Arrays, precision: str, directory: Path, in_browser: bool = False) -> None:
     from nmt.exporting.onnx.model import onnx_graphs
 
-    graphs = onnx_graphs(run.config.model, weights, precision)
+    graphs = onnx_graphs(run.config.model, weights, precision, in_browser)
     export = Export(precision, tuple(graphs.state), tuple(graphs.encoded), _made_with("onnx"))
     (directory / EXPORT).write_bytes(export.content())
     (directory / ENCODER).write_bytes(graphs.encoder.SerializeToString(deterministic=True))
@@ -88,7 +89,12 @@ def _write_saved_model(run: Run, weights: Arrays, precision: str, directory: Pat
     (directory / EXPORT).write_bytes(foreign_content("savedmodel", precision, _made_with("tensorflow")))
 
 
-FORMATS = {"onnx": _write_onnx, "web": _write_onnx, "ctranslate2": _write_ctranslate2, "savedmodel": _write_saved_model}
+FORMATS: dict[str, Callable[..., None]] = {
+    "onnx": _write_onnx,
+    "web": partial(_write_onnx, in_browser=True),
+    "ctranslate2": _write_ctranslate2,
+    "savedmodel": _write_saved_model,
+}
 """Writers of the network in a format into a directory. For `web` it is ONNX, and the page comes beside it."""
 
 USAGE = {

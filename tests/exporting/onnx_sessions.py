@@ -62,9 +62,9 @@ def keras_steps(model: Any, source: np.ndarray, targets: np.ndarray) -> list[Ste
     return steps
 
 
-def graphs_of(model: Any, precision: str = "float32") -> Graphs:
+def graphs_of(model: Any, precision: str = "float32", in_browser: bool = False) -> Graphs:
     """The graphs of a Keras model."""
-    return onnx_graphs(model.config, variables_to_arrays(model.trainable_variables), precision)
+    return onnx_graphs(model.config, variables_to_arrays(model.trainable_variables), precision, in_browser)
 
 
 def assert_equal_steps(found: Sequence[Step], expected: Sequence[Step], tolerance: float) -> None:

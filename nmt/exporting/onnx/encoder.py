@@ -43,7 +43,7 @@ def _layer(values: Value, lengths: Value, weights: Weights) -> tuple[Value, Valu
     states, last = values.graph.ops(
         "LSTM",
         2,
-        *(values, kernels, recurrent, biases, lengths),
+        *(values, values.graph.stored(kernels), values.graph.stored(recurrent), biases, lengths),
         direction="bidirectional",
         hidden_size=recurrent.shape[-1],
     )

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from nmt.exporting.onnx.quantizing import MICROSOFT, MICROSOFT_OPSET, float_rows, in_blocks, is_kernel, whole_product
 from nmt.exporting.weights import exceeds_half
 from nmt.version import __version__
 
@@ -19,7 +20,7 @@ IR_VERSION = 9
 """The version of ONNX's files that the operators need."""
 
 SMALL = 256
-"""Values of the smallest weight that is stored in half precision."""
+"""Values of the smallest weight that is stored in fewer bits."""
 
 
 class Value(NamedTuple):
@@ -41,6 +42,8 @@ class Value(NamedTuple):
         return self.graph.op("Div", self, other)
 
     def __matmul__(self, other: Any) -> Value:
+        if self.graph.precision == "int8" and is_kernel(other):
+            return whole_product(self, in_blocks(other.T, self.graph.in_browser))
         return self.graph.op("MatMul", self, other)
 
 
@@ -50,10 +53,11 @@ class Graph:
     Args:
         name: of the graph.
         precision: of the weights, see `nmt.run.exported.PRECISIONS`.
+        in_browser: whether a browser computes the graph; see `quantizing`.
     """
 
-    def __init__(self, name: str, precision: str = "float32") -> None:
-        self.name, self.precision = name, precision
+    def __init__(self, name: str, precision: str = "float32", in_browser: bool = False) -> None:
+        self.name, self.precision, self.in_browser = name, precision, in_browser
         self._nodes: list[onnx.NodeProto] = []
         self._casts: list[onnx.NodeProto] = []
         self._count = 0
@@ -80,6 +84,14 @@ class Graph:
         if key not in self._constants:
             self._constants[key] = self._store(array)
         return Value(self, self._constants[key])
+
+    def stored(self, weights: np.ndarray) -> Value:
+        """Weights [..., width] of an operator that reads float32. ONNX Runtime computes them once, when it loads the
+        graph."""
+        if self.precision != "int8" or weights.size < SMALL:
+            return self.constant(weights)
+        rows = float_rows(self, in_blocks(weights.reshape(-1, weights.shape[-1]), self.in_browser))
+        return self.op("Reshape", rows, np.array(weights.shape))
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
         """The output of an operator. Inputs that are no values become constants; None leaves an input out."""
@@ -115,7 +127,7 @@ class Graph:
         )
         proto = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
+            opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, MICROSOFT_OPSET)],
             ir_version=IR_VERSION,
             producer_name="nmt",
             producer_version=__version__,

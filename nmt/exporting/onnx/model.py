@@ -13,7 +13,6 @@ from nmt.exporting.onnx.decoder import RecurrentDecoder, Values
 from nmt.exporting.onnx.encoder import bidirectional_lstms
 from nmt.exporting.onnx.graph import Graph
 from nmt.exporting.onnx.operations import cast, squeeze, total
-from nmt.exporting.onnx.quantizing import quantized
 from nmt.exporting.onnx.table import Table
 from nmt.exporting.onnx.tensors import encoded_tensors, state_tensors
 from nmt.exporting.onnx.transformer import TransformerDecoder, transformer_encoder
@@ -37,20 +36,21 @@ class Graphs(NamedTuple):
     """The encoded source, which each step reads."""
 
 
-def onnx_graphs(config: ModelConfig, arrays: Mapping[str, np.ndarray], precision: str = "float32") -> Graphs:
+def onnx_graphs(
+    config: ModelConfig, arrays: Mapping[str, np.ndarray], precision: str = "float32", in_browser: bool = False
+) -> Graphs:
     """The graphs of a network with these weights.
 
     Args:
         arrays: weights by name.
         precision: of the weights, see `nmt.run.exported.PRECISIONS`.
+        in_browser: whether a browser computes the graphs.
     """
     weights, specs = Weights(arrays), (state_tensors(config), encoded_tensors(config))
     kind = TransformerDecoder if config.architecture == "transformer" else RecurrentDecoder
     decoder = kind(config, weights.part("decoder"))
-    encoder = _encoder_graph(Graph("encoder", precision), config, weights, decoder, *specs)
-    step = _step_graph(Graph("step", precision), config, weights, decoder, *specs)
-    if precision == "int8":
-        encoder, step = quantized(encoder), quantized(step)
+    encoder = _encoder_graph(Graph("encoder", precision, in_browser), config, weights, decoder, *specs)
+    step = _step_graph(Graph("step", precision, in_browser), config, weights, decoder, *specs)
     return Graphs(encoder, step, *specs)
 
 
@@ -62,7 +62,7 @@ def _encoder_graph(
     mask = graph.op("Not", graph.op("Equal", source, np.array(PAD, np.int32)))
     lengths = graph.op("Max", squeeze(total(cast(mask, "int32"), 1), 1), np.array(1, np.int32))
     side = "target" if config.tie == "all" else "source"
-    words = Table(graph, weights[f"{side}_embedding/embeddings"]).embed(source)
+    words = Table(graph, weights[f"{side}_embedding/embeddings"]).embed(source, axes=2)
     if config.architecture == "rnn":
         found = bidirectional_lstms(words, lengths, weights.part("encoder"), config.encoder_layers)
     else:

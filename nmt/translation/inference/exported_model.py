@@ -49,8 +49,8 @@ class ExportedModel:
     """An exported network. Its methods are those of `network.model.Seq2Seq` that a search calls.
 
     One thread computes an operation, and batches run side by side. Sentences that are translated one by one get a
-    second session, where threads share the reading of the weights. In int8 the sentences of a batch share the scales of
-    rounding, so results depend a little on the sentences beside them.
+    second session, where threads share the reading of the weights. In int8 a short list, an export for browsers and old
+    exports round all values of a product with one scale, so results depend a little on the sentences beside them.
 
     Args:
         directory: the export.
@@ -172,9 +172,9 @@ def session_options(threads: int = 1) -> Any:
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.enable_mem_pattern = False  # shapes change with each batch
     options.log_severity_level = 4  # errors are raised, so nothing else need print them
-    # Processors without VNNI add pairs of 8-bit products in 16 bits, which overflow. There ONNX Runtime stores constant
-    # weights as unsigned bytes and adds in 32 bits; elsewhere nothing changes. A short list's weights are chosen at
-    # each step and may overflow: as unsigned bytes, their product would take twice as long on every processor.
+    # Old exports and exports for browsers multiply signed bytes. Processors without VNNI add pairs of such products in
+    # 16 bits, which overflow. There ONNX Runtime stores constant weights as unsigned bytes and adds in 32 bits;
+    # elsewhere nothing changes. Old exports choose the weights of a short list at each step, and those may overflow.
     options.add_session_config_entry(_EXACT_WITHOUT_VNNI, "1")
     return options
 
