@@ -145,11 +145,11 @@ def test_constrained_hypotheses_are_distinct() -> None:
 
 
 def test_a_word_goes_on_to_a_longer_form_of_the_same_phrase_alone() -> None:
-    """B and C continue the word before them. A B is a form; A C, the most probable, is not."""
+    """B and C continue the word before them. A B is a form; A C, the most probable, is not. A B takes three steps."""
     table = chain(7, start={A: 1.0}, A={C: 0.6, B: 0.3, EOS: 0.1}, B={EOS: 1.0}, C={EOS: 1.0})
-    joins, limits = np.isin(np.arange(7), [B, C]), np.array([5], np.int32)
-    for forms, best in [([[A, PAD], [A, B]], [A, B, EOS]), ([[A, PAD]], [A, EOS])]:
-        phrases = np.zeros((1, len(forms)), np.int32)
+    joins, both, one = np.isin(np.arange(7), [B, C]), [[A, PAD], [A, B]], [[A, PAD]]
+    for forms, limit, best in [(both, 5, [A, B, EOS]), (both, 3, [A, B, EOS]), (both, 2, [A, EOS]), (one, 5, [A, EOS])]:
+        phrases, limits = np.zeros((1, len(forms)), np.int32), np.array([limit], np.int32)
         constraints = requirements(np.array([forms], np.int32), joins, limits, phrases)
         method = search.SearchMethod(2, search.PhraseSelection(constraints), (constraints,))
-        assert pieces(search_chain(table, [5], method)) == best
+        assert pieces(search_chain(table, [limit], method)) == best
