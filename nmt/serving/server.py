@@ -18,12 +18,12 @@ from functools import partial
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.supervisors import Multiprocess
 
 from nmt.errors import NmtError
 from nmt.progress import report
 from nmt.serving.access import Access
 from nmt.serving.app import create_app
+from nmt.serving.draining import IDLE_SECONDS, DrainingServer, DrainingWorkers
 from nmt.serving.limits import Limits
 from nmt.serving.metrics import shared_measurements
 from nmt.serving.models import Load, served_models
@@ -90,10 +90,10 @@ def serve(settings: Settings, open_page: bool = False) -> None:
     )
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it after it has finished
         if settings.workers == 1:
-            uvicorn.Server(config).run(sockets=[listener])
+            DrainingServer(config).run(sockets=[listener])
         else:
             with shared_measurements():
-                Multiprocess(config, sockets=[listener]).run()
+                DrainingWorkers(config, sockets=[listener]).run()
 
 
 def app_of(settings: Settings) -> FastAPI:
@@ -187,6 +187,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     _deadline: TimerHandle | None = None
     _received = 0
     """Bytes of a request whose headers have not arrived."""
+    _ending = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -198,6 +199,8 @@ class ImpatientProtocol(HttpToolsProtocol):
         if self._answering:
             self._received = 0
             self._end_deadline()
+            if self._ending:
+                self.cycle.keep_alive = False
         else:
             self._received += len(data)
             if self._received > HEADER_BYTES and not self.transport.is_closing():
@@ -206,6 +209,14 @@ class ImpatientProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_deadline()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Ends the connection behind the running answer, or behind that to a request that is on its way."""
+        self._ending = True
+        if self._answering:
+            self.cycle.keep_alive = False
+        else:
+            self.loop.call_later(IDLE_SECONDS, self._close)
 
     @property
     def _answering(self) -> bool:
