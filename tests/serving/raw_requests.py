@@ -6,18 +6,21 @@ import json
 import re
 import socket
 
+HEAD = "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+"""The first lines of a request to translate."""
 
-def request_of(text: str) -> bytes:
-    """A request to translate a text."""
+
+def request_of(text: str, *headers: str) -> bytes:
+    """A request to translate a text, with further headers."""
     body = json.dumps({"text": text}).encode()
-    head = "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    rest = "".join(f"{header}\r\n" for header in (*headers, f"Content-Length: {len(body)}"))
+    return f"{HEAD}{rest}\r\n".encode() + body
 
 
 def one_answer(connection: socket.socket) -> bytes:
     """The bytes of an answer, by its length; fewer if the connection ends before."""
     found = bytearray()
-    while not _is_whole(found) and (part := connection.recv(65536)):
+    while not is_whole(found) and (part := connection.recv(65536)):
         found += part
     return bytes(found)
 
@@ -33,7 +36,8 @@ def all_bytes(connection: socket.socket) -> bytes:
     return bytes(found)
 
 
-def _is_whole(found: bytes) -> bool:
+def is_whole(found: bytes) -> bool:
+    """Whether these bytes have an answer up to its end."""
     head, end, body = found.partition(b"\r\n\r\n")
     length = re.search(rb"(?im)^content-length: (\d+)\r?$", head)
     return bool(end and length and len(body) >= int(length[1]))
@@ -42,7 +46,7 @@ def _is_whole(found: bytes) -> bool:
 def translation_in(found: bytes) -> str | None:
     """The translation in these bytes; None if they are anything but one answer."""
     head, _, body = found.partition(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 200 ") or not _is_whole(found):
+    if not head.startswith(b"HTTP/1.1 200 ") or not is_whole(found):
         return None
     try:
         return str(json.loads(body)["translations"][0]["candidates"][0]["text"])
