@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +22,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Headers of every answer: the page runs only the scripts of this server, and asks only this server."""
+
+DROPPED = 10
+"""Bodies of the largest size that are read and dropped behind the answer to a larger body."""
 
 ENDING = RefusedError(503, "the server is ending", retry_after=2)
 """The answer to a request that is not finished when the server ends."""
@@ -58,11 +62,14 @@ class Gate:
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        body = Body(receive)
         try:
             self._check(scope, Headers(scope=scope))
-            whole = await self._whole_body(Headers(scope=scope), receive)
+            whole = await self._whole_body(Headers(scope=scope), body)
         except RefusedError as error:
-            await refusal(error)(scope, receive, send_with_headers)
+            large = error.status == 413
+            answered = self._end_behind_body(send_with_headers, body) if large else send_with_headers
+            await refusal(error)(scope, receive, answered)
         else:
             try:
                 await self._app(scope, whole, send_with_headers)
@@ -88,7 +95,7 @@ class Gate:
         if scope["method"] == "POST" and path.startswith("/v1/") and kind != "application/json":
             raise RefusedError(415, "expected JSON: send Content-Type: application/json")
 
-    async def _whole_body(self, headers: Headers, receive: Receive) -> Receive:
+    async def _whole_body(self, headers: Headers, body: Body) -> Receive:
         """Reads the body, within its limits of size and time; the result hands it on.
 
         Raises:
@@ -98,27 +105,62 @@ class Gate:
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > limits.body:
             raise over_limit(413, f"the body has {int(declared[:20]):,} bytes", "body", limits.body)
-        body, more = bytearray(), True
+        read = bytearray()
         try:
             async with asyncio.timeout(limits.body_seconds):
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        break
-                    body += message.get("body", b"")
-                    more = message.get("more_body", False)
-                    if len(body) > limits.body:
+                while body.more:
+                    read += await body.part()
+                    if len(read) > limits.body:
                         raise over_limit(413, "the body is too large", "body", limits.body)
         except TimeoutError:
             seconds = limits.body_seconds
             found = f"the body has not arrived within {seconds:g} seconds"
             raise over_limit(408, found, "body_seconds", seconds) from None
-        first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        first: list[Message] = [{"type": "http.request", "body": bytes(read), "more_body": False}]
 
         async def hand_on() -> Message:
-            return first.pop() if first else await receive()
+            return first.pop() if first else await body.receive()
 
         return hand_on
+
+    def _end_behind_body(self, send: Send, body: Body) -> Send:
+        """Sends an answer at once, and its end when the body has come, within limits of size and time.
+
+        A connection that ends before is reset, and a client that sends all of its body first never reads the answer.
+        """
+
+        async def send_answer(message: Message) -> None:
+            last = message["type"] == "http.response.body"
+            await send({**message, "more_body": True} if last else message)
+            if last:
+                left = DROPPED * self._limits.body
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._limits.body_seconds):
+                        while body.more and left > 0:
+                            left -= len(await body.part())
+                await send({"type": "http.response.body"})
+
+        return send_answer
+
+
+class Body:
+    """The body of a request, in the parts that arrive.
+
+    Args:
+        receive: of the request.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+        self.more = True
+        """Whether another part may arrive."""
+
+    async def part(self) -> bytes:
+        """The next part."""
+        message = await self.receive()
+        self.more = message.get("more_body", False)  # not if the client went away
+        found: bytes = message.get("body", b"")
+        return found
 
 
 def refusal(error: RefusedError) -> JSONResponse:
