@@ -17,13 +17,16 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
+import fake_translator
 import psutil
 import pytest
 from fastapi.testclient import TestClient
 from server_process import PATIENCE, Server, running
 from small_server import Fake
 
+from nmt.cli import main
 from nmt.cli.quiet import _redirected
 from nmt.errors import NmtError
 from nmt.serving import server as serving
@@ -212,6 +215,25 @@ def with_retries(server, body):
         except urllib.error.HTTPError as error:
             assert error.code == 429 and time.monotonic() < end
             time.sleep(0.05)
+
+
+@pytest.mark.parametrize("flags", [[], ["--open"]])
+def test_open_shows_the_page_once_clients_can_connect(tmp_path, monkeypatch, capsys, flags):
+    opened = []
+
+    def browse(address: str) -> bool:
+        found = urlsplit(address)
+        socket.create_connection((found.hostname, found.port), timeout=PATIENCE).close()
+        opened.append(address)
+        return True
+
+    fake_translator.install(monkeypatch.setattr)
+    monkeypatch.setattr(serving.webbrowser, "open", browse)
+    monkeypatch.setattr(serving.DrainingServer, "run", lambda _, sockets: [one.close() for one in sockets])
+    (tmp_path / "run").mkdir()
+    assert main(["serve", "--model", str(tmp_path / "run"), "--port", "0", *flags]) == 0
+    (line,) = re.findall(r"nmt: serving run at (http://127\.0\.0\.1:\d+/)\n", capsys.readouterr().err)
+    assert opened == ([line] if flags else [])
 
 
 def test_a_port_that_is_no_port_is_refused():
