@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accessibility import barriers, needs_axe
 from browsing import CHROMIUM, chromium, contrast
 
 from nmt.alignment.links import Gold
@@ -422,3 +423,34 @@ def test_the_page_of_a_training_is_loaded_again_only_if_asked(show_file: Callabl
     assert not live.is_checked()
     live.check()
     assert opened.page.evaluate("location.hash") == "#live"
+
+
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_barrier(
+    show: Callable[..., Opened], show_file: Callable[..., Opened], training: Path, scheme: str
+) -> None:
+    sentences = PageSentence([CAT, CAT_TOO], "line 1", GOLD, ERASURE), PageSentence([ARABIC], "line 2")
+    opened = show(*sentences, color_scheme=scheme)
+    assert barriers(opened.page) == []
+    opened.word("cat").hover()
+    opened.open_table()
+    assert barriers(opened.page) == []
+    opened.page.get_by_label("erasure").check()
+    opened.word("cat").hover()
+    assert barriers(opened.page) == []
+    assert barriers(show_file(training, color_scheme=scheme).page) == []
+
+
+@needs_axe
+@pytest.mark.slow
+def test_a_barrier_is_found(browser: Any) -> None:
+    page = browser.new_page()
+    body = "<main><h1>A page</h1><p style='color: #ccc'>pale words</p><button></button></main>"
+    page.set_content(f"<html lang=en><title>a title</title>{body}")
+    assert [(rule, impact) for rule, impact, _ in barriers(page)] == [
+        ("button-name", "critical"),
+        ("color-contrast", "serious"),
+    ]
+    page.close()

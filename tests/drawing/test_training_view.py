@@ -92,4 +92,4 @@ def test_texts_add_no_element_and_the_page_loads_nothing(text: str) -> None:
 
 
 def test_a_page_without_a_validation_can_be_made() -> None:
-    assert "<main>" in training_page(TrainingPage("demo", {}, [], None, [], [], ""))
+    assert "<main " in training_page(TrainingPage("demo", {}, [], None, [], [], ""))

@@ -18,6 +18,7 @@ import fake_translator
 import numpy as np
 import pytest
 import uvicorn
+from accessibility import barriers, needs_axe
 from browsing import CHROMIUM, chromium, contrast
 from small_server import Fake
 
@@ -466,6 +467,38 @@ def test_elements_have_names_and_readable_colours(show: Callable[..., Opened], s
     nameless = page.evaluate("""() => [...document.querySelectorAll("button, input, textarea, summary")]
         .filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)""")
     assert nameless == []
+
+
+@needs_axe
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_barrier(show: Callable[..., Opened], scheme: str) -> None:
+    opened = show(color_scheme=scheme)
+    assert barriers(opened.page) == []  # the page at the start
+    opened.page.get_by_text("Settings").click()
+    opened.page.get_by_label("alternatives").fill("2")
+    opened.page.get_by_label("probability of each word").check()
+    opened.type("one two\nthree")
+    opened.shows("ONE TWO TWO", row=2)
+    opened.word("two").hover()
+    assert barriers(opened.page) == []  # results, with lit words
+    opened.word("two").click()
+    opened.page.get_by_role("group", name="without two").wait_for()
+    assert barriers(opened.page) == []  # a word is left out
+    opened.press("Heat map")
+    opened.page.locator(".heatmap").wait_for()
+    assert barriers(opened.page) == []
+    opened.page.get_by_role("radio", name="erasure").check()
+    opened.until("!document.querySelector('.heatmap').textContent.includes('end of')")
+    assert barriers(opened.page) == []
+    opened.press("Edit")
+    opened.page.get_by_label("your translation").fill("eins zwei")
+    opened.shows("eins zwei")
+    opened.page.get_by_text("Download").first.click()
+    assert barriers(opened.page) == []  # the editor, and the list of downloads
+    drop(opened, "menu.txt", "one\n")
+    opened.page.get_by_role("button", name="Save menu.he.txt").wait_for()
+    assert barriers(opened.page) == []  # a file is done
 
 
 @pytest.mark.slow

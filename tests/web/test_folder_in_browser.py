@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from accessibility import barriers, needs_axe
 from browsing import CHROMIUM, chromium, contrast
 from commands import REPOSITORY
 from web_folders import serving
@@ -195,3 +196,22 @@ def test_a_phone_has_readable_colours_and_names(show: Callable[..., Opened], sch
     nameless = opened.page.evaluate("""() => [...document.querySelectorAll("button, input, textarea, progress")]
         .filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)""")
     assert nameless == []
+
+
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_barrier(show: Callable[..., Opened], translator: Translator, scheme: str) -> None:
+    opened, source = show(color_scheme=scheme), SOURCES[0]
+    assert barriers(opened.page) == []  # while the model is loaded
+    opened.type(source)
+    opened.shows(translator.translate_one(source).text)
+    assert barriers(opened.page) == []
+    opened.page.locator("article .word").nth(1).click()
+    opened.page.get_by_role("group", name=f"without {source.split()[1]}").wait_for()
+    opened.press("Heat map")
+    opened.page.locator(".heatmap").wait_for()
+    assert barriers(opened.page) == []
+    opened.press("Edit")
+    opened.page.get_by_label("your translation").fill(f"{TARGETS[0]} ")
+    opened.shows(TARGETS[0])
+    assert barriers(opened.page) == []
