@@ -29,6 +29,8 @@ from nmt.serving.app import create_app
 from nmt.serving.limits import Limits
 from nmt.serving.models import Models, ServedModel
 from nmt.serving.server import bind
+from nmt.text.languages import Language
+from nmt.text.languages.words import words_of_language
 from nmt.translation.result import Translation
 
 pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install -e .[browser]")
@@ -56,6 +58,25 @@ class Paged(Fake):
                 for n in range(request.candidates)
                 for one in [fake_translator.make_pair(request.text, " ".join(words + words[-1:] * n), truncated=False)]
             ]
+
+
+class Japanese(Fake):
+    """Writes the words of a Japanese sentence with blanks between them, each with its number."""
+
+    def __init__(self) -> None:
+        super().__init__("ja", "en")
+        self.cut = self.run.source.words = words_of_language(Language.of("ja"))  # type: ignore[assignment]
+
+    def answer(self, requests: Iterable[Any], *_: Any, **__: Any) -> Iterator[list[Translation]]:
+        for request in requests:
+            words = tuple(self.cut(request.text))
+            target = tuple(f"{word}{number}" for number, word in enumerate(words))
+            made = fake_translator.make_pair(" ".join(words), " ".join(target), truncated=False)
+            yield [replace(made, source=request.text)]
+
+    def align(self, sources: Iterable[str], targets: Iterable[str], *_: Any) -> Iterator[Translation]:
+        for source, target in zip(sources, targets, strict=True):
+            yield fake_translator.make_pair(" ".join(self.cut(source)), target, truncated=False)
 
 
 @contextmanager
@@ -364,6 +385,23 @@ def test_downloads_hold_the_translation(show: Callable[..., Opened], browser: An
 
 
 @pytest.mark.slow
+def test_a_page_that_cannot_be_fetched_is_not_saved(browser: Any, address: str) -> None:
+    opened = Opened(browser.new_context().new_page())
+    opened.page.route("**/view/empty.html", lambda route: route.fulfill(status=502, body="<p>bad gateway"))
+    saved: list[Any] = []
+    opened.page.on("download", lambda download: saved.append(download))
+    opened.page.goto(f"{address}#text=one")
+    opened.shows("ONE")
+    opened.page.get_by_text("Download").click()
+    opened.press("HTML")
+    opened.page.get_by_role("alert").filter(has_text="view/empty.html: the server answered 502").wait_for()
+    opened.page.unroute("**/view/empty.html")
+    name, content = opened.saved(lambda: opened.press("HTML"))
+    assert name == "translation.html" and b"ONE" in content and len(saved) == 1
+    opened.page.context.close()
+
+
+@pytest.mark.slow
 def test_the_heat_map_shows_attention_and_erasure(show: Callable[..., Opened]) -> None:
     opened = show("#text=one+two")
     opened.shows("ONE TWO")
@@ -420,6 +458,72 @@ def test_text_from_right_to_left_runs_from_the_right(show: Callable[..., Opened]
     assert opened.page.evaluate("document.activeElement.querySelector('.text').textContent") == "חדש"
     row = opened.page.locator(".result .words").nth(1)
     assert (row.get_attribute("dir"), row.get_attribute("lang")) == ("rtl", "he")
+
+
+@pytest.mark.slow
+def test_a_sentence_without_blanks_is_shown_word_by_word(show_at: Callable[..., Opened]) -> None:
+    text = "\u79c1\u306f\u732b\u304c\u597d\u304d\u3067\u3059\u3002"  # I like cats.
+    words = words_of_language(Language.of("ja"))(text)
+    assert len(words) > 2 and "".join(words) == text
+    with serving(Models([ServedModel("ja", Path("ja"), lambda _: Japanese())])) as address:
+        opened = show_at(address)
+        opened.type(text)
+        opened.shows(" ".join(f"{word}{number}" for number, word in enumerate(words)))
+        assert opened.words(0)[: len(words)] == words
+        assert opened.page.locator(".result .words").nth(0).get_attribute("lang") == "ja"
+        opened.word(f"{words[1]}1").hover()
+        assert "attention" in opened.word(words[1]).get_attribute("class")
+        opened.word(words[1]).click()
+        opened.page.get_by_role("group", name=f"without {words[1]}").wait_for()
+        without = opened.page.locator(".without .words").nth(0).locator(".text").all_inner_texts()
+        assert without[0] == f"{words[0]}0" and not any(words[1] in word for word in without)
+
+
+@pytest.mark.slow
+def test_a_source_from_right_to_left_runs_from_the_right(show_at: Callable[..., Opened]) -> None:
+    source = "\u05d4\u05e1\u05e4\u05e8 \u05d4\u05d7\u05d3\u05e9 \u05db\u05d0\u05df"  # the new book is here
+    words = source.split()
+    with serving(Models([ServedModel("he", Path("he"), lambda _: Fake("he", "en"))])) as address:
+        opened = show_at(address)
+        opened.type(source)
+        opened.until("document.querySelectorAll('.result .words').length === 2")
+        assert opened.page.locator("#text").evaluate("e => getComputedStyle(e).direction") == "rtl"
+        row = opened.page.locator(".result .words").nth(0)
+        assert (row.get_attribute("dir"), row.get_attribute("lang")) == ("rtl", "he")
+        boxes = [row.locator(".text").nth(place).bounding_box()["x"] for place in range(3)]
+        assert boxes == sorted(boxes, reverse=True)
+        row.locator(".word").nth(0).focus()
+        opened.page.keyboard.press("ArrowLeft")
+        assert opened.page.evaluate("document.activeElement.querySelector('.text').textContent") == words[1]
+        row.locator(".word").nth(1).click()
+        opened.page.get_by_role("group", name=f"without {words[1]}").wait_for()
+
+
+@pytest.mark.slow
+def test_a_file_shows_its_progress_and_can_be_cancelled(show: Callable[..., Opened]) -> None:
+    opened = show()
+    held: list[Any] = []
+    aborted: list[Any] = []
+    opened.page.on("requestfailed", lambda request: aborted.append(request))
+    opened.page.route("**/v1/translate", lambda route: held.append(route))
+    drop(opened, "menu.txt", "".join(f"line {n}\n" for n in range(50)))
+    job = opened.page.locator("#job .panel")
+    bar = opened.page.get_by_role("progressbar", name="lines of menu.txt translated")
+    for done in (20, 40):  # the server takes 20 texts at once
+        opened.page.wait_for_timeout(200)
+        held[-1].continue_()
+        job.get_by_text(f"menu.txt: {done} of 50 lines").wait_for()
+        assert (bar.evaluate("e => e.value"), bar.evaluate("e => e.max")) == (done, 50)
+    opened.page.wait_for_timeout(200)
+    assert len(held) == 3 and not aborted
+    opened.press("Cancel")
+    job.wait_for(state="detached")
+    opened.page.wait_for_timeout(200)
+    assert len(aborted) == 1 and len(held) == 3  # the last part is given up, and no other is asked for
+    assert opened.page.get_by_role("alert").inner_text() == ""
+    opened.page.unroute("**/v1/translate")
+    opened.type("one")
+    opened.shows("ONE")
 
 
 @pytest.mark.slow

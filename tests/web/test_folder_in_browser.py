@@ -28,6 +28,8 @@ pytestmark = [
 DEMO = REPOSITORY / "data" / "demo"
 SOURCES, TARGETS = ((DEMO / f"test.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "fr"))
 
+JAPANESE, HEBREW = "\u79c1\u306f\u732b\u304c\u597d\u304d\u3067\u3059\u3002", "\u05e1\u05e4\u05e8 \u05d7\u05d3\u05e9"
+
 
 @pytest.fixture(scope="module")
 def translator(demo_folder: Path) -> Translator:
@@ -163,6 +165,56 @@ def test_settings_lists_and_files_work(show: Callable[..., Opened], translator: 
         keep.click()
     saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert saved == [one.text for one in translator.translate(lines)]
+
+
+def test_a_page_that_has_loaded_its_model_works_without_a_network(
+    show: Callable[..., Opened], translator: Translator
+) -> None:
+    opened, source = show(f"#text={quote(SOURCES[0])}"), SOURCES[1]
+    opened.shows(translator.translate_one(SOURCES[0]).text)
+    opened.until("performance.getEntriesByName(new URL('view/empty.html', location).href)[0]?.responseEnd > 0")
+    opened.page.context.set_offline(True)
+    before = len(opened.requests)
+    opened.type(source)
+    opened.shows(translator.translate_one(source).text)
+    opened.page.locator("article .word").nth(0).click()
+    opened.page.get_by_role("group", name=f"without {source.split()[0]}").wait_for()
+    opened.press("Edit")
+    opened.page.get_by_label("your translation").fill(f"{TARGETS[1]} ")
+    opened.shows(TARGETS[1])
+    opened.page.get_by_text("Download").first.click()
+    with opened.page.expect_download() as download:
+        opened.press("HTML")
+    assert TARGETS[1].split()[0] in Path(download.value.path()).read_text(encoding="utf-8")
+    assert [url for url in opened.requests[before:] if not url.startswith(("data:", "blob:"))] == []
+
+
+def test_a_file_shows_its_progress_and_can_be_cancelled(show: Callable[..., Opened], translator: Translator) -> None:
+    opened = show(f"#text={quote(SOURCES[0])}")
+    opened.shows(translator.translate_one(SOURCES[0]).text)
+    lines = SOURCES * 20
+    opened.page.locator("#file").set_input_files(
+        {"name": "long.txt", "mimeType": "text/plain", "buffer": "\n".join(lines).encode()}
+    )
+    job = opened.page.locator("#job .panel")
+    job.get_by_text(f"of {len(lines)} lines").wait_for()
+    assert 0 < job.locator("progress").evaluate("e => e.value") < len(lines)
+    opened.press("Cancel")
+    job.wait_for(state="detached")
+    opened.type(SOURCES[2])
+    opened.shows(translator.translate_one(SOURCES[2]).text)
+
+
+@pytest.mark.parametrize(("text", "direction"), [(JAPANESE, "ltr"), (HEBREW, "rtl")], ids=["japanese", "hebrew"])
+def test_text_of_other_scripts_is_shown_with_its_words_and_direction(
+    show: Callable[..., Opened], text: str, direction: str
+) -> None:
+    opened = show(f"#text={quote(text)}")
+    opened.until("document.querySelectorAll('.result .words').length > 1")
+    row = opened.page.locator(".result .words").nth(0)
+    assert row.get_attribute("dir") == direction
+    assert "".join(opened.texts(0)).replace("end of sentence", "") == text.replace(" ", "")
+    assert opened.page.get_by_role("alert").inner_text() == ""
 
 
 def test_a_missing_file_is_named(show: Callable[..., Opened]) -> None:

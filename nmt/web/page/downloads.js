@@ -31,10 +31,31 @@ export async function pngOf(drawing) {
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
+let empty = null;
+
+// Fetches the empty page of sentences once. The page asks early, so that it can save without a network later.
+export function fetchEmptyPage() {
+  empty ??= fetched("view/empty.html").catch((error) => {
+    empty = null; // another attempt may succeed
+    throw error;
+  });
+  return empty;
+}
+
+async function fetched(name) {
+  let answer;
+  try {
+    answer = await fetch(name);
+  } catch {
+    throw new Error(`${name} cannot be fetched: is the server still running?`);
+  }
+  if (!answer.ok) throw new Error(`${name}: the server answered ${answer.status} ${answer.statusText}`.trim());
+  return answer.text();
+}
+
 // The page of sentences with its data filled in. Its policy names the digests of script and style, and data are neither.
 export async function pageOf(sentences) {
-  const answer = await fetch("view/empty.html");
-  const page = await answer.text();
+  const page = await fetchEmptyPage();
   const data = `<script type="application/json" id="data">${escaped(JSON.stringify({ sentences }))}</script>`;
   return page.replace(/<script type="application\/json" id="data">.*?<\/script>/s, () => data);
 }

@@ -2,6 +2,7 @@
 import { readAddress, writeAddress } from "./address.js";
 import { copyText } from "./clipboard.js";
 import { Compose } from "./compose.js";
+import { fetchEmptyPage } from "./downloads.js";
 import { FileJob, onDrop } from "./file_job.js";
 import { Latest } from "./latest.js";
 import { Result } from "./result.js";
@@ -156,4 +157,4 @@ async function loadedModels() {
 }
 
 listen();
-begin();
+begin().then(fetchEmptyPage).catch(() => {}); // a download tries again and names the fault
