@@ -50,9 +50,16 @@ def _from_tf_data(made: Iterator[Batch | GuidedBatch], guided: bool) -> Iterator
     types = [tf.float32 if field == "links" else tf.int32 for field in kind._fields]
     ranks = [3 if field == "links" else 2 for field in kind._fields]
 
+    failed: list[Exception] = []
+
     def gathered(_: Any) -> tuple[Any, ...]:
         """Whether there is a next batch, and the batch."""
-        if (batch := next(made, None)) is None:
+        try:
+            batch = next(made, None)
+        except Exception as error:  # TensorFlow would raise an error of its own, with this one in its text
+            failed.append(error)
+            batch = None
+        if batch is None:
             return False, *(np.zeros([0] * rank, kind.as_numpy_dtype) for kind, rank in zip(types, ranks, strict=True))
         return True, *batch
 
@@ -71,3 +78,5 @@ def _from_tf_data(made: Iterator[Batch | GuidedBatch], guided: bool) -> Iterator
     # There is nothing to tune, and at the end of an epoch tf.data waits for the tuner, which sleeps up to a minute.
     options.autotune.enabled = False
     yield from data.with_options(options)
+    if failed:
+        raise failed[0]

@@ -8,14 +8,18 @@
 
 The files are read with `pread`, a pair at a time, where the shuffled order needs it. The system caches them. A memory
 map would count every page that was touched as memory of the process.
+
+Each file is compared with its SHA-256 once, before its first use. So a command that reads no pair reads no shard.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
@@ -42,6 +46,9 @@ MOST_IDS = 2**32 - 2 * LONGEST
 """Ids of a shard, at most."""
 
 ABOUT, LENGTHS, PIECES = "about.json", "lengths.npy", "pieces.npy"
+
+_BLOCK = 2**20
+"""Bytes of a file that are compared together."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +110,53 @@ def write_synced(path: Path, *parts: bytes) -> None:
         os.fsync(file.fileno())
 
 
+class ShardFile:
+    """A file of a shard, compared with its sum before the first time that `descriptor` is read.
+
+    Args:
+        path: of the file.
+        size: bytes that it must have.
+        sum: its SHA-256; None: unknown.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it has another size.
+    """
+
+    def __init__(self, path: Path, size: int, sum: str | None) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+        self._name, self._size, self._unproved = path.name, size, sum
+        if (found := os.fstat(self.descriptor).st_size) != size:
+            raise ValueError(f"{self._name} has {found} bytes, expected {size}")
+
+    @property
+    def descriptor(self) -> int:
+        """For `os.pread`."""
+        return self._file.fileno()
+
+    def require_whole(self) -> None:
+        """Compares the content with the sum, the first time.
+
+        Raises:
+            ValueError: it differs.
+        """
+        if self._unproved is None:
+            return
+        found = hashlib.sha256()
+        for begin in range(0, self._size, _BLOCK):
+            found.update(os.pread(self.descriptor, min(_BLOCK, self._size - begin), begin))
+        if found.hexdigest() != self._unproved:
+            raise ValueError(f"{self._name} differs from its sum in manifest.json")
+        self._unproved = None
+
+
 class ShardedCorpus:
     """The pairs of a prepared corpus, in the shards of a directory.
 
     Args:
         directory: with the files above.
         temperature: how often small corpora are read, see `mixture`.
+        sums: the SHA-256 of each file, by name; None: the files are taken as they are.
 
     Raises:
         NmtError: the files are not complete, or damaged; the message names the directory.
@@ -117,10 +165,10 @@ class ShardedCorpus:
     links = None
     """No links for guided attention."""
 
-    def __init__(self, directory: Path, temperature: float = 1.0) -> None:
-        self.directory, self.temperature = directory, temperature
+    def __init__(self, directory: Path, temperature: float = 1.0, sums: Mapping[str, str] | None = None) -> None:
+        self.directory, self.temperature, self._sums = directory, temperature, sums
         try:
-            about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
+            about = json.loads(self._read(ABOUT))
             self._dtype = np.dtype({"uint16": "<u2", "int32": "<i4"}[about["dtype"]])
             self.corpora = tuple(
                 CorpusShards(str(one["name"]), float(one["weight"]), tuple(Shard(**shard) for shard in one["shards"]))
@@ -130,25 +178,52 @@ class ShardedCorpus:
                 raise ValueError("a corpus has no pairs")
             shards = [shard for corpus in self.corpora for shard in corpus.shards]
             _allow_open_files(2 * len(shards))
-            self._index = [self._open(f"{shard.name}.index", shard.pairs * RECORD.itemsize) for shard in shards]
-            self._ids = [self._open(f"{shard.name}.ids", shard.ids * self._dtype.itemsize) for shard in shards]
+            opened: dict[str, ShardFile] = {}  # a list may name a shard several times
+            self._index = [self._open(f"{one.name}.index", one.pairs * RECORD.itemsize, opened) for one in shards]
+            self._ids = [self._open(f"{one.name}.ids", one.ids * self._dtype.itemsize, opened) for one in shards]
             self._ends = np.cumsum([shard.pairs for shard in shards])
             self._begins = self._ends - [shard.pairs for shard in shards]
         except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise self._damaged(str(error) if isinstance(error, ValueError) else "files are missing") from error
         self._last: tuple[Any, tuple[np.ndarray, np.ndarray]] | None = None
 
-    def _open(self, name: str, size: int) -> Any:
-        file = open(self.directory / name, "rb", buffering=0)  # noqa: SIM115
-        if (found := os.fstat(file.fileno()).st_size) != size:
-            raise ValueError(f"{name} has {found} bytes, expected {size}")
-        return file
+    def _open(self, name: str, size: int, opened: dict[str, ShardFile]) -> ShardFile:
+        if name not in opened:
+            opened[name] = ShardFile(self.directory / name, size, self._sum_of(name))
+        return opened[name]
+
+    def _sum_of(self, name: str) -> str | None:
+        if self._sums is None:
+            return None
+        if name not in self._sums:
+            raise ValueError(f"{name} is not in manifest.json")
+        return self._sums[name]
+
+    def _read(self, name: str) -> bytes:
+        """A small file as a whole.
+
+        Raises:
+            ValueError: it differs from its sum.
+        """
+        content, expected = (self.directory / name).read_bytes(), self._sum_of(name)
+        if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+            raise ValueError(f"{name} differs from its sum in manifest.json")
+        return content
 
     def _damaged(self, reason: str) -> NmtError:
         return NmtError(
-            f"{self.directory}: the prepared corpus is damaged or not all there ({reason}): prepare it again with nmt "
-            "prepare"
+            f"{self.directory}: the prepared corpus is damaged or not all there ({reason}): restore the file, or "
+            f"delete {self.directory.parent} and prepare it again with nmt prepare"
         )
+
+    def _descriptors(self, files: Sequence[ShardFile], shards: Iterable[int]) -> dict[int, int]:
+        """The descriptors of the files of some shards, whose content is whole."""
+        try:
+            for shard in (found := set(shards)):
+                files[shard].require_whole()
+        except ValueError as error:
+            raise self._damaged(str(error)) from None
+        return {shard: files[shard].descriptor for shard in found}
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -172,8 +247,8 @@ class ShardedCorpus:
         """The index of some pairs, and the shard of each."""
         shards = np.searchsorted(self._ends, indices, side="right")
         places = (indices - self._begins[shards]) * RECORD.itemsize
-        files, size = [file.fileno() for file in self._index], RECORD.itemsize
-        numbers = shards.tolist()
+        size, numbers = RECORD.itemsize, shards.tolist()
+        files = self._descriptors(self._index, numbers)
         found = [os.pread(files[shard], size, place) for shard, place in zip(numbers, places.tolist(), strict=True)]
         records = b"".join(found)
         if len(records) != len(indices) * size:
@@ -190,7 +265,7 @@ class ShardedCorpus:
         lengths = np.stack([records["source"], records["target"]], axis=1).astype(np.int64)
         width = self._dtype.itemsize
         sizes, begins = lengths.sum(axis=1) * width, records["begin"].astype(np.int64) * width
-        files = [file.fileno() for file in self._ids]
+        files = self._descriptors(self._ids, shards)
         places = zip(shards, sizes.tolist(), begins.tolist(), strict=True)
         content = b"".join([os.pread(files[shard], size, begin) for shard, size, begin in places])
         if len(content) != sizes.sum():
@@ -244,12 +319,12 @@ class ShardedCorpus:
 
     def _array(self, name: str) -> np.ndarray:
         try:
-            array: np.ndarray = np.load(self.directory / name, allow_pickle=False)
+            array: np.ndarray = np.load(io.BytesIO(self._read(name)), allow_pickle=False)
             if array.ndim != 2 or array.dtype != np.int64 or array.min(initial=0) < 0:
-                raise ValueError("other numbers than expected")
+                raise ValueError(f"{name} has other numbers than expected")
             return array
         except (OSError, ValueError, EOFError) as error:
-            raise self._damaged(f"{name}: {error}") from None
+            raise self._damaged(str(error)) from None
 
     @classmethod
     def write_about(

@@ -11,14 +11,14 @@ from nmt.errors import NmtError
 from nmt.progress import counted
 
 DESCRIPTION = (
-    "Compares each file of a run, a pack, an export or an aligner with the sum that nmt saved with it, and names the "
-    "damaged files. Every command does the same for the files that it loads."
+    "Compares each file of a run, a pack, an export, an aligner or a prepared corpus with the sum that nmt saved with "
+    "it, and names the damaged files. Every command does the same for the files that it loads."
 )
 EXAMPLE = "nmt verify saved_models/mine"
 
 
 def add_flags(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", help="directory or file of nmt train, pack, export or aligner")
+    parser.add_argument("run", metavar="RUN", help="directory or file of nmt train, pack, export, aligner or prepare")
     parser.add_argument(
         "--accept",
         action="store_true",
@@ -30,17 +30,21 @@ def run(arguments: Namespace) -> None:
     """Prints that all is well, or reports each damaged file."""
     from nmt.aligning.directory import is_aligner, open_directory
     from nmt.run.manifest import MANIFEST
-    from nmt.run.verification import accept, verify
+    from nmt.run.prepared_manifest import is_of_prepare
+    from nmt.run.verification import accept, verify, verify_prepared
 
     path = Path(arguments.run)
     require_runs([arguments.run])
+    prepared = is_of_prepare(path)
     if arguments.accept:
         if path.is_file():
             raise NmtError(f"{path}: is a pack, which cannot be changed: use the run that it was made from")
+        if prepared:
+            raise NmtError(f"{path}: is a prepared corpus, which cannot be changed: prepare another with nmt prepare")
         accept(path)
         print(f"{path}: accepted as it is")
         return
-    found = verify(path, open_directory if is_aligner(path) else None)
+    found = verify_prepared(path) if prepared else verify(path, open_directory if is_aligner(path) else None)
     for problem in found.problems:
         say(problem)
     if found.problems:

@@ -7,10 +7,7 @@ from pathlib import Path
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import ABOUT, ShardedCorpus, TrainingPairs
 from nmt.config import RunConfig
-
-SHARDS = "shards"
-"""The folder of the pairs in a prepared corpus."""
-
+from nmt.run.prepared_manifest import SHARDS, read_prepared
 
 SAMPLED = 200_000
 """Pairs of a prepared corpus that statistics of its words are made from."""
@@ -32,5 +29,6 @@ def training_pairs(directory: Path, config: RunConfig) -> TrainingPairs:
         NmtError: the files are damaged or gone.
     """
     if config.corpus.prepared:
-        return ShardedCorpus(Path(config.corpus.prepared) / SHARDS, config.corpus.temperature)
+        prepared = Path(config.corpus.prepared)
+        return ShardedCorpus(prepared / SHARDS, config.corpus.temperature, read_prepared(prepared).sums_of_shards)
     return EncodedCorpus(directory / "corpus")

@@ -15,6 +15,7 @@ from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
 from nmt.run.manifest import MANIFEST, discard_manifest, listed_files, only_writer, read_manifest, write_manifest
 from nmt.run.pack_storage import storage_of
+from nmt.run.prepared_manifest import damaged_files, read_prepared
 from nmt.run.storage import Storage
 
 
@@ -57,6 +58,19 @@ def verify(path: Path, read: Callable[[Path], object] | None = None) -> Verified
             problems.append(str(error))
     compared = [f"{CHECKPOINTS}/{file.name}" for file in checkpoints if os.path.lexists(file)]
     return Verified([*(listed or present), *compared], [line for line in problems if line], manifest is not None)
+
+
+def verify_prepared(path: Path) -> Verified:
+    """Compares the files of a prepared corpus with their sums.
+
+    Args:
+        path: a directory of `nmt prepare`.
+    """
+    try:
+        manifest = read_prepared(path)
+    except RunError as error:
+        return Verified([MANIFEST], [str(error)], True)
+    return Verified(list(manifest.files), damaged_files(path, manifest), True)
 
 
 def accept(path: Path) -> None:

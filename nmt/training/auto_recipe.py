@@ -13,13 +13,13 @@ from nmt.config.reading import build_config, merge_fields
 from nmt.config.recipes import BESIDE, PAIRS
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
+from nmt.run.prepared_manifest import PreparedManifest
 from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
 from nmt.text.pairs import PairReader
 from nmt.text.text_size import TextSize, measure_text
 from nmt.training.budget import Speed as Timing
 from nmt.training.budget import Work, plan, scaled_dropout, smaller_networks, time_training
-from nmt.training.preparation.shards.manifest import PreparedManifest
 
 LEAST_PAIRS = 20
 """Fewer pairs teach nothing that a validation could measure."""

@@ -15,10 +15,10 @@ from nmt.config.reading import build_config, merge_fields
 from nmt.config.yaml_files import load_fields
 from nmt.errors import NmtError
 from nmt.run.directory import Run
+from nmt.run.prepared_manifest import read_prepared
 from nmt.training.auto_recipe import Choice, fit_to_prepared, fit_to_text
 from nmt.training.inherited_settings import settings_for_fine_tuning
 from nmt.training.preparation.prepared_corpus import prepared_fields, require_prepared_settings
-from nmt.training.preparation.shards.manifest import read_prepared
 
 
 def load_config(

@@ -26,6 +26,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.benchmarking.machine import describe
 from common.running import run_script
 from nmt.errors import NmtError
+from nmt.files.digests import digest_file
 from nmt.files.reading import package
+from nmt.run.prepared_manifest import read_prepared
 
 STAGES = ("generate", "prepare", "train", "again", "repeated", "report")
 FILE_PAIRS = 1_000_000
@@ -166,6 +169,8 @@ def repeated(arguments: argparse.Namespace) -> None:
         corpus["shards"] *= -(-arguments.repeated // have)
     place.unlink()
     place.write_text(json.dumps(about))
+    manifest = read_prepared(copy)
+    replace(manifest, files={**manifest.files, "shards/about.json": digest_file(place)}).save(copy)
     _train(arguments, "repeated", "repeated", "run-repeated", MORE)
 
 

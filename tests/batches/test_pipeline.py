@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from nmt.batches.arrays import Batch, GuidedBatch
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.pipeline import pass_batches
 from nmt.batches.plan import BatchPlan
+from nmt.errors import NmtError
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +22,22 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedCorpus:
     random = np.random.default_rng(1)
     sides = [[random.integers(4, 99, length).tolist() for length in random.integers(1, 12, 60)] for _ in range(2)]
     return EncodedCorpus.write(tmp_path_factory.mktemp("corpus"), [tuple(sides)], 99)
+
+
+def test_an_error_of_the_corpus_comes_behind_the_batches_before_it(corpus: EncodedCorpus) -> None:
+    class Damaged:
+        links, made = None, 0
+
+        def batch(self, *arguments: Any) -> Batch:
+            self.made += 1
+            if self.made == 3:
+                raise NmtError("shard 7 is damaged")
+            return corpus.batch(*arguments)
+
+    batches = pass_batches(Damaged(), corpus.plan(50, 40, 2), 0, 0)  # type: ignore[arg-type]
+    assert [next(batches).source.shape[0] > 0 for _ in range(2)] == [True, True]
+    with pytest.raises(NmtError, match="^shard 7 is damaged$"):
+        next(batches)
 
 
 @pytest.fixture(scope="module", params=[0, 3])

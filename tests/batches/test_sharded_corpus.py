@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,52 @@ def test_damage_is_refused(pairs: Pairs, tmp_path: Path) -> None:
     (tmp_path / "0.ids").unlink()
     with pytest.raises(NmtError, match="files are missing"):
         ShardedCorpus(tmp_path)
+
+
+def sums_of(directory: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.iterdir()}
+
+
+def flip(path: Path) -> None:
+    """Changes one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["0.ids", "0.index", "about.json", LENGTHS, PIECES])
+def test_one_flipped_bit_is_refused(name: str, pairs: Pairs, tmp_path: Path) -> None:
+    write(tmp_path, [[pairs]])
+    sums = sums_of(tmp_path)
+    flip(tmp_path / name)
+    with pytest.raises(NmtError, match=rf"damaged .*\({name} differs from its sum in manifest\.json\): restore"):
+        corpus = ShardedCorpus(tmp_path, sums=sums)
+        corpus.batch(next(iter(corpus.plan(60, 9, 1).batches(0))))
+        _ = corpus.piece_counts
+
+
+def test_a_file_without_a_sum_is_refused(pairs: Pairs, tmp_path: Path) -> None:
+    write(tmp_path, [[pairs]])
+    sums = sums_of(tmp_path)
+    del sums["0.index"]
+    with pytest.raises(NmtError, match=r"0\.index is not in manifest\.json"):
+        ShardedCorpus(tmp_path, sums=sums)
+
+
+def test_a_shard_is_compared_once_before_its_first_pair_is_read(pairs: Pairs, tmp_path: Path) -> None:
+    write(tmp_path, [[pairs[:200], pairs[200:]]])
+    flip(tmp_path / "1.ids")
+    sums = sums_of(tmp_path)
+    flip(tmp_path / "1.ids")
+    corpus = ShardedCorpus(tmp_path, sums=sums)
+    corpus.batch(np.array([0, 199]))
+    corpus.lengths(np.array([200]))
+    with pytest.raises(NmtError, match=r"1\.ids differs"):
+        corpus.batch(np.array([0, 200]))
+    flip(tmp_path / "1.ids")
+    corpus.batch(np.array([0, 200]))
+    flip(tmp_path / "1.ids")
+    corpus.batch(np.array([0, 200]))  # a second comparison would refuse this
 
 
 def test_a_sample_is_spread_over_the_corpus(corpus: ShardedCorpus, pairs: Pairs) -> None:

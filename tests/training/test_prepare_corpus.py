@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import shutil
@@ -12,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import commands
@@ -21,9 +21,11 @@ import pytest
 
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import ShardedCorpus
+from nmt.cli import main
 from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
 from nmt.errors import NmtError
 from nmt.run.errors import RunError
+from nmt.run.prepared_manifest import read_prepared
 from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.prepare import prepare
@@ -197,11 +199,30 @@ def test_parts_with_weights_from_a_server(tmp_path: Path, monkeypatch: pytest.Mo
             read_parts(str(tmp_path / "bad.yaml"))
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the prepared copy task `p`, which each test leaves as it was."""
+    directory = tmp_path_factory.mktemp("prepared")
+    copy_corpus(directory)
+    return directory
+
+
+def flipped(content: bytes) -> bytes:
+    """The content with another bit in its middle."""
+    place = len(content) // 2
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
 def copy_corpus(directory: Path, **changes: object) -> RunConfig:
     """A prepared copy task and the configuration of a short training on it."""
     copy_task.write_corpus(directory, train=200, validation=5)
     config = copy_task.config(directory)
     prepare_corpus(directory / "p", config, [Part(PLAIN, config.corpus.train)], 1, print)
+    return config_on(directory, **changes)
+
+
+def config_on(directory: Path, **changes: object) -> RunConfig:
+    """The configuration of a short training on the corpus `p`."""
     flags = ["--corpus.prepared", str(directory / "p"), "--directory", str(directory / "runs")]
     flags += ["--model.units", "16", "--model.embedding", "8", "--training.batch_tokens", "60"]
     return load_config(None, [*flags, *map(str, changes.pop("flags", ()))])  # type: ignore[call-overload]
@@ -226,11 +247,71 @@ def test_a_run_takes_the_settings_of_its_corpus(tmp_path: Path, monkeypatch: pyt
             load_config(None, [*prepared, *flags])
     with pytest.raises(RunError, match="nowhere: holds no prepared corpus"):
         load_config(None, ["--corpus.prepared", str(tmp_path / "nowhere")])
-    manifest = json.loads((tmp_path / "p/manifest.json").read_text())
-    manifest["pairs"] += 1
-    (tmp_path / "p/manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    manifest = read_prepared(tmp_path / "p")
+    replace(manifest, pairs=manifest.pairs + 1).save(tmp_path / "p")
     with pytest.raises(RunError, match="was begun with another corpus than"):
         prepare(config, "float32", print)
+
+
+@pytest.mark.parametrize("name", ["shared.model", "validation.jsonl", "report.txt", "profile.json"])
+def test_a_damaged_copy_begins_no_run(name: str, prepared: Path) -> None:
+    """The same command goes on when the file is restored."""
+    whole = (prepared / "p" / name).read_bytes()
+    config = config_on(prepared)
+    (prepared / "p" / name).write_bytes(flipped(whole))
+    with pytest.raises(RunError, match=rf"p/{name}: damaged, because it differs from manifest\.json: restore the file"):
+        prepare(config, "float32", print)
+    assert not (prepared / "runs/run/config.json").exists()
+    (prepared / "p" / name).write_bytes(whole)
+    prepare(config, "float32", print)
+    assert list((prepared / "runs/run").rglob(Path(name).name))[0].read_bytes() == whole
+    shutil.rmtree(prepared / "runs")
+
+
+def test_a_flipped_bit_in_a_shard_ends_a_training(prepared: Path) -> None:
+    path = prepared / "p/shards/00000.ids"
+    whole = path.read_bytes()
+    path.write_bytes(flipped(whole))
+    opened = prepare(config_on(prepared), "float32", print)
+    with pytest.raises(NmtError, match=r"00000\.ids differs from its sum in manifest\.json"):
+        opened.train.batch(np.array([0]))
+    path.write_bytes(whole)
+    shutil.rmtree(prepared / "runs")
+
+
+def test_no_bit_of_the_manifest_can_change(prepared: Path) -> None:
+    path = prepared / "p/manifest.json"
+    whole, manifest = path.read_bytes(), read_prepared(prepared / "p")
+    for place in range(0, len(whole), 41):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 7
+        path.write_bytes(changed)
+        try:
+            assert read_prepared(prepared / "p") == manifest, place  # other white space
+        except RunError as error:
+            assert "p/manifest.json: damaged: restore the file" in str(error)
+    path.write_bytes(whole)
+
+
+def test_verify_names_the_damaged_file_of_a_prepared_corpus(prepared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = prepared / "p"
+    assert main(["verify", str(corpus)]) == 0
+    assert f"{corpus}: 9 files and manifest.json, all as nmt wrote them" in capsys.readouterr().out
+    for name in sorted(read_prepared(corpus).files):
+        whole = (corpus / name).read_bytes()
+        (corpus / name).write_bytes(flipped(whole))
+        assert main(["verify", str(corpus)]) == 2
+        assert f"{corpus / name}: damaged, because it differs from manifest.json" in capsys.readouterr().err
+        (corpus / name).unlink()
+        assert main(["verify", str(corpus)]) == 2
+        assert f"{corpus / name}: no such file" in capsys.readouterr().err
+        (corpus / name).write_bytes(whole)
+    assert main(["verify", "--accept", str(corpus)]) == 2
+    assert "is a prepared corpus, which cannot be changed" in capsys.readouterr().err
+    (corpus / "manifest.json").rename(prepared / "aside")
+    assert main(["verify", str(corpus)]) == 2
+    assert "p: holds no prepared corpus" in capsys.readouterr().err
+    (prepared / "aside").rename(corpus / "manifest.json")
 
 
 def test_recipe_auto_reads_the_manifest_alone(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from nmt.config import ConfigError, RunConfig, config_to_dict
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
+from nmt.run.prepared_manifest import REPORT, VALIDATION, read_prepared
 from nmt.run.resuming import differing_settings
 from nmt.run.text_changes import TEXT_FINGERPRINTS
 from nmt.run.text_profile import PROFILE
 from nmt.run.vocabularies import vocabulary_names
 from nmt.training.preparation.corpus_files import REPORT as RUN_REPORT
-from nmt.training.preparation.shards.manifest import REPORT, VALIDATION, read_prepared
 from nmt.training.preparation.validation_pairs import VALIDATION as RUN_VALIDATION
 
 _FREE = ("temperature", "source_language", "target_language", "source_words", "target_words")
@@ -64,9 +63,13 @@ def write_run_files(directory: Path, config: RunConfig, say: Callable[[str], Non
     copies = {VALIDATION: RUN_VALIDATION, REPORT: RUN_REPORT, PROFILE: PROFILE}
     try:
         for name, place in (copies | {name: name for name in vocabulary_names(config.vocabulary.shared)}).items():
-            shutil.copyfile(prepared / name, directory / place)
+            content = (prepared / name).read_bytes()
+            manifest.require_whole(prepared, name, content)
+            write_atomically(directory / place, content)
     except FileNotFoundError as error:
-        raise RunError(f"{error.filename}: is gone: prepare the corpus again with nmt prepare") from None
+        raise RunError(
+            f"{error.filename}: is gone: restore the file, or delete {prepared} and prepare it again with nmt prepare"
+        ) from None
     write_atomically(directory / TEXT_FINGERPRINTS, json.dumps({"prepared": manifest.digest}).encode())
     for line in (directory / RUN_REPORT).read_text(encoding="utf-8").splitlines():
         say(line)

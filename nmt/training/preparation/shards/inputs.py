@@ -12,7 +12,6 @@ from nmt.files.reading import digest_of, file_state
 from nmt.progress import LineProgress
 from nmt.text.lines import unreadable
 
-INPUTS = "inputs.json"
 _FILES = ("source", "target", "tsv", "document", "parquet")
 
 

@@ -29,6 +29,15 @@ from nmt.files.digests import digest_file
 from nmt.files.locking import locked
 from nmt.files.paths import output_directory
 from nmt.progress import LineProgress, counted
+from nmt.run.prepared_manifest import (
+    INPUTS,
+    REPORT,
+    SHARDS,
+    VALIDATION,
+    PreparedManifest,
+    is_prepared,
+    read_prepared,
+)
 from nmt.run.storage import DirectoryStorage
 from nmt.run.text_profile import PROFILE, save_profile
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_names
@@ -46,16 +55,8 @@ from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.profiling import doubtful_sides
 from nmt.training.preparation.shards import blocks
 from nmt.training.preparation.shards.blocks import Job, block_name
-from nmt.training.preparation.shards.inputs import INPUTS, Inputs
+from nmt.training.preparation.shards.inputs import Inputs
 from nmt.training.preparation.shards.key import UNPREPARED, preparation_key, require_same
-from nmt.training.preparation.shards.manifest import (
-    REPORT,
-    SHARDS,
-    VALIDATION,
-    PreparedManifest,
-    is_prepared,
-    read_prepared,
-)
 from nmt.training.preparation.shards.packing import EncodedBlock, Packer
 from nmt.training.preparation.shards.parts import Part
 from nmt.training.preparation.shards.reports import encoding_lines, sum_of
