@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -25,7 +26,7 @@ from nmt.cli import main
 from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
 from nmt.errors import NmtError
 from nmt.run.errors import RunError
-from nmt.run.prepared_manifest import read_prepared
+from nmt.run.prepared_manifest import damaged_files, read_prepared
 from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.prepare import prepare
@@ -122,6 +123,71 @@ def test_an_interrupted_preparation_goes_on_to_equal_files(
             made(tmp_path / "stopped", text)
         made(tmp_path / "stopped", text)
         assert files_of(tmp_path / "stopped") == files_of(tmp_path / "whole"), stop_at
+
+
+STOPS = {
+    "scan": (preparing.Preparation, "_collect"),
+    "learn": (preparing.Preparation, "encoding_arguments"),
+    "encode": (preparing.Preparation, "pack"),
+    "pack": (preparing.Preparation, "_finish"),
+}
+"""Methods with which the next stage begins."""
+
+
+def stopped_behind(stage: str, directory: Path, text: PairsConfig, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Interrupts a preparation behind a stage; returns its files."""
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(*STOPS[stage], stopped)
+        made(directory, text)
+    return sorted(path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
+
+
+def goes_on_after(kind: str, name: Path, directory: Path, text: PairsConfig) -> None:
+    """Damages a file; goes on, or does as the message says and goes on then."""
+    whole = (directory / name).read_bytes()
+    (directory / name).write_bytes({"flipped": flipped(whole), "cut": whole[: len(whole) // 2], "empty": b""}[kind])
+    try:
+        made(directory, text)
+    except NmtError as error:
+        advice = re.search(r"^(\S+): damaged or missing: delete (\S+) (to prepare it anew|and repeat .*)$", str(error))
+        assert advice, error
+        assert Path(advice[1]).relative_to(directory) == name
+        remedy = Path(advice[1] if advice[2] == "it" else advice[2])
+        shutil.rmtree(remedy) if remedy == directory else remedy.unlink()
+        made(directory, text)
+
+
+def test_a_damaged_mark_of_an_interrupted_preparation_is_one_line(
+    text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_behind("scan", tmp_path / "p", text, monkeypatch)
+    for name, content in (("00001.end", b"3\xff"), ("00001-000001.json", b"{}")):
+        whole = (tmp_path / "p/work/scan" / name).read_bytes()
+        (tmp_path / "p/work/scan" / name).write_bytes(content)
+        with pytest.raises(NmtError, match=f"work/scan/{name}: damaged or missing: delete it and repeat the command$"):
+            made(tmp_path / "p", text)
+        (tmp_path / "p/work/scan" / name).write_bytes(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STOPS)
+def test_damage_to_an_interrupted_preparation_is_refused_or_mended(
+    stage: str, text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end has the files of an undisturbed preparation, or damage that verification names."""
+    made(tmp_path / "whole", text)
+    expected = files_of(tmp_path / "whole")
+    for number, name in enumerate(stopped_behind(stage, tmp_path / "stopped", text, monkeypatch)):
+        shutil.copytree(tmp_path / "stopped", tmp_path / "p")
+        goes_on_after(("flipped", "cut", "empty")[number % 3], name, tmp_path / "p", text)
+        bad = damaged_files(tmp_path / "p", read_prepared(tmp_path / "p"))
+        assert bad or files_of(tmp_path / "p") == expected, name
+        assert not bad or name.parts[0] == "shards", name
+        shutil.rmtree(tmp_path / "p")
 
 
 def test_finished_blocks_are_not_made_again(text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

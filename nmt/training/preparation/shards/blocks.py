@@ -5,7 +5,8 @@
     encoded/00000-000000.json   counts of an encoded block
     encoded/00000-000000.ids, .index    see `nmt.batches.sharded_corpus`
 
-The numbers are those of the unit, a file or a pair of files, and of the block in it. A .json file is written last.
+The numbers are those of the unit, a file or a pair of files, and of the block in it. A .json file is written last, with
+the SHA-256 of the files beside it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import numpy as np
 from nmt.batches.sharded_corpus import encoded_pairs, write_synced
 from nmt.batches.windows import windows
 from nmt.config import CorpusConfig, PairsConfig
-from nmt.files.atomic_writing import write_atomically
 from nmt.text.held_out_pairs import WithoutHeldOut, smallest_sources
 from nmt.text.pairs import CorpusReport, Pair, PairReader
 from nmt.text.row_blocks import RowBlock
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.preparation.encoding import CHUNK, PairEncoder
+from nmt.training.preparation.shards.work_files import save_values, sum_of_bytes
 
 ROWS = 2**16
 """Rows of a block."""
@@ -73,14 +74,16 @@ def scan(state: ScanState, job: Job) -> int:
     chosen, left_over = smallest_sources(pairs, state.held_out, state.seed) if state.held_out else ([], True)
     order = np.random.default_rng((state.seed, job.unit, job.number)).permutation(len(pairs))[: job.sampled]
     name = block_name(job.unit, job.number)
-    write_synced(state.directory / f"{name}.sample", *(_json_line(pairs[place]) for place in order.tolist()))
+    sample = [_json_line(pairs[place]) for place in order.tolist()]
+    write_synced(state.directory / f"{name}.sample", *sample)
     about = {
         "rows": job.rows.rows,
         "report": asdict(report),
         "held_out": [pair[:2] for pair in chosen],
         "left_over": left_over,
+        "sample": sum_of_bytes(*sample),
     }
-    write_atomically(state.directory / f"{name}.json", json.dumps(about, ensure_ascii=False).encode())
+    save_values(state.directory / f"{name}.json", about)
     return job.rows.rows
 
 
@@ -153,14 +156,16 @@ def encode(state: EncodingState, job: Job) -> int:
             side += sentences
     ids, index = encoded_pairs(sides, state.dtype)
     name = block_name(job.unit, job.number)
-    write_synced(state.directory / f"{name}.ids", ids.tobytes())
-    write_synced(state.directory / f"{name}.index", index.tobytes())
+    contents = {".ids": ids.tobytes(), ".index": index.tobytes()}
+    for end, content in contents.items():
+        write_synced(state.directory / f"{name}{end}", content)
     about = {
         "pairs": len(index),
         "ids": len(ids),
         "removed": removed,
         "long": encoder.long,
         "rewritten": {side: [one.lines, *one.example] for side, one in encoder.rewriting.items()},
+        "sums": {end: sum_of_bytes(content) for end, content in contents.items()},
     }
-    write_atomically(state.directory / f"{name}.json", json.dumps(about, ensure_ascii=False).encode())
+    save_values(state.directory / f"{name}.json", about)
     return job.rows.rows

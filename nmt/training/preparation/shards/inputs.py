@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from nmt.config import PairsConfig
-from nmt.files.atomic_writing import write_atomically
+from nmt.errors import NmtError
 from nmt.files.reading import digest_of, file_state
 from nmt.progress import LineProgress
 from nmt.text.lines import unreadable
+from nmt.training.preparation.shards.work_files import load_values, save_values
 
 _FILES = ("source", "target", "tsv", "document", "parquet")
 
@@ -25,9 +25,9 @@ class Inputs:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            known = json.loads(path.read_text(encoding="utf-8"))
+            known = load_values(path)
             self._known = {str(name): tuple(map(str, values)) for name, values in known.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, NmtError):  # the files are read again
             self._known = {}
 
     def digest(self, path: str) -> str:
@@ -55,4 +55,4 @@ class Inputs:
 
     def save(self) -> None:
         """Writes the file."""
-        write_atomically(self._path, json.dumps(self._known, indent=1).encode())
+        save_values(self._path, self._known)

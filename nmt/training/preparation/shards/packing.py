@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 
 from nmt.batches.sharded_corpus import MOST_IDS, RECORD, CorpusShards, Shard, count_lengths
+from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
 from nmt.progress import LineProgress
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.errors import RunError
+from nmt.training.preparation.shards.work_files import require_sum
 
 SHARD_PAIRS = 2**20
 """Pairs from which on a shard is full."""
@@ -26,6 +30,8 @@ class EncodedBlock:
     name: str
     pairs: int
     ids: int
+    sums: Mapping[str, str]
+    """SHA-256 of its files, by the ends of their names."""
 
 
 def grouped(blocks: Sequence[EncodedBlock]) -> Iterator[list[EncodedBlock]]:
@@ -50,13 +56,14 @@ class Packer:
 
     Args:
         encoded: directory of the blocks.
+        anew: what to do about a damaged mark of a finished shard, for the message.
         shards: directory of the shards, which exists.
         dtype: of the ids.
         vocabulary: pieces of the larger vocabulary.
     """
 
-    def __init__(self, encoded: Path, shards: Path, dtype: str, vocabulary: int) -> None:
-        self._encoded, self._shards, self._dtype = encoded, shards, np.dtype(dtype)
+    def __init__(self, encoded: Path, shards: Path, dtype: str, vocabulary: int, anew: str) -> None:
+        self._encoded, self._shards, self._dtype, self._anew = encoded, shards, np.dtype(dtype), anew
         self.lengths = np.zeros((0, 4), np.int64)
         """Pairs of each corpus with the same lengths: corpus, source, target, pairs."""
         self.pieces = np.zeros((2, vocabulary), np.int64)
@@ -66,7 +73,11 @@ class Packer:
         self._number = 0
 
     def pack(self, name: str, weight: float, blocks: Sequence[EncodedBlock], progress: LineProgress) -> CorpusShards:
-        """The shards of one part of the corpus."""
+        """The shards of one part of the corpus.
+
+        Raises:
+            NmtError: a file of an interrupted preparation is damaged.
+        """
         corpus, found = len({int(cell) for cell in self.lengths[:, 0]}), []
         for group in grouped(blocks):
             shard = f"{self._number:05d}"
@@ -77,14 +88,29 @@ class Packer:
             for block in group:
                 for end in (".ids", ".index"):
                     (self._encoded / f"{block.name}{end}").unlink(missing_ok=True)
-            with np.load(done, allow_pickle=False) as arrays:
-                about = json.loads(str(arrays["about"]))
-                self._add(corpus, arrays["lengths"])
-                self.pieces += arrays["pieces"]
+            arrays = self._read(done)
+            about = json.loads(str(arrays["about"]))
+            self._add(corpus, arrays["lengths"])
+            self.pieces += arrays["pieces"]
             self.digests |= about["digests"]
             found.append(Shard(**about["shard"]))
             progress.advance(sum(block.pairs for block in group))
         return CorpusShards(name, weight, tuple(found))
+
+    def _read(self, done: Path) -> dict[str, np.ndarray]:
+        try:
+            arrays = load_arrays(done)
+        except RunError:
+            raise NmtError(f"{done}: damaged or missing: {self._anew}") from None
+        if arrays.keys() != {"lengths", "pieces", "about"}:
+            raise NmtError(f"{done}: damaged or missing: {self._anew}")
+        return arrays
+
+    def _bytes_of(self, block: EncodedBlock, end: str) -> bytes:
+        """The content of a file of an encoded block."""
+        path = self._encoded / f"{block.name}{end}"
+        require_sum(path, block.sums[end], f"delete {path.with_suffix('.json')} and repeat the command")
+        return path.read_bytes()
 
     def _add(self, corpus: int, cells: np.ndarray) -> None:
         """Adds the lengths of a shard to those of its corpus."""
@@ -102,8 +128,8 @@ class Packer:
         pieces, cells, before = np.zeros_like(self.pieces), [], 0
         with replacing(places, unique=False) as parts, open(parts[0], "wb") as ids, open(parts[1], "wb") as indices:
             for block in group:
-                flat = np.fromfile(self._encoded / f"{block.name}.ids", self._dtype)
-                index = np.fromfile(self._encoded / f"{block.name}.index", RECORD)
+                flat = np.frombuffer(self._bytes_of(block, ".ids"), self._dtype)
+                index = np.frombuffer(self._bytes_of(block, ".index"), RECORD).copy()
                 of_source = np.repeat(np.tile([True, False], len(index)), _interleaved(index))
                 for side, chosen in enumerate((flat[of_source], flat[~of_source])):
                     pieces[side] += np.bincount(chosen, minlength=pieces.shape[1])
@@ -118,8 +144,7 @@ class Packer:
             "digests": {place.name: digest.hexdigest() for place, digest in zip(places, sums, strict=True)},
         }
         arrays: dict[str, Any] = {"lengths": np.concatenate(cells), "pieces": pieces, "about": json.dumps(about)}
-        with replacing([done], unique=False) as (part,), open(part, "wb") as file:
-            np.savez(file, **arrays)
+        save_arrays(done, arrays)
 
     def remove_marks(self) -> None:
         """Deletes the marks of finished shards, when the whole corpus is finished."""

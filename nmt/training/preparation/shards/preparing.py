@@ -11,7 +11,6 @@ Memory is bounded by blocks in work and by the sample. The files do not depend o
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +60,7 @@ from nmt.training.preparation.shards.packing import EncodedBlock, Packer
 from nmt.training.preparation.shards.parts import Part
 from nmt.training.preparation.shards.reports import encoding_lines, sum_of
 from nmt.training.preparation.shards.sample import VOCABULARY_PAIRS, Sample
+from nmt.training.preparation.shards.work_files import load_values, require_sum, save_values
 from nmt.training.preparation.shards.workers import Workers, started
 from nmt.training.preparation.validation_pairs import pairs_as_lines, parse_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies
@@ -128,6 +128,8 @@ class _Scan:
     """Of each unit."""
     kept: dict[str, int]
     """Pairs of each block."""
+    samples: dict[str, str]
+    """SHA-256 of the sample of each block."""
 
 
 class PreparationDirectory:
@@ -139,6 +141,7 @@ class PreparationDirectory:
         self.directory, self.config, self.parts, self.units, self.say = directory, config, parts, units, say
         self._given = config
         self._work = directory / WORK
+        self._anew = f"delete {directory} to prepare it anew"
         self._reported: list[str] = []
         self._inputs = Inputs(directory / INPUTS)
         self._reader = replace(config.corpus, source_words="spaces", target_words="spaces")
@@ -165,6 +168,14 @@ class PreparationDirectory:
     def _key(self) -> dict[str, Any]:
         return preparation_key(self._given, self.units, self._inputs)
 
+    @property
+    def _small(self) -> list[str]:
+        """The names of the files that the sample decides."""
+        return [*vocabulary_names(self.config.vocabulary.shared), VALIDATION, PROFILE]
+
+    def _sums(self, names: Sequence[str]) -> dict[str, str]:
+        return {name: digest_file(self.directory / name) for name in names}
+
     def begin(self) -> None:
         """Makes the directories, or finds the files of an interrupted preparation.
 
@@ -173,17 +184,13 @@ class PreparationDirectory:
         """
         key = self._work / KEY
         if key.exists():
-            try:
-                saved = json.loads(key.read_text(encoding="utf-8"))
-            except ValueError:
-                raise NmtError(f"{key}: damaged: delete {self.directory} to prepare it anew") from None
-            require_same(self.directory, saved, self._key())
+            require_same(self.directory, load_values(key, self._anew), self._key())
             self.say(f"going on with the interrupted preparation in {self.directory}")
         else:
             if any(path.name not in (WORK, INPUTS) for path in self.directory.iterdir()):
                 raise NmtError(f"{self.directory} is not empty and no prepared corpus: give another --output")
             self._work.mkdir(exist_ok=True)
-            write_atomically(key, json.dumps(self._key(), ensure_ascii=False).encode())
+            save_values(key, self._key())
         for folder in (self._work / "scan", self._work / "encoded", self.directory / SHARDS):
             folder.mkdir(exist_ok=True)
         self._inputs.save()
@@ -194,7 +201,7 @@ class Preparation(PreparationDirectory):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._found = _Scan([], [], {})
+        self._found = _Scan([], [], {}, {})
         self._held_out: list[Pair] = []
 
     @property
@@ -210,15 +217,16 @@ class Preparation(PreparationDirectory):
         languages = languages_of(self.config.corpus)
         for number, (part, unit) in enumerate(self.units):
             end = self._work / folder / f"{number:05d}.end"
-            if end.exists() and all(skip(block_name(number, i)) for i in range(int(end.read_text()))):
-                before[part.name] = before.get(part.name, 0) + int(end.read_text())
+            done = load_values(end) if end.exists() else -1
+            if done >= 0 and all(skip(block_name(number, i)) for i in range(done)):
+                before[part.name] = before.get(part.name, 0) + done
                 continue
             count = 0
             for count, rows in enumerate(row_blocks(unit, blocks.ROWS, languages), start=1):
                 before[part.name] = before.get(part.name, 0) + 1
                 if not skip(block_name(number, count - 1)):
                     yield Job(number, count - 1, unit, rows, math.ceil(VOCABULARY_PAIRS / before[part.name]))
-            write_atomically(end, str(count).encode())
+            save_values(end, count)
 
     def scan(self, workers: Workers) -> None:
         """Scans all blocks that are not scanned yet.
@@ -239,13 +247,12 @@ class Preparation(PreparationDirectory):
         """Sums up the blocks, and chooses the held-out pairs among their candidates."""
         candidates, left_over, held_out = list[Pair](), False, self.scan_arguments[2]
         for number in range(len(self.units)):
-            count = int((folder / f"{number:05d}.end").read_text())
-            names = [block_name(number, i) for i in range(count)]
+            names = [block_name(number, i) for i in range(load_values(folder / f"{number:05d}.end"))]
             reports = []
             for name in names:
-                about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+                about = load_values(folder / f"{name}.json")
                 reports.append(CorpusReport(**about["report"]))
-                self._found.kept[name] = about["report"]["kept"]
+                self._found.kept[name], self._found.samples[name] = about["report"]["kept"], about["sample"]
                 if held_out:
                     more = [*candidates, *(Pair(*pair) for pair in about["held_out"])]
                     candidates, some = smallest_sources(more, held_out, self.config.training.seed)
@@ -262,7 +269,9 @@ class Preparation(PreparationDirectory):
         """Decides on languages, and learns vocabularies and profile from the sample."""
         learned = self._work / LEARNED
         if learned.exists():
-            about = json.loads(learned.read_text(encoding="utf-8"))
+            about = load_values(learned)
+            for name, sum in about["files"].items():
+                require_sum(self.directory / name, sum, f"delete {learned} and repeat the command")
             self.config = config_from_dict(RunConfig, about["config"])
             for line in about["report"]:
                 self._report(line)
@@ -272,7 +281,8 @@ class Preparation(PreparationDirectory):
             self._report(f"{part.name}: {report.summary()}" if len(self.parts) > 1 else report.summary())
         blocks_of = {part.name: self._blocks_of(part) for part in self.parts}
         temperature = self.config.corpus.temperature
-        sample = Sample(self._work / "scan", self.parts, blocks_of, self._found.kept, temperature)
+        found = self._found
+        sample = Sample(self._work / "scan", self.parts, blocks_of, found.kept, found.samples, temperature)
         first: SpreadSample[Pair] = SpreadSample(_FIRST)
         for _ in first.over(sample):
             pass
@@ -295,8 +305,8 @@ class Preparation(PreparationDirectory):
         save_vocabularies(self.directory, source, target, self.config.vocabulary.shared)
         write_atomically(self.directory / VALIDATION, pairs_as_lines(validation))
         self._learn_profile(pairs, validation, source, target)
-        about = {"config": config_to_dict(self.config), "report": self._reported}
-        write_atomically(learned, json.dumps(about, ensure_ascii=False).encode())
+        about = {"config": config_to_dict(self.config), "report": self._reported, "files": self._sums(self._small)}
+        save_values(learned, about)
 
     def _blocks_of(self, part: Part) -> list[str]:
         """Names of the blocks of a part."""
@@ -339,22 +349,19 @@ class Preparation(PreparationDirectory):
     def pack(self) -> PreparedManifest:
         """Joins the blocks to shards, and writes the manifest."""
         encoded = self._work / "encoded"
-        about = {
-            name: json.loads((encoded / f"{name}.json").read_text(encoding="utf-8"))
-            for name in chain.from_iterable(self._found.names)
-        }
+        about = {name: load_values(encoded / f"{name}.json") for name in chain.from_iterable(self._found.names)}
         source, target = load_vocabularies(DirectoryStorage(self.directory), self.config.vocabulary.shared)
         encoder = PairEncoder(self.config.corpus, source, target, guided=False)
         for line in encoding_lines(encoder, list(about.values()), len(self._held_out)):
             self._report(line)
         size = max(source.size, target.size)
         dtype = "uint16" if size <= 2**16 else "int32"
-        packer = Packer(encoded, self.directory / SHARDS, dtype, size)
+        packer = Packer(encoded, self.directory / SHARDS, dtype, size, self._anew)
         corpora, total = [], sum(one["pairs"] for one in about.values())
         progress = LineProgress(total, task="joining shards", unit="pairs")
         for part in self.parts:
             names = self._blocks_of(part)
-            own = [EncodedBlock(name, about[name]["pairs"], about[name]["ids"]) for name in names]
+            own = [EncodedBlock(name, *(about[name][part] for part in ("pairs", "ids", "sums"))) for name in names]
             if not any(block.pairs for block in own):
                 raise NmtError(f"{part.name}: no training pair is left: see corpus.max_pieces and corpus.held_out")
             corpora.append(packer.pack(part.name, part.weight, own, progress))
@@ -370,12 +377,10 @@ class Preparation(PreparationDirectory):
         Raises:
             CorpusError: the text has changed meanwhile.
         """
-        key = json.loads((self._work / KEY).read_text(encoding="utf-8"))
+        key = load_values(self._work / KEY, self._anew)
         if self._key() != key:
             raise CorpusError("the pairs changed while they were read: delete the directory and start again")
-        names = [*vocabulary_names(self.config.vocabulary.shared), VALIDATION, REPORT, PROFILE]
-        names += [f"{SHARDS}/{name}" for name in ("about.json", LENGTHS, PIECES)]
-        files = {name: digest_file(self.directory / name) for name in names}
+        files = self._sums([*self._small, REPORT, *(f"{SHARDS}/{name}" for name in ("about.json", LENGTHS, PIECES))])
         files |= {f"{SHARDS}/{name}": digest for name, digest in packer.digests.items()}
         config = config_to_dict(self.config)
         settings = {

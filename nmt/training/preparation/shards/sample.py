@@ -9,6 +9,7 @@ from nmt.batches.mixture import quotas
 from nmt.text.pairs import Pair
 from nmt.training.preparation.shards.blocks import read_sample
 from nmt.training.preparation.shards.parts import Part
+from nmt.training.preparation.shards.work_files import require_sum
 
 VOCABULARY_PAIRS = 500_000
 """Pairs of the sample."""
@@ -24,6 +25,7 @@ class Sample:
         parts: of the corpus.
         blocks: names of the blocks of each part.
         kept: pairs of each block.
+        sums: the SHA-256 of the sample of each block.
         temperature: of the mixture.
     """
 
@@ -33,9 +35,10 @@ class Sample:
         parts: Sequence[Part],
         blocks: Mapping[str, Sequence[str]],
         kept: Mapping[str, int],
+        sums: Mapping[str, str],
         temperature: float,
     ) -> None:
-        self._folder = folder
+        self._folder, self._unproved = folder, dict(sums)
         filled = {part: [name for name in blocks[part.name] if kept[name]] for part in parts}
         filled = {part: names for part, names in filled.items() if names}
         sizes = [sum(kept[name] for name in names) for names in filled.values()]
@@ -49,5 +52,14 @@ class Sample:
         return sum(count for _, count in self._blocks)
 
     def __iter__(self) -> Iterator[Pair]:
+        """The pairs.
+
+        Raises:
+            NmtError: the sample of a block is damaged.
+        """
         for name, count in self._blocks:
-            yield from read_sample(self._folder / f"{name}.sample", count)
+            path = self._folder / f"{name}.sample"
+            if name in self._unproved:
+                require_sum(path, self._unproved[name], f"delete {path.with_suffix('.json')} and repeat the command")
+                del self._unproved[name]
+            yield from read_sample(path, count)
