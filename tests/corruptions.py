@@ -1,30 +1,42 @@
-"""Damage to files: what a run, a pack, an export or an aligner is loaded as, before and after."""
+"""Damage to files: what a run, a pack, an aligner, a prepared corpus or a cache is loaded as, before and after."""
 
 from __future__ import annotations
 
 import random
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import copy_task
 import numpy as np
 
 from nmt.aligning.aligner import Aligner
+from nmt.aligning.run_aligner import load_run_aligner, run_aligner_arrays
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.config import PairsConfig, RunConfig, VocabularyConfig
+from nmt.batches.sharded_corpus import ShardedCorpus
+from nmt.config import ModelConfig, PairsConfig, RunConfig, VocabularyConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.errors import NmtError
-from nmt.run.directory import Run
+from nmt.run.arrays import save_arrays
+from nmt.run.directory import ALIGNER, Run
 from nmt.run.errors import RunError
-from nmt.run.manifest import MANIFEST
+from nmt.run.manifest import MANIFEST, forget_folder
 from nmt.run.packing import write_pack
 from nmt.run.text_profile import load_profile, save_profile
+from nmt.run.training_pairs import training_pairs
 from nmt.text.pairs import Pair
 from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.text.tokenizer import Tokenizer
+from nmt.training.preparation.cache import Cache
+from nmt.training.preparation.prepared_corpus import write_run_files
+from nmt.training.preparation.shards.parts import PLAIN, Part
+from nmt.training.preparation.shards.preparing import prepare_corpus
 from nmt.training.preparation.validation_pairs import load_validation_pairs, save_validation_pairs
+from nmt.training.settings import load_config
 
 LINES = ["ein haus und ein baum", "Größe, 日本 und ½", "", "ein " * 50]
 
@@ -32,6 +44,9 @@ FILES = (
     *("config.json", "shared.model", "best.npz", "shortlist.npz", "profile.json", "checkpoints/000000007.npz"),
     *("corpus/about.json", "corpus/source.ids", "corpus/target.lengths", "corpus/validation.jsonl", MANIFEST),
 )
+
+SWAPPED = 4
+"""Files of other names that are tried in the place of a file."""
 
 SIZES = {"source_embedding": (8, 4), "decoder/kernel": (4, 6)}
 
@@ -54,6 +69,35 @@ def make_run(directory: Path, seed: int) -> Run:
     return run
 
 
+def make_guided_run(directory: Path, seed: int, aligner: Path) -> Run:
+    """A run with a vocabulary for each side, links that guide attention, and an aligner."""
+    kind = VocabularyConfig(type="word", size=8, shared=False)
+    words = ["ein haus und ein baum"] * 3, ["une maison et un arbre"] * 3
+    source, target = (Tokenizer.train([*some, *[some[0].split()[0]] * seed], kind) for some in words)
+    draw = np.random.default_rng(seed)
+    sides = [[draw.integers(4, 8, length).tolist() for length in (3, 1 + seed, 5)] for _ in range(2)]
+    links = [[0, 0, 2, 1], [0, 0], [4, 4, 1, 0][: 2 + 2 * seed]]
+    EncodedCorpus.write(directory / "corpus", [(*sides, links)], 8, links=True)
+    save_validation_pairs(directory, [Pair("ein haus" + " und" * seed, "une maison")])
+    save_arrays(directory / ALIGNER, run_aligner_arrays(Aligner.load(aligner)))
+    shutil.copytree(aligner, directory / "aligner", ignore=shutil.ignore_patterns("corpus"))
+    forget_folder(directory / "aligner", "corpus")
+    return Run.create(directory, RunConfig(vocabulary=kind, model=ModelConfig(tie="target")), source, target)
+
+
+def loaded_guided(path: Path) -> Any:
+    """All that such a run is loaded as, and links of its aligners."""
+    run = Run.open(path)
+    fingerprints = run.source.fingerprint, run.target.fingerprint
+    pieces = run.source.encode(LINES), run.target.decode([[5, 6, 7]])
+    own = load_run_aligner(run.storage)
+    links = own and [pair.links for pair in own.align(ALIGNED)]
+    return run.config, fingerprints, pieces, links, _loaded_aligner(path / "aligner"), loaded_text(run)
+
+
+ALIGNED = [("a b c d", "a b c d"), ("e a", "a e b")]
+
+
 def loaded(path: Path) -> Any:
     """All that a run is loaded as, and pieces of text."""
     run = Run.open(path)
@@ -73,7 +117,8 @@ def loaded_text(run: Run) -> Any:
         raise RunError(str(error)) from None
     corpus = EncodedCorpus(run.directory / "corpus")
     corpus.require_ids(run.source.size, run.target.size)
-    return validation, [side.gather(np.arange(len(side)))[0].tolist() for side in (corpus.source, corpus.target)]
+    parts = [part for part in (corpus.source, corpus.target, corpus.links) if part is not None]
+    return validation, [[array.tolist() for array in part.gather(np.arange(len(part)))] for part in parts]
 
 
 DAMAGE: dict[str, Callable[[bytes, random.Random], bytes]] = {
@@ -172,8 +217,77 @@ def make_aligner(place: Path) -> Damaged:
 
 def _loaded_aligner(path: Path) -> Any:
     aligner = Aligner.load(path)
-    pairs = list(aligner.align([("a b c d", "a b c d"), ("e a", "a e b")]))
+    pairs = list(aligner.align(ALIGNED))
     return aligner.config, [(pair.links, pair.probabilities.tobytes()) for pair in pairs]
+
+
+def make_guided_runs(place: Path) -> Damaged:
+    """A run with separate vocabularies, links and an aligner."""
+    aligner = make_aligner(place)
+    aligners = (aligner.path, aligner.other)
+    runs = [make_guided_run(place / f"guided-{seed}", seed, path).directory for seed, path in enumerate(aligners)]
+    return Damaged("guided run", runs[0], files_of(runs[0]), loaded_guided, runs[1])
+
+
+def make_prepared(place: Path) -> Damaged:
+    """A prepared corpus of a copy task."""
+    paths = []
+    for seed in (0, 1):
+        (text := place / f"text-{seed}").mkdir()
+        copy_task.write_corpus(text, train=60 + seed, validation=5)
+        config = copy_task.config(text)
+        prepare_corpus(path := place / f"prepared-{seed}", config, [Part(PLAIN, config.corpus.train)], 1, _silent)
+        paths.append(path)
+    return Damaged("prepared corpus", paths[0], files_of(paths[0]), _loaded_prepared, paths[1])
+
+
+def _loaded_prepared(path: Path) -> Any:
+    """What a training takes from a prepared corpus."""
+    config = load_config(None, ["--corpus.prepared", str(path)])
+    with tempfile.TemporaryDirectory() as name:
+        write_run_files(run := Path(name), config, _silent)
+        copies = {file: (run / file).read_bytes() for file in files_of(run)}
+        pairs = training_pairs(run, config)
+    assert isinstance(pairs, ShardedCorpus)
+    text = [[array.tolist() for array in side] for side in pairs.gather(np.arange(len(pairs)))]
+    lengths = pairs.length_counts
+    counts = [array.tolist() for array in (lengths.source, lengths.target, lengths.pairs, pairs.piece_counts)]
+    return replace(config, corpus=replace(config.corpus, prepared="")), copies, text, pairs.corpora, counts
+
+
+def make_cache(place: Path) -> Damaged:
+    """An entry of the cache, beside another one, with the files of two runs."""
+    for seed in (0, 1):
+        make_run(place / f"files-{seed}", seed)
+        for name in ("checkpoints", "config.json", "best.npz", "shortlist.npz", MANIFEST):
+            path = place / f"files-{seed}" / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        _fetched(place / f"cache-{seed}", seed, place)
+    files = files_of(place / "cache-0")
+    key = Path(files[0]).parts[0]
+    (other,) = (place / "cache-1").iterdir()
+    other.rename(place / "cache-1" / key)  # so that its files have the same names
+    return Damaged("cache entry", place / "cache-0", files, partial(_fetched, seed=0, place=place), place / "cache-1")
+
+
+def _fetched(path: Path, seed: int, place: Path) -> Any:
+    """The files that a run takes from the cache, whose entry may be damaged."""
+
+    def make(part: Path) -> None:
+        shutil.copytree(place / f"files-{seed}", part, dirs_exist_ok=True)
+
+    with tempfile.TemporaryDirectory() as name:
+        Cache(path).fetch({"seed": seed}, make, run := Path(name))
+        return {file: (run / file).read_bytes() for file in files_of(run)}
+
+
+def files_of(directory: Path) -> tuple[str, ...]:
+    """The names of all files, sorted."""
+    return tuple(sorted(str(file.relative_to(directory)) for file in directory.rglob("*") if file.is_file()))
+
+
+def _silent(line: str) -> None:
+    """Takes a line for the user."""
 
 
 def damages(damaged: Damaged, whole: Any, together: int) -> Iterator[tuple[str, Callable[[random.Random], int]]]:
@@ -184,10 +298,12 @@ def damages(damaged: Damaged, whole: Any, together: int) -> Iterator[tuple[str, 
         return damaged.require_harmless(name, (DAMAGE[kind](content, draw) for _ in range(together)), whole)
 
     def swapped(name: str, draw: random.Random) -> int:
-        other = (damaged.other / name if name else damaged.other).read_bytes()
-        content = (damaged.path / name if name else damaged.path).read_bytes()
         if name:
-            return damaged.require_harmless(name, [other], whole)
+            others = [damaged.path / one for one in damaged.files if one != name]
+            chosen = [damaged.other / name, *draw.sample(others, min(len(others), SWAPPED))]
+            contents = (path.read_bytes() for path in chosen if path.is_file())
+            return damaged.require_harmless(name, contents, whole)
+        content, other = damaged.path.read_bytes(), damaged.other.read_bytes()
         cut = draw.randrange(len(content))
         found = damaged.answers(name, content[:cut] + other[cut:])
         assert found in (None, whole, damaged.load(damaged.other)), f"a mixture of two packs at byte {cut} is loaded"

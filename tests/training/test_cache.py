@@ -64,6 +64,17 @@ def test_another_key_is_another_entry(other, cache, tmp_path):
     assert make.calls == 2
 
 
+def test_an_entry_under_the_name_of_another_is_made_again(cache, tmp_path):
+    cache.fetch(KEY, Maker("mine"), tmp_path / "a")
+    (mine,) = entries(cache)
+    cache.fetch(KEY | {"more": 1}, Maker("other"), tmp_path / "b")
+    (other,) = set(entries(cache)) - {mine}
+    mine.rename(cache.directory / "aside")
+    other.rename(mine)
+    assert not cache.fetch(KEY, Maker("mine"), tmp_path / "c")
+    assert (tmp_path / "c" / "corpus" / "ids").read_text() == "mine"
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_failed_preparation_leaves_nothing(error, cache, tmp_path):
     def fail(directory: Path) -> None:
@@ -171,11 +182,13 @@ def test_a_name_that_leads_out_of_the_entry_is_refused(name, cache, tmp_path):
     assert make.calls == 2
 
 
-@pytest.mark.parametrize("text", ["[]", '{"files": 1}', "[" * 100_000, '{"files": {"corpus": "0"}}'])
+@pytest.mark.parametrize(
+    "text", ["[]", '{"key": KEY, "files": 1}', "[" * 100_000, '{"key": KEY, "files": {"corpus": "0"}}']
+)
 def test_a_manifest_of_another_form_is_made_again(text, cache, tmp_path):
     make = Maker()
     cache.fetch(KEY, make, tmp_path / "a")
-    (entries(cache)[0] / "manifest.json").write_text(text)
+    (entries(cache)[0] / "manifest.json").write_text(text.replace("KEY", json.dumps(KEY)))
     assert not cache.fetch(KEY, make, tmp_path / "b")
     assert make.calls == 2
 

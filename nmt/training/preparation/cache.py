@@ -65,8 +65,9 @@ class Cache:
         Raises:
             OSError: a copy differs from its original.
         """
+        key = json.loads(json.dumps(key))  # as it will be read
         entry = self.directory / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
-        if _copy(entry, destination):
+        if _copy(entry, key, destination):
             with contextlib.suppress(FileNotFoundError):  # another process has deleted it since
                 os.utime(entry)
             return True
@@ -76,7 +77,7 @@ class Cache:
             files = {str(path.relative_to(part)): digest_file(path) for path in _files(part)}
             manifest = {"key": key, "files": files}
             write_atomically(part / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
-            if not _copy(part, destination):
+            if not _copy(part, key, destination):
                 raise OSError(f"{destination}: a file there reads differently than it was written: check the disk")
             self._discard(entry)
             with contextlib.suppress(OSError):  # another process has just made the same entry
@@ -130,15 +131,16 @@ class Cache:
                 self._discard(entry)
 
 
-def _copy(entry: Path, destination: Path) -> bool:
+def _copy(entry: Path, key: dict[str, Any], destination: Path) -> bool:
     """Copies the files that the manifest names, and waits until they are on the disk.
 
     Returns:
-        False if a file is missing, has another digest, or lies outside of the entry.
+        False if the entry has another key, or a file is missing, has another digest, or lies outside of the entry.
     """
     try:
-        files = json.loads((entry / MANIFEST).read_text(encoding="utf-8"))["files"]
-        if not all(_is_inside(entry, name) for name in files):
+        manifest = json.loads((entry / MANIFEST).read_text(encoding="utf-8"))
+        files = manifest["files"]
+        if manifest["key"] != key or not all(_is_inside(entry, name) for name in files):
             return False
         for name, expected in files.items():
             target = destination / name
