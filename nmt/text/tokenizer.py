@@ -24,6 +24,7 @@ from nmt.config import VocabularyConfig
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.errors import VocabularyError
 from nmt.text.languages import SPACED, Words
+from nmt.text.model_sizes import require_sizes
 from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
 from nmt.text.sentencepiece_training import single_spaced, train_model
 
@@ -90,9 +91,10 @@ class Tokenizer:
         self.words: Words = SPACED
         """Cuts a sentence into words; by default at spaces."""
         try:
+            require_sizes(model)
             self._processor = sentencepiece.SentencePieceProcessor.from_proto(model)
             self.pieces(range(self.size))  # a damaged piece may be invalid UTF-8
-        except (RuntimeError, UnicodeDecodeError):
+        except (RuntimeError, ValueError):
             raise VocabularyError(f"{name}: not a SentencePiece model, or a damaged one; train it again") from None
         special = tuple(getattr(self._processor, f"{kind}_id")() for kind in ("pad", "unk", "bos", "eos"))
         if special != (PAD, UNK, BOS, EOS):

@@ -23,6 +23,10 @@ from nmt.run.errors import RunError
 from nmt.run.manifest import Manifest
 from nmt.run.model_card import model_card
 from nmt.run.packing import write_pack
+from nmt.text import model_sizes
+from nmt.text.errors import VocabularyError
+from nmt.text.model_sizes import require_sizes
+from nmt.text.tokenizer import Tokenizer
 from nmt.training.checkpoints import newest_checkpoint
 from nmt.training.preparation.prepare import prepare
 from nmt.training.preparation.validation_pairs import load_validation_pairs
@@ -235,6 +239,57 @@ def test_a_vocabulary_with_pieces_that_are_no_text_is_refused(part, run):
     (run.directory / "manifest.json").unlink()
     with pytest.raises(NmtError, match=r"shared\.model: not a SentencePiece model, or a damaged one"):
         Run.open(run.directory)
+
+
+def number(value: int) -> bytes:
+    """As protocol buffers write it: seven bits a byte, the lowest first."""
+    low = [value >> shift & 127 for shift in range(0, max(value.bit_length(), 1), 7)]
+    return bytes([*(byte | 128 for byte in low[:-1]), low[-1]])
+
+
+def field(place: int, content: bytes) -> bytes:
+    return number(place << 3 | 2) + number(len(content)) + content
+
+
+def peak_mib() -> int:
+    """The most memory of this process since its last reset."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) // 1024
+
+
+ABSURD = {
+    "empty pieces": field(1, b"") * 1_500_000,
+    "pieces of one byte": field(1, field(1, b"a")) * 1_100_000,
+    "long pieces": field(1, bytes(200)) * 10**4 + field(1, b"") * 10**6,
+    "input files": field(2, field(1, b"") * 3_000_000),
+    "many settings": field(2, field(1, b"") * 30) * 10**5,
+    "a piece of exabytes": number(1 << 3 | 2) + number(2**62) + b"a",
+    "settings of gigabytes": field(1, bytes(200)) * 10**4 + number(2 << 3 | 2) + number(2**31 - 1) + b"a",
+    "an endless number": b"\x08" + b"\xff" * (2 * 10**6 + 1),
+    "an unfinished number": field(1, bytes(200)) * 10**4 + b"\x12\xff",
+    "a table of gigabytes": field(3, field(2, b"\xff" * 40)),
+}
+
+
+@pytest.mark.parametrize("more", ABSURD.values(), ids=ABSURD)
+def test_absurd_sizes_in_a_vocabulary_take_no_memory(more, tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "whole.model")
+    content = (tmp_path / "whole.model").read_bytes() + more
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    before = peak_mib()
+    with pytest.raises(VocabularyError, match=r"^bad\.model: not a SentencePiece model, or a damaged one"):
+        Tokenizer(content, "bad.model")
+    assert peak_mib() - before < 20
+
+
+def test_a_vocabulary_of_most_pieces_has_plausible_sizes(monkeypatch):
+    """With pieces of usual and of long text, and the settings of a training."""
+    monkeypatch.setattr(model_sizes, "PIECES", 1000)
+    pieces = field(1, bytes(20)) * 999 + field(1, bytes(200))
+    others = field(2, bytes(10**6)) + number(9 << 3) + number(300) + number(9 << 3 | 1) + bytes(8)
+    require_sizes(pieces + others + number(9 << 3 | 5) + bytes(4))
+    with pytest.raises(ValueError, match="more pieces or settings than any vocabulary has"):
+        require_sizes(pieces + others + field(1, b"a"))
 
 
 @pytest.mark.parametrize("line", ["[" * 10**5, "[1, 2]", '["a"]', '["a", "b", 3]', "{}"])
