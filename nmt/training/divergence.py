@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -30,6 +31,22 @@ def require_finite(found: str, run: Run, *values: Any) -> None:
     if all(np.isfinite(value).all() for value in values):
         return
     raise _diverged(found, run)
+
+
+def require_validation(measured: Mapping[str, float], run: Run, step: int) -> None:
+    """Ends a training whose validation loss is NaN or infinite: no checkpoint with such a best loss can be read.
+
+    Weights that are finite and very large have such a loss.
+
+    Args:
+        measured: `loss` of the validation pairs, and other measures.
+        run: the run in training.
+        step: number of completed steps.
+
+    Raises:
+        TrainingError: the loss is NaN or infinite.
+    """
+    require_finite(f"step {step}: the validation loss is {measured['loss']}", run, measured["loss"])
 
 
 def require_loss_scale(optimizer: keras.optimizers.Optimizer, run: Run, step: int) -> None:

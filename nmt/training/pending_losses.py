@@ -43,13 +43,14 @@ class PendingLosses:
         """Waits for the losses and adds them to the state.
 
         Raises:
-            TrainingError: the loss is NaN or infinite.
+            TrainingError: a loss is NaN or infinite.
         """
         if not self._losses:
             return
         losses = [float(loss) for loss in self._losses]
         self._losses = ()
-        require_finite(f"step {self._step}: the loss is {losses[0]}", self._run, losses[0])
+        for name, loss in zip(("loss", "attention loss"), losses, strict=False):
+            require_finite(f"step {self._step}: the {name} is {loss}", self._run, loss)
         self._state.add_losses(*losses)
         if self._counts is not None:
             tokens, _, wishes = map(float, np.asarray(self._counts))

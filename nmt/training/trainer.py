@@ -33,7 +33,7 @@ from nmt.training.console import progress_line, validation_line
 from nmt.training.distribution.cluster import read_cluster
 from nmt.training.distribution.replicas import Replicas, open_replicas
 from nmt.training.distribution.same_training import require_same_training
-from nmt.training.divergence import require_finite, require_loss_scale
+from nmt.training.divergence import require_finite, require_loss_scale, require_validation
 from nmt.training.early_stopping import note_validation, out_of_patience
 from nmt.training.errors import TrainingError
 from nmt.training.fine_tuning import begin_with_initial_run
@@ -277,7 +277,7 @@ class Trainer:
         state, run, started = self.state, self.prepared.run, time.perf_counter()
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
-        measured = self.validation.measure(weights)
+        require_validation(measured := self.validation.measure(weights), run, state.step)
         better = note_validation(measured, state, self.config, self._changed_since(state.validated_step))
         if better:
             run.save_weights(weights)
@@ -293,7 +293,7 @@ class Trainer:
     def _measure_initial(self) -> None:
         """Measures the weights of the initial run, which stay the best until training improves them."""
         weights = averaged_arrays(self.model, self.optimizer)
-        measured = self.validation.measure(weights)
+        require_validation(measured := self.validation.measure(weights), self.prepared.run, 0)
         note_validation(measured, self.state, self.config)
         self.prepared.run.save_weights(weights)
         self.status.print(validation_line(0, measured, "best"))

@@ -54,9 +54,12 @@ def let_validations_find(monkeypatch, bleu: Any, loss: Any = None) -> None:
     )
 
 
-def config(corpus: Path, directory: Path, name: str = "run", **fields: Any) -> RunConfig:
-    """A run of 3 epochs with 10 batches each."""
-    made = copy_task.config(corpus, name=name, training={"batch_tokens": 100, "passes": 3, "ema": 0.0, **fields})
+def config(
+    corpus: Path, directory: Path, name: str = "run", model: dict[str, Any] | None = None, **fields: Any
+) -> RunConfig:
+    """A run of 3 epochs with 10 batches each; `fields` are of the training."""
+    training = {"batch_tokens": 100, "passes": 3, "ema": 0.0, **fields}
+    made = copy_task.config(corpus, name=name, model=model or {}, training=training)
     return replace(made, directory=str(directory))
 
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from short_runs import config
+from short_runs import config, let_validations_find
 
 from nmt.config import RunConfig
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.training.errors import TrainingError
+from nmt.training.pending_losses import PendingLosses
+from nmt.training.state import TrainingState
 from nmt.training.trainer import train
 
 SAVED = 4
@@ -59,7 +61,7 @@ def require_finite_files(run: Run) -> None:
 class Spoiler:
     """A training that can be run again and again from its checkpoint, each time with a NaN in another place.
 
-    The step is compiled once: it adds `addends`, zero or NaN, to each gradient and to the loss.
+    The step is compiled once: it adds `addends`, zero or NaN, to each gradient and to each reported loss.
     """
 
     def __init__(self, trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,18 +69,13 @@ class Spoiler:
 
         self.trainer, self.run = trainer, trainer.prepared.run
         self.weights = trainer.model.trainable_variables
-        self.addends = tf.Variable(np.zeros(len(self.weights) + 1, np.float32))
+        self.losses = ["loss", *(["attention loss"] if trainer.guided else [])]
+        self.addends = tf.Variable(np.zeros(len(self.weights) + len(self.losses), np.float32))
         self.before_step: dict[int, Callable[[], None]] = {}
         self.saved: dict[str, bytes] = {}
-        step = trainer.train_step
-        plain = step.gradients
-
-        def gradients(losses: Any, inputs: Any) -> Any:
-            reported, found = plain(losses, inputs)
-            *addends, by_loss = tf.unstack(self.addends)
-            return (reported[0] + by_loss, *reported[1:]), [one + by for one, by in zip(found, addends, strict=True)]
-
-        monkeypatch.setattr(step, "gradients", gradients)
+        self.validation_addend = 0.0
+        self._wrap(trainer.train_step, monkeypatch)
+        self._wrap_validation(trainer.validation, monkeypatch)
         train_one = trainer._step
 
         def counted(batch: Any) -> None:
@@ -88,6 +85,29 @@ class Spoiler:
             train_one(batch)
 
         monkeypatch.setattr(trainer, "_step", counted)
+
+    def _wrap(self, step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        import tensorflow as tf
+
+        plain = step.gradients
+
+        def gradients(losses: Any, inputs: Any) -> Any:
+            reported, found = plain(losses, inputs)
+            addends = tf.unstack(self.addends)
+            by_loss = addends[len(found) :]
+            spoilt = [one + tf.cast(by, one.dtype) for one, by in zip(found, addends, strict=False)]
+            return tuple(one + by for one, by in zip(reported, by_loss, strict=True)), spoilt
+
+        monkeypatch.setattr(step, "gradients", gradients)
+
+    def _wrap_validation(self, validation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        plain = validation.measure
+
+        def measure(weights: Any) -> dict[str, float]:
+            measured: dict[str, float] = plain(weights)
+            return measured | {"loss": measured["loss"] + self.validation_addend}
+
+        monkeypatch.setattr(validation, "measure", measure)
 
     def files(self) -> dict[str, bytes]:
         root = self.run.directory
@@ -113,7 +133,8 @@ class Spoiler:
         trainer.state = checkpoint.state
         trainer.losses = PendingLosses(self.run, trainer.state)
         trainer.history = History(self.run, SAVED, trainer.guided, print)
-        self.addends.assign(np.zeros(len(self.weights) + 1, np.float32))
+        self.addends.assign(np.zeros(self.addends.shape, np.float32))
+        self.validation_addend = 0.0
         trainer.run()
 
     def final_weights(self) -> list[np.ndarray]:
@@ -124,14 +145,17 @@ class Spoiler:
         for variable in self.trainer._variables:
             if "float" in variable.dtype:
                 yield f"variable {variable.path}", lambda variable=variable: self._spoil(variable)
-        for place, weight in enumerate(self.weights):
-            yield f"gradient {weight.path}", lambda place=place: self._add(place)
-        yield "loss", lambda: self._add(len(self.weights))
+        for place, name in enumerate([*(f"gradient {weight.path}" for weight in self.weights), *self.losses]):
+            yield name, lambda place=place: self._add(place)
+        yield "validation loss", self._spoil_validation
 
     def _add(self, place: int) -> None:
         addends = self.addends.numpy()
         addends[place] = math.nan
         self.addends.assign(addends)
+
+    def _spoil_validation(self) -> None:
+        self.validation_addend = math.nan
 
     @staticmethod
     def _spoil(variable: Any) -> None:
@@ -140,12 +164,36 @@ class Spoiler:
         variable.assign(value)
 
 
+TRANSFORMER = {
+    "architecture": "transformer",
+    "transformer": {"heads": 2, "feed_forward": 32, "encoder_layers": 1, "decoder_layers": 1},
+}
+GUIDED = {"guided": {"links": "train.align"}}
+FLOAT16 = {"precision": "mixed_float16"}
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "Transformer": (TRANSFORMER, {}),
+    "LSTM decoder": ({"cell": "lstm"}, {}),
+    "guided": ({}, GUIDED),
+    "accumulating": ({}, {"accumulate": 2}),
+    "float16": ({}, FLOAT16),
+    "guided Transformer, accumulating, float16": (TRANSFORMER, {**GUIDED, "accumulate": 2, **FLOAT16}),
+}
+"""Changes of the model and of the training."""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_a_nan_in_any_weight_moment_gradient_or_loss(
-    trainer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    case: str, corpus: Path, tmp_path: Path, trainer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One entry of each array."""
-    spoiler = Spoiler(trainer(passes=1, checkpoints={"every": SAVED}, ema=0.5), monkeypatch)
+    """One entry of each array. A NaN in a gradient of float16 alone does not end the training: that update is left
+    out."""
+    monkeypatch.chdir(corpus)
+    model, changes = CASES[case]
+    spoiler = Spoiler(
+        trainer(passes=1, checkpoints={"every": SAVED, "keep": 3}, ema=0.5, model=model, **changes), monkeypatch
+    )
     spoiler.trainer.run()
     expected = spoiler.final_weights()
     overlooked, tried = [], 0
@@ -156,14 +204,37 @@ def test_a_nan_in_any_weight_moment_gradient_or_loss(
             spoiler.resume()
             overlooked.append(name)
         except TrainingError:
-            require_finite_files(spoiler.run)
             changed = [path for path, content in spoiler.saved.items() if spoiler.files().get(path) != content]
             assert set(changed) <= {"history.csv", "manifest.json", "best.npz"}, (name, changed)
-    assert overlooked == [] and tried > 10
+        require_finite_files(spoiler.run)
+    mended = [name for name, _ in spoiler.places() if name.startswith("gradient ") and "precision" in changes]
+    assert overlooked == mended and tried > 10
     spoiler.before_step = {}
     spoiler.resume()
     for one, other in zip(spoiler.final_weights(), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_validation_loss_that_is_not_a_number_ends_the_training(
+    first: bool, corpus: Path, tmp_path: Path, counting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint with such a loss could not be read again."""
+    losses = [math.nan] if first else [1.0, math.inf]
+    let_validations_find(monkeypatch, [1.0, 2.0], losses)
+    with pytest.raises(TrainingError, match=f"^step {4 * len(losses)}: the validation loss is {losses[-1]}, "):
+        train(config(corpus, tmp_path, validate_every=4, passes=1))
+    run = Run.open(tmp_path / "run")
+    assert [path.name for path in run.checkpoints()] == ([] if first else ["000000004.npz"])
+    require_finite_files(run)
+
+
+def test_an_attention_loss_that_is_not_a_number_ends_the_training(tmp_path: Path) -> None:
+    run: Any = SimpleNamespace(directory=tmp_path, config=RunConfig())
+    losses = PendingLosses(run, TrainingState())
+    losses.put(3, 1.0, math.nan)
+    with pytest.raises(TrainingError, match="^step 3: the attention loss is nan, "):
+        losses.settle()
 
 
 @pytest.mark.parametrize(("scale", "ends"), [(2.0**-24, False), (2.0**-25, True), (0.0, True), (math.nan, True)])
