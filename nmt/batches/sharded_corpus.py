@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ class CorpusShards:
     def pairs(self) -> int:
         """Pairs of all shards."""
         return sum(shard.pairs for shard in self.shards)
+
+
+def _shard(name: str, pairs: int, ids: int) -> Shard:
+    """A shard as `about.json` names it; a ValueError for a name that leads elsewhere, or for no numbers."""
+    if not (isinstance(name, str) and name.isdecimal() and len(name) < 10 and type(pairs) is type(ids) is int):
+        raise ValueError("a shard has no name or no size")
+    return Shard(name, pairs, ids)
 
 
 def index_of(source_lengths: np.ndarray, target_lengths: np.ndarray) -> np.ndarray:
@@ -171,7 +179,7 @@ class ShardedCorpus:
             about = json.loads(self._read(ABOUT))
             self._dtype = np.dtype({"uint16": "<u2", "int32": "<i4"}[about["dtype"]])
             self.corpora = tuple(
-                CorpusShards(str(one["name"]), float(one["weight"]), tuple(Shard(**shard) for shard in one["shards"]))
+                CorpusShards(str(one["name"]), float(one["weight"]), tuple(_shard(**shard) for shard in one["shards"]))
                 for one in about["corpora"]
             )
             if not self.corpora or not all(corpus.pairs > 0 and corpus.weight > 0 for corpus in self.corpora):
@@ -183,7 +191,15 @@ class ShardedCorpus:
             self._ids = [self._open(f"{one.name}.ids", one.ids * self._dtype.itemsize, opened) for one in shards]
             self._ends = np.cumsum([shard.pairs for shard in shards])
             self._begins = self._ends - [shard.pairs for shard in shards]
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (
+            FileNotFoundError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            LookupError,
+            OverflowError,
+            RecursionError,
+        ) as error:
             raise self._damaged(str(error) if isinstance(error, ValueError) else "files are missing") from error
         self._last: tuple[Any, tuple[np.ndarray, np.ndarray]] | None = None
 
@@ -309,6 +325,8 @@ class ShardedCorpus:
     def length_counts(self) -> LengthCounts:
         """The lengths of the pairs of an epoch."""
         cells = self._array(LENGTHS)
+        if cells.shape[1] != 4 or cells[:, 0].max(initial=0) >= len(self.corpora):
+            raise self._damaged(f"{LENGTHS}: other corpora than in {ABOUT}")
         shares = np.array(self.quotas) / [corpus.pairs for corpus in self.corpora]
         return LengthCounts(cells[:, 1] + 1, cells[:, 2] + 1, cells[:, 3] * shares[cells[:, 0]])
 
@@ -323,7 +341,7 @@ class ShardedCorpus:
             if array.ndim != 2 or array.dtype != np.int64 or array.min(initial=0) < 0:
                 raise ValueError(f"{name} has other numbers than expected")
             return array
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, TokenError) as error:  # a TokenError is of the header
             raise self._damaged(str(error)) from None
 
     @classmethod

@@ -14,6 +14,7 @@ for folder in (HERE, HERE.parent, HERE.parent / "serving"):  # for programs othe
         sys.path.append(str(folder))
 
 import command_targets  # noqa: E402
+import corpus_targets  # noqa: E402
 import run_targets  # noqa: E402
 import server_targets  # noqa: E402
 import settings_targets  # noqa: E402
@@ -22,7 +23,7 @@ from oracle import Target  # noqa: E402
 
 TARGETS: dict[str, Target] = {
     name: target
-    for module in (text_targets, settings_targets, run_targets, server_targets, command_targets)
+    for module in (text_targets, settings_targets, run_targets, corpus_targets, server_targets, command_targets)
     for name, target in module.TARGETS.items()
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.exceptions import OptunaError
 from optuna.storages import JournalStorage
 from optuna.trial import FrozenTrial, TrialState
 
@@ -114,13 +115,7 @@ def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optun
         NmtError: the directory holds a study of another space, or its journal is damaged.
     """
     output.mkdir(parents=True, exist_ok=True)
-    study = optuna.create_study(
-        study_name="nmt",
-        storage=JournalStorage(open_journal(output / "study.log")),
-        direction="maximize" if space.metric == "bleu" else "minimize",
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
-        load_if_exists=True,
-    )
+    study = _read_study(output / "study.log", space)
     described = json.loads(json.dumps(dataclasses.asdict(space)))
     if study.user_attrs.get("space", described) != described:
         raise NmtError(
@@ -132,6 +127,29 @@ def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optun
     study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
     _enqueue_interrupted(study)
     return study
+
+
+def _read_study(path: Path, space: Space) -> optuna.Study:
+    """The study of a journal.
+
+    Raises:
+        NmtError: the journal is damaged. optuna believes its own lines, and fails in many ways on other ones.
+    """
+    journal = open_journal(path)
+    try:
+        study = optuna.create_study(
+            study_name="nmt",
+            storage=JournalStorage(journal),
+            direction="maximize" if space.metric == "bleu" else "minimize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=1),
+            load_if_exists=True,
+        )
+        study.get_trials()
+        return study
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, OptunaError) as error:
+        raise NmtError(
+            f"{path}: damaged ({type(error).__name__}): restore the file, or choose another --output"
+        ) from error
 
 
 def _enqueue_interrupted(study: optuna.Study) -> None:
