@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 AT_ONCE = 4
 """The number of batches, or of parts of a batch, that are computed at once if there are processors for them."""
@@ -92,3 +93,37 @@ def peak_memory() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024  # bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit >> 20
+
+
+def free_memory() -> int:
+    """Bytes that this process can still take: free memory of the machine, within the process's address space."""
+    found = [_reported(Path("/proc/meminfo"), "MemAvailable:")]
+    with contextlib.suppress(ImportError, OSError):
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            found.append(limit - (_reported(Path("/proc/self/status"), "VmSize:") or 0))
+    return min((bytes_ for bytes_ in found if bytes_ is not None), default=sys.maxsize)
+
+
+def require_memory(size: int) -> None:
+    """Refuses a computation that needs more memory than there is: libraries in C++ would end the process.
+
+    Args:
+        size: bytes that the computation needs at least.
+
+    Raises:
+        MemoryError: with the sizes in MiB.
+    """
+    if size > 2**28 and size > (free := free_memory()):
+        raise MemoryError(f"{size >> 20} MiB are needed, and {free >> 20} MiB are free")
+
+
+def _reported(path: Path, name: str) -> int | None:
+    """The bytes that a line of a file of the Linux kernel reports; None if there is no such line."""
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith(name):
+                return int(line.split()[1]) * 1024
+    return None

@@ -10,7 +10,15 @@ from types import SimpleNamespace
 import pytest
 import tensorflow as tf
 
-from nmt.backend.machine import AT_ONCE, batches_at_once, configure_runtime, peak_memory, processors
+from nmt.backend.machine import (
+    AT_ONCE,
+    batches_at_once,
+    configure_runtime,
+    free_memory,
+    peak_memory,
+    processors,
+    require_memory,
+)
 
 WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Environment that hides GPUs."""
@@ -104,3 +112,22 @@ def test_memory_is_in_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peak_memory() == 300 << 10  # from KiB
     monkeypatch.setattr("sys.platform", "darwin")
     assert peak_memory() == 300  # from bytes
+
+
+def test_more_memory_than_there_is_is_refused() -> None:
+    free = free_memory()
+    assert 2**20 < free < 2**50
+    require_memory(free // 2)
+    with pytest.raises(MemoryError, match="MiB are needed, and .* MiB are free"):
+        require_memory(2**60)
+
+
+@pytest.mark.parametrize("taken", [0, 2**30])
+def test_free_memory_lies_within_the_address_space(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process with 3 GiB, of which it has taken some, on a machine with 2 GiB of free memory."""
+    reported = {"MemAvailable:": 2 * 2**30, "VmSize:": taken}
+    monkeypatch.setattr("nmt.backend.machine._reported", lambda path, name: reported[name])
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (3 * 2**30, -1))
+    assert free_memory() == 2 * 2**30
+    reported["MemAvailable:"] = 9 * 2**30
+    assert free_memory() == 3 * 2**30 - taken

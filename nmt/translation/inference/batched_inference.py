@@ -10,7 +10,7 @@ import numpy as np
 
 from nmt import search as searching
 from nmt.backend import ops
-from nmt.backend.machine import batches_at_once
+from nmt.backend.machine import batches_at_once, require_memory
 from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
@@ -111,6 +111,7 @@ class BatchedInference:
         scored: list[Hypothesis | None] = [None] * len(target)
 
         def score_batch(rows: np.ndarray) -> None:
+            _require_memory(source, target, rows)
             values, weights = map(ops.convert_to_numpy, self.score_batch(*make_batch(source, target, rows)))
             for row, index in enumerate(rows):
                 steps, positions = int(target.lengths[index]) + 1, int(source.lengths[index]) + 1
@@ -173,6 +174,12 @@ def _pair_batches(source: Sequences, target: Sequences, batch_tokens: int) -> li
     costs = np.maximum(source.lengths, target.lengths) + 1
     order = sort_by_length(source.lengths, target.lengths, np.arange(len(costs)))
     return cut_by_tokens(costs, order, batch_tokens)
+
+
+def _require_memory(source: Sequences, target: Sequences, rows: np.ndarray) -> None:
+    """Refuses a batch whose attention weights alone, float32 and copied once, need more memory than there is."""
+    longest = [int(side.lengths[rows].max(initial=0)) + 1 for side in (source, target)]
+    require_memory(2 * 4 * len(rows) * longest[0] * longest[1])
 
 
 def _lists(
