@@ -8,6 +8,9 @@ from typing import Literal
 from nmt.config.checks import require
 from nmt.config.fields import setting
 
+LEAST = 5
+"""Pieces of the smallest vocabulary: the four special pieces, and one of the text."""
+
 
 @dataclass(frozen=True)
 class VocabularyConfig:
@@ -46,7 +49,7 @@ class VocabularyConfig:
     symbols: tuple[str, ...] = setting((), "Strings that are always one piece, such as <de> or a placeholder.")
 
     def __post_init__(self) -> None:
-        require(self.size >= 8, f"size is {self.size}: a vocabulary needs at least 8 pieces")
+        require(self.size >= LEAST, f"size is {self.size}: a vocabulary needs at least {LEAST} pieces")
         for name in ("size", "target_size"):
             require(getattr(self, name) <= 10**6, f"{name} is {getattr(self, name)}: expected a million at most")
         coverage = self.character_coverage

@@ -45,7 +45,7 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (PairsConfig, {"tsv": "a", "target_column": -1}, "target_column is -1: expected more than 0"),
     (CorpusConfig, {"held_out": 0}, "held_out is 0: expected more than 0"),
     (CorpusConfig, {"max_pieces": 0}, "max_pieces is 0: expected more than 0"),
-    (VocabularyConfig, {"size": 7}, "size is 7: a vocabulary needs at least 8 pieces"),
+    (VocabularyConfig, {"size": 4}, "size is 4: a vocabulary needs at least 5 pieces"),
     (VocabularyConfig, {"character_coverage": 0.5}, "character_coverage is 0.5: expected a number from 0.98 to 1"),
     (VocabularyConfig, {"longest_piece": 513}, "longest_piece is 513: expected a number up to 512"),
     (VocabularyConfig, {"longest_piece": 8, "type": "word"}, "pieces of type word have no such limit"),
