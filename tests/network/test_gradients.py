@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -231,16 +231,34 @@ def _of_encoded(encoded: Any) -> Any:
 SIZES = TransformerConfig(encoder_layers=2, decoder_layers=2, heads=2, feed_forward=7)
 
 
+def _with_equal_masks(loss: Callable[..., Any], layers: Sequence[Any]) -> Callable[..., Any]:
+    """The loss with the same dropout masks at each call."""
+    generators = [layer.drop.generator for layer in layers if layer.drop.generator]
+    first = [generator.state.numpy() for generator in generators]
+
+    def repeatable(*values: Any) -> Any:
+        for generator, state in zip(generators, first, strict=True):
+            generator.state.assign(state)
+        return loss(*values)
+
+    return repeatable
+
+
 @pytest.mark.slow
-def test_the_encoder_of_a_transformer(scramble: Callable) -> None:
-    encoder = TransformerEncoder(SIZES, 0.0, 0)
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_encoder_of_a_transformer(dropout: float, scramble: Callable) -> None:
+    encoder = TransformerEncoder(SIZES, dropout, 0)
     encoder.build((None, None, WIDTH))
     scramble(encoder)
+
+    def plain(values: Any) -> Any:
+        return _of_encoded(encoder(values, LENGTHS, training=True))
+
+    loss, values = _with_equal_masks(plain, encoder.layers), [draw(BATCH, POSITIONS, WIDTH)]
     require_gradients(
-        lambda values: _of_encoded(encoder(values, LENGTHS, training=True)),
-        [draw(BATCH, POSITIONS, WIDTH)],
-        [variable for variable in encoder.trainable_variables if "key_bias" not in variable.path],
+        loss, values, [variable for variable in encoder.trainable_variables if "key_bias" not in variable.path]
     )
+    assert (float(loss(*values)) != float(plain(*values))) == (dropout > 0)  # other masks
 
 
 DECODERS = {
@@ -277,17 +295,20 @@ def test_a_recurrent_decoder(name: str, scramble: Callable) -> None:
 
 
 @pytest.mark.slow
-def test_the_decoder_of_a_transformer(scramble: Callable) -> None:
-    decoder = TransformerDecoder(TransformerConfig(1, 1, 2, 7), 0.0, 0, words_in_readout=True)
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_decoder_of_a_transformer(dropout: float, scramble: Callable) -> None:
+    decoder = TransformerDecoder(TransformerConfig(1, 1, 2, 7), dropout, 0, words_in_readout=True)
     decoder.build((None, None, WIDTH))
     scramble(decoder)
     shapes = [(BATCH, STEPS, WIDTH), (BATCH, POSITIONS, WIDTH), (BATCH, POSITIONS, WIDTH)]
 
-    def loss(embedded: Any, memory: Any, words: Any) -> Any:
+    def plain(embedded: Any, memory: Any, words: Any) -> Any:
         return weighted(*decoder(embedded, memory, memory[:, 0], MASK, words, training=True))
 
     variables = [variable for variable in decoder.trainable_variables if "key_bias" not in variable.path]
-    require_gradients(loss, [draw(*shape) for shape in shapes], variables)
+    loss, values = _with_equal_masks(plain, decoder.layers), [draw(*shape) for shape in shapes]
+    require_gradients(loss, values, variables)
+    assert (float(loss(*values)) != float(plain(*values))) == (dropout > 0)  # other masks
 
 
 MODELS: list[dict[str, Any]] = [
