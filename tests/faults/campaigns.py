@@ -20,12 +20,16 @@ import disk
 from forking import Forks
 
 
+class Missed(Exception):
+    """The fault of a point did not happen, as a kill after the end of a program: the point does not count."""
+
+
 class Point(NamedTuple):
     """A fault to try.
 
     Attributes:
         name: repeats the point in a campaign with the same seed.
-        check: tries it in an empty directory; raises for any failure.
+        check: tries it in an empty directory; raises `Missed`, or anything else for a failure.
     """
 
     name: str
@@ -123,6 +127,8 @@ def conduct(
         place = workshop.folder(f"point-{os.getpid()}")
         try:
             point.check(place)
+        except Missed:
+            outcome.tried -= 1 if not only else 0
         except Exception as error:
             outcome.found[point.name] = f"{type(error).__name__}: {error}"[:2000]
             say(f"FOUND {campaign.name}, point '{point.name}', seed {seed}: {traceback.format_exc()[-3000:]}")

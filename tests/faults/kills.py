@@ -13,7 +13,7 @@ from typing import Any
 
 import copy_task
 import yaml
-from campaigns import Campaign, Point, Workshop
+from campaigns import Campaign, Missed, Point, Workshop
 from forking import REPOSITORY
 from same_runs import require_same
 
@@ -41,6 +41,9 @@ EXTRAS: dict[str, dict[str, Any]] = {
     "guided": {"training": {"guided": {"links": "train.align"}}},
     "accumulating": {"training": {"accumulate": 2}},
     "float16": {"training": {"precision": "mixed_float16"}},
+    "guided+accumulating+float16": {
+        "training": {"guided": {"links": "train.align"}, "accumulate": 2, "precision": "mixed_float16"}
+    },
 }
 """Changes of a training, by name."""
 
@@ -58,9 +61,9 @@ def _without_schedule(changes: dict[str, Any]) -> dict[str, Any]:
 def cases() -> list[tuple[str, str, str]]:
     """Variant, extra and backend of each training."""
     all_of_tensorflow = [(variant, extra, "tensorflow") for variant in _variants() for extra in EXTRAS]
-    without_attention = {("none", "guided")}
+    without_attention = {("none", extra) for extra in EXTRAS if "guided" in extra}
     jax = [(variant, "", "jax") for variant in ("additive", "luong", "transformer", "mixed", "lstm")]
-    jax += [("additive", extra, "jax") for extra in ("guided", "accumulating")]
+    jax += [(variant, extra, "jax") for variant in ("additive", "transformer") for extra in EXTRAS if extra]
     return [case for case in all_of_tensorflow if case[:2] not in without_attention] + jax
 
 
@@ -90,13 +93,21 @@ class Undisturbed:
         return ended.returncode
 
     def check(self, moments: list[float], place: Path) -> None:
-        """Kills the training at these shares of its time, goes on, and compares."""
+        """Kills the training at these shares of its time, goes on, and compares.
+
+        Raises:
+            Missed: each kill came before the run was set up, or after its end.
+        """
         shutil.rmtree(self.place / "killed", ignore_errors=True)
+        run, hits = self.place / "killed" / "run", 0
         for moment in moments:
             if self.train("killed", kill_after=0.3 + moment * self.seconds) == 0:
                 break
+            hits += (run / "config.json").exists()
         self.train("killed")
-        require_same(self.place / "killed" / "run", self.place / "whole" / "run")
+        require_same(run, self.place / "whole" / "run")
+        if not hits:
+            raise Missed
 
 
 def kills(workshop: Workshop, draw: random.Random) -> Iterator[Point]:

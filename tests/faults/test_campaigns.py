@@ -11,7 +11,7 @@ import file_damage
 import kills
 import pytest
 import writer_faults
-from campaigns import Campaign, Point, Workshop, conduct
+from campaigns import Campaign, Missed, Point, Workshop, conduct
 from command_faults import Traced
 
 from nmt.run.directory import Run
@@ -105,6 +105,20 @@ def test_a_failure_is_found_named_and_repeated(tmp_path):
     again = conduct(campaign, workshop, SEED, only=name, say=said.append)
     assert (again.tried, again.found) == (1, {name: why})
     assert conduct(campaign, workshop, SEED, seconds=-1).tried == 0
+
+
+def test_a_fault_that_did_not_happen_is_not_counted(tmp_path):
+    def check(number: int) -> None:
+        if number % 2:
+            raise Missed
+
+    def points(workshop, draw):
+        return (Point(f"{number}", lambda place, number=number: check(number)) for number in range(9))
+
+    campaign, workshop = Campaign("misses", "misses", points, 3), Workshop(tmp_path)
+    assert conduct(campaign, workshop, SEED).tried == 3
+    assert conduct(campaign, workshop, SEED, most=9).tried == 5
+    assert conduct(campaign, workshop, SEED, only="1").tried == 1
 
 
 def _require_small(place, value: int) -> None:
