@@ -50,7 +50,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 def usual_place() -> Path:
     """The directory that `scripts/web_runtime.sh` makes."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # Path.home() raises without a home
     return Path(caches) / "nmt" / f"{PACKAGE}-{VERSION}"
 
 
