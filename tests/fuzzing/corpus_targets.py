@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from nmt.training.preparation.shards.manifest import SHARDS, PreparedManifest, read_prepared
 from oracle import Target, read_or_refused, target
 
 from nmt.batches.sharded_corpus import (
@@ -24,7 +25,6 @@ from nmt.batches.sharded_corpus import (
     write_synced,
 )
 from nmt.training.preparation.cache import MANIFEST, Cache
-from nmt.training.preparation.shards.manifest import SHARDS, PreparedManifest, read_prepared
 from nmt.training.sweep.space import Space
 
 SIDES = [[4, 5, 3], [6, 3], [3]], [[4, 3], [5, 6, 3], [7, 3]]

@@ -12,8 +12,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import commands
 import copy_task
@@ -21,10 +24,11 @@ import numpy as np
 import pytest
 
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.batches.sharded_corpus import ShardedCorpus
+from nmt.batches.sharded_corpus import RECORD, ShardedCorpus
 from nmt.cli import main
 from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
 from nmt.errors import NmtError
+from nmt.progress import LineProgress
 from nmt.run.errors import RunError
 from nmt.run.prepared_manifest import damaged_files, read_prepared
 from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
@@ -388,6 +392,51 @@ def test_recipe_auto_reads_the_manifest_alone(tmp_path: Path) -> None:
     config = load_config(None, ["--corpus.prepared", str(tmp_path / "p")], "auto", lines.append)
     assert lines[0].startswith("recipe 100: 200 pairs are prepared")
     assert config.training.validate_every > 0
+
+
+@pytest.mark.parametrize("stop", ["manifest.json", "00000.done.npz", "work"])
+def test_a_preparation_that_is_stopped_at_its_very_end_goes_on_to_equal_files(
+    stop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped when the manifest gets its name, when a mark of a finished shard goes, and when the work goes."""
+    (tmp_path / "a.tsv").write_text("".join(f"{line}\t{line.upper()}\n" for line in SOURCES[:40]))
+    text = PairsConfig(tsv=str(tmp_path / "a.tsv"))
+    made(tmp_path / "whole", text)
+
+    def stopping(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: Any, **options: object) -> object:
+            if any(Path(path).name == stop for path in arguments if isinstance(path, str | Path)):
+                raise KeyboardInterrupt
+            return real(*arguments, **options)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for name in ("os.replace", "shutil.rmtree", "pathlib.Path.unlink"):
+            module, _, function = name.rpartition(".")
+            patched.setattr(name, stopping(getattr(resolve_name(module), function)))
+        with pytest.raises(KeyboardInterrupt):
+            made(tmp_path / "stopped", text)
+    made(tmp_path / "stopped", text)
+    assert files_of(tmp_path / "stopped") == files_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["00000.ids", "00000.index", "00000.done.npz"])
+def test_a_shard_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.ids").write_bytes(np.array([4, 5], np.uint16).tobytes())
+    (tmp_path / "a.index").write_bytes(np.array([(0, 1, 1)], RECORD).tobytes())
+    (tmp_path / f".{name}.part").symlink_to("/dev/full")
+    packer = packing.Packer(tmp_path, tmp_path, "<u2", 8)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        packer.pack("part", 1.0, [packing.EncodedBlock("a", 1, 2)], LineProgress(1))
+    assert error.value.filename == str(tmp_path / name)
+
+
+def test_counts_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    (tmp_path / "lengths.npy").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device") as error:
+        ShardedCorpus.write_about(tmp_path, "<u2", [], {"lengths.npy": np.zeros(1, np.int64)})
+    assert error.value.filename == str(tmp_path / "lengths.npy")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from nmt.batches.sharded_corpus import MOST_IDS, RECORD, CorpusShards, Shard, count_lengths
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
+from nmt.files.named_files import open_bytes
 from nmt.progress import LineProgress
 from nmt.run.arrays import load_arrays, save_arrays
 from nmt.run.errors import RunError
@@ -126,7 +128,10 @@ class Packer:
         places = [self._shards / f"{shard}{end}" for end in (".ids", ".index")]
         sums = hashlib.sha256(), hashlib.sha256()
         pieces, cells, before = np.zeros_like(self.pieces), [], 0
-        with replacing(places, unique=False) as parts, open(parts[0], "wb") as ids, open(parts[1], "wb") as indices:
+        with replacing(places, unique=False) as parts, ExitStack() as opened:
+            ids, indices = (
+                opened.enter_context(open_bytes(part, "w", place)) for part, place in zip(parts, places, strict=True)
+            )
             for block in group:
                 flat = np.frombuffer(self._bytes_of(block, ".ids"), self._dtype)
                 index = np.frombuffer(self._bytes_of(block, ".index"), RECORD).copy()
@@ -146,10 +151,12 @@ class Packer:
         arrays: dict[str, Any] = {"lengths": np.concatenate(cells), "pieces": pieces, "about": json.dumps(about)}
         save_arrays(done, arrays)
 
-    def remove_marks(self) -> None:
-        """Deletes the marks of finished shards, when the whole corpus is finished."""
-        for path in self._shards.glob("*.done.npz"):
-            path.unlink()
+
+def remove_marks(shards: Path) -> None:
+    """Deletes the marks of finished shards once the manifest is there. Until then the marks alone say that the blocks
+    of a shard are not needed any more."""
+    for path in shards.glob("*.done.npz"):
+        path.unlink()
 
 
 def _interleaved(index: np.ndarray) -> np.ndarray:

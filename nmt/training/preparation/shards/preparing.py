@@ -56,7 +56,7 @@ from nmt.training.preparation.shards import blocks
 from nmt.training.preparation.shards.blocks import Job, block_name
 from nmt.training.preparation.shards.inputs import Inputs
 from nmt.training.preparation.shards.key import UNPREPARED, preparation_key, require_same
-from nmt.training.preparation.shards.packing import EncodedBlock, Packer
+from nmt.training.preparation.shards.packing import EncodedBlock, Packer, remove_marks
 from nmt.training.preparation.shards.parts import Part
 from nmt.training.preparation.shards.reports import encoding_lines, sum_of
 from nmt.training.preparation.shards.sample import VOCABULARY_PAIRS, Sample
@@ -159,7 +159,8 @@ class PreparationDirectory:
         manifest = read_prepared(self.directory)
         require_same(self.directory, manifest.key, self._key())
         self._inputs.save()
-        shutil.rmtree(self._work, ignore_errors=True)  # a kill has left it behind the manifest
+        remove_marks(self.directory / SHARDS)  # a kill has left them behind the manifest, and the files of the work
+        shutil.rmtree(self._work, ignore_errors=True)
         self.say(f"{self.directory} is prepared already, from this text and with these settings")
         for line in (self.directory / REPORT).read_text(encoding="utf-8").splitlines():
             self.say(line)
@@ -390,7 +391,7 @@ class Preparation(PreparationDirectory):
         }
         longest = packer.lengths[:, 1:3].max(axis=1) + 1
         manifest = PreparedManifest(key, settings, pairs, int((longest * packer.lengths[:, 3]).sum()), files)
-        packer.remove_marks()
         manifest.save(self.directory)
+        remove_marks(self.directory / SHARDS)
         shutil.rmtree(self._work)
         return manifest
