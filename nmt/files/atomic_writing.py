@@ -93,11 +93,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def replacement_for(path: Path, error: type[NmtError]) -> Iterator[Path]:
+def replacement_for(path: Path, error: type[NmtError], durable: bool = False) -> Iterator[Path]:
     """Yields a path for code that opens its file itself; that file replaces `path` when the block ends.
 
-    Missing directories are created. A pipe or a device has no replacement: its own path is yielded. The file is not
-    waited for on the disk: these are drawings and tables that can be made again.
+    Missing directories are created. A pipe or a device has no replacement: its own path is yielded.
+
+    Args:
+        durable: see `move_into_place`. Drawings and tables need not be: they can be made again.
 
     Raises:
         NmtError: of the class `error`, if the file cannot be written.
@@ -107,7 +109,7 @@ def replacement_for(path: Path, error: type[NmtError]) -> Iterator[Path]:
             yield path
             return
         real_path(path).parent.mkdir(parents=True, exist_ok=True)
-        with replacing([path], durable=False) as (temporary,):
+        with replacing([path], durable=durable) as (temporary,):
             yield temporary
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}; make room there, or choose another place") from None

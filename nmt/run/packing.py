@@ -45,7 +45,7 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
     """Writes a pack of a run directory. Equal runs give equal bytes.
 
     Args:
-        output: the file; it appears when it is complete.
+        output: the file; it appears when it is complete, and a file that it replaces stays whole in a power loss.
         checkpoints: pack the mean of this many newest checkpoints; 0: the best weights.
         licence: for the model card.
 
@@ -59,7 +59,10 @@ def write_pack(run: Run, output: Path, checkpoints: int = 0, licence: str = "") 
     _require_place(run.directory, output)
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     members = members_of(run, weights, checkpoints, licence, output.name, {BEST: packed_arrays(weights)})
-    with replacement_for(output, RunError) as path, zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with (
+        replacement_for(output, RunError, durable=True) as path,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive,
+    ):
         for name, content in members.items():
             about = zipfile.ZipInfo(name, _DATE)
             about.create_system, about.external_attr = 3, _MODE
