@@ -4,16 +4,19 @@
     python scripts/faults.py --minutes 10 --seed 7
     python scripts/faults.py train-errors kills --points 20
     python scripts/faults.py train-errors --seed 7 --point "change 31 ENOSPC"    the same fault once more
+    python scripts/faults.py --json counts.jsonl
     unshare -rn bash -c 'ip link set lo up; exec python scripts/faults.py worker-losses'     30 losses of a worker
 
-Faults: kills and power losses between any two changes of the disk, errors of the disk at any change, kills at random
-moments, damaged files, inputs made by a fuzzer, mixed commands. Exit code 1: something was found. A failure names its
-point, which --point repeats with the same seed.
+Faults: kills and power losses between any two changes of the disk, errors of the disk at any change, refused opens for
+reading, kills at random moments, damaged files, replaced models of a server, mixed commands, inputs made by a fuzzer.
+Each campaign has a share of the time, and leaves the time that it does not need to the campaigns behind it. Exit code
+1: something was found. The line of a failure ends with the command that repeats it.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -27,11 +30,19 @@ sys.path[:0] = [str(REPOSITORY), *(str(REPOSITORY / "tests" / name) for name in 
 import command_faults  # noqa: E402
 import file_damage  # noqa: E402
 import kills  # noqa: E402
+import mixed_commands  # noqa: E402
+import reloads  # noqa: E402
 import worker_losses  # noqa: E402
 import writer_faults  # noqa: E402
 from campaigns import Campaign, Outcome, Workshop, conduct  # noqa: E402
 
-CAMPAIGNS = [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS]
+from result_rows import HELP, Row, read_rows, write_rows  # noqa: E402
+
+CAMPAIGNS = [
+    campaign
+    for module in (writer_faults, file_damage, reloads, command_faults, kills, mixed_commands)
+    for campaign in module.CAMPAIGNS
+]
 NAMED = [*worker_losses.CAMPAIGNS]
 """Campaigns that run only if they are named, because they need a network of their own."""
 FUZZING = "fuzzing"
@@ -68,9 +79,14 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    failed = _fuzz(fuzzing, arguments.seed) if fuzzes else False
-    _print_table(outcomes)
-    return int(failed or any(outcome.found for outcome in outcomes))
+    fuzzed = _fuzz(fuzzing, arguments.seed) if fuzzes else []
+    rows = [_row(outcome) for outcome in outcomes] + fuzzed
+    _print_table(rows)
+    for outcome in outcomes:
+        for point, why in outcome.found.items():
+            print(f"\n{outcome.campaign.name}: {why}: {_command(outcome.campaign.name, arguments.seed, point)}")
+    write_rows(arguments.json, rows)
+    return int(any(row.found for row in rows))
 
 
 def _arguments() -> argparse.Namespace:
@@ -81,36 +97,52 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--points", type=int, help="most points of each campaign (default: the campaign's own number)")
     parser.add_argument("--seed", type=int, default=1, help="of all draws (default: %(default)s)")
     parser.add_argument("--point", default="", help="name of the only point to try")
+    parser.add_argument("--json", metavar="FILE", help=HELP)
     return parser.parse_args()
 
 
 def _conduct_all(chosen: Sequence[Campaign], workshop: Workshop, end: float, arguments: argparse.Namespace):
     """The outcome of each campaign; the time that one leaves is the others'."""
     for place, campaign in enumerate(chosen):
-        seconds = (end - time.monotonic()) / (len(chosen) - place)
+        share = campaign.weight / sum(one.weight for one in chosen[place:])
+        seconds = (end - time.monotonic()) * share
         outcome = conduct(campaign, workshop, arguments.seed, seconds, arguments.points, arguments.point)
-        print(f"{campaign.name}: {outcome.tried} points, {len(outcome.found)} found", flush=True)
+        counts = f"{outcome.tried} of {outcome.planned} points, {len(outcome.found)} found"
+        print(f"{campaign.name}: {counts}, {outcome.seconds:.0f} seconds", flush=True)
         yield outcome
 
 
-def _fuzz(seconds: float, seed: int) -> bool:
-    """Fuzzes every target for its share of the time; whether something was found."""
+def _fuzz(seconds: float, seed: int) -> list[Row]:
+    """Fuzzes every target for its share of the time."""
     script = REPOSITORY / "scripts" / "fuzz.py"
     listed = subprocess.run([sys.executable, script, "--list"], capture_output=True, text=True, check=True)
     each = max(1, round(seconds / len(listed.stdout.split()) - STARTING))
-    command = [sys.executable, script, "all", "--seconds", str(each), "--seed", str(seed)]
-    return subprocess.run(command).returncode != 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as place:
+        rows, start = Path(place) / "rows", time.monotonic()
+        command = [sys.executable, script, "all", "--seconds", str(each), "--seed", str(seed), "--json", rows]
+        ended = subprocess.run(command)
+        if ended.returncode and not any(row.found for row in read_rows(rows)):
+            return [Row(FUZZING, "inputs of a fuzzer: it failed itself", None, 1, 1, time.monotonic() - start)]
+        return read_rows(rows)
 
 
-def _print_table(outcomes: Sequence[Outcome]) -> None:
-    """A line for each kind of fault, and for each failure the command that repeats it."""
-    print(f"\n{'fault':<46}{'tried':>8}{'survived':>10}{'found':>7}")
-    for outcome in outcomes:
-        found = len(outcome.found)
-        print(f"{outcome.campaign.about:<46}{outcome.tried:>8}{outcome.tried - found:>10}{found:>7}")
-    for outcome in outcomes:
-        for point, why in outcome.found.items():
-            print(f'\n{outcome.campaign.name} --point "{point}": {why}')
+def _row(outcome: Outcome) -> Row:
+    campaign, found = outcome.campaign, len(outcome.found)
+    return Row(campaign.name, campaign.about, outcome.planned, outcome.tried, found, outcome.seconds)
+
+
+def _command(campaign: str, seed: int, point: str) -> str:
+    """The command that repeats a point."""
+    return shlex.join(["python", "scripts/faults.py", campaign, "--seed", str(seed), "--point", point])
+
+
+def _print_table(rows: Sequence[Row]) -> None:
+    """A line for each kind of fault."""
+    print(f"\n{'fault':<58}{'planned':>9}{'tried':>9}{'survived':>9}{'found':>7}{'seconds':>9}")
+    for row in rows:
+        planned = "" if row.planned is None else row.planned
+        counts = f"{planned:>9}{row.tried:>9}{row.tried - row.found:>9}{row.found:>7}{row.seconds:>9.0f}"
+        print(f"{row.fault:<58}{counts}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests" / "fuzzing")]
+sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests" / "fuzzing"), str(REPOSITORY / "scripts")]
+
+from result_rows import HELP, Row, write_rows  # noqa: E402
 
 SLOW = 20
 """Seconds after which an input counts as one that never ends."""
@@ -48,6 +50,8 @@ class Fuzzed(NamedTuple):
     """Inputs that were tried."""
     found: list[str]
     """A line for each different failure."""
+    seconds: float = 0
+    """Time of the fuzzer."""
 
 
 def main() -> int:
@@ -67,7 +71,14 @@ def main() -> int:
         return _replay(names[0], Path(arguments.case).read_bytes())
     outcomes = [_fuzz(name, arguments.seconds, arguments.seed, Path(arguments.found)) for name in names]
     print(f"{sum(one.inputs for one in outcomes)} inputs, {sum(len(one.found) for one in outcomes)} failures")
+    write_rows(arguments.json, [_row(one) for one in outcomes])
     return int(any(one.found for one in outcomes))
+
+
+def _row(outcome: Fuzzed) -> Row:
+    found = len(outcome.found)
+    return Row(f"fuzzing {outcome.target}", f"inputs of a fuzzer: {outcome.target}", None, max(outcome.inputs, found),
+               found, outcome.seconds)  # fmt: skip
 
 
 def _arguments() -> argparse.Namespace:
@@ -78,6 +89,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the mutations (default: %(default)s)")
     parser.add_argument("--found", default="build/fuzzing", help="directory of failing inputs (default: %(default)s)")
     parser.add_argument("--case", help="a file to try once on the target")
+    parser.add_argument("--json", metavar="FILE", help=HELP)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -89,6 +101,7 @@ def _fuzz(target: str, seconds: int, seed: int, found: Path) -> Fuzzed:
         command = [sys.executable, __file__, target, "--child", name, "--seconds", str(seconds), "--seed", str(seed)]
         variables = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
         variables["TMPDIR"] = name  # libFuzzer ends its process without any clearing up
+        start = time.monotonic()
         with open(place / "log", "wb") as log:
             done = subprocess.run(command, stdout=log, stderr=log, env=variables)
         log_text = (place / "log").read_text(errors="replace")
@@ -97,7 +110,7 @@ def _fuzz(target: str, seconds: int, seed: int, found: Path) -> Fuzzed:
             raise SystemExit(f"fuzz.py: error: {target}: the fuzzer ended with {done.returncode}:\n{log_text[-3000:]}")
         lines = [_keep(found / target, content, kind) for kind, content in failures]
         inputs = int((place / "inputs").read_text() or 0) if (place / "inputs").exists() else 0
-    outcome = Fuzzed(target, inputs, lines)
+    outcome = Fuzzed(target, inputs, lines, time.monotonic() - start)
     print(f"{target}: {inputs} inputs, {len(lines)} failures", *lines, sep="\n  ", flush=True)
     return outcome
 

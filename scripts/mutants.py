@@ -30,6 +30,8 @@ from typing import Any, NamedTuple
 import coverage
 import pytest
 
+from result_rows import HELP, Row, write_rows
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 COPIED = ("nmt", "tests", "scripts", "setup.cfg", "pyproject.toml")
 LINKED = ("data", "docs", "saved_models")
@@ -85,7 +87,7 @@ def main() -> int:
     if arguments.map_to:
         return learn(arguments.rooms[0], arguments.map_to)
     end = time.monotonic() + 60 * arguments.minutes
-    scores = []
+    rows = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         desks: SimpleQueue[Path] = SimpleQueue()
         for number in range(arguments.processes):
@@ -93,9 +95,17 @@ def main() -> int:
         for room in arguments.rooms:
             chosen = random.Random(arguments.seed).sample(found := mutants(room), min(arguments.count, len(found)))
             print(f"{room}: {len(chosen)} of {len(found):,} mutants", flush=True)
-            scores.append(measure(room, chosen, reached_lines(room, Path(place)), desks, end))
-    print(*scores, sep="\n")
+            rows.append(measure(room, chosen, reached_lines(room, Path(place)), desks, end))
+    print(*map(score, rows), sep="\n")
+    write_rows(arguments.json, rows)
     return 0
+
+
+def score(row: Row) -> str:
+    """The line of a room: the share of its mutants that a test noticed."""
+    noticed = row.tried - row.found
+    share = f"{100 * noticed / row.tried:.1f} %" if row.tried else "no mutant was tried"
+    return f"{row.campaign}: {noticed} of {row.tried} mutants noticed, {share}"
 
 
 def parse() -> argparse.Namespace:
@@ -105,6 +115,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="chooses the mutants (default: 1)")
     parser.add_argument("--minutes", type=float, default=120, help="no mutant begins later (default: 120)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N", help="mutants at the same time")
+    parser.add_argument("--json", metavar="FILE", help=HELP)
     parser.add_argument(MAP, type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     for room in arguments.rooms:
@@ -248,8 +259,8 @@ def reached_lines(room: str, place: Path) -> Reached:
     return Reached(lines, found["seconds"])
 
 
-def measure(room: str, chosen: list[Mutant], reached: Reached, desks: SimpleQueue[Path], end: float) -> str:
-    """Runs the mutants of a room, prints the survivors, and returns the line of its score."""
+def measure(room: str, chosen: list[Mutant], reached: Reached, desks: SimpleQueue[Path], end: float) -> Row:
+    """Runs the mutants of a room, prints the survivors, and returns its counts: a mutant that is found survives."""
 
     def survives(mutant: Mutant) -> bool | None:
         if time.monotonic() > end:
@@ -260,15 +271,14 @@ def measure(room: str, chosen: list[Mutant], reached: Reached, desks: SimpleQueu
         finally:
             desks.put(desk)
 
-    tried = noticed = 0
+    tried, noticed, start = 0, 0, time.monotonic()
     with ThreadPoolExecutor(desks.qsize()) as threads:
         for mutant, alive in zip(chosen, threads.map(survives, chosen), strict=True):
             if alive is not None:
                 tried, noticed = tried + 1, noticed + (not alive)
             if alive:
                 print(f"survives {len(reached.tests(mutant))} tests: {mutant}", flush=True)
-    share = f"{100 * noticed / tried:.1f} %" if tried else "no mutant was tried"
-    return f"{room}: {noticed} of {tried} mutants noticed, {share}"
+    return Row(room, "mutants", len(chosen), tried, tried - noticed, time.monotonic() - start)
 
 
 def survives_tests(mutant: Mutant, reached: Reached, desk: Path) -> bool:

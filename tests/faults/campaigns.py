@@ -13,11 +13,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import disk
 from forking import Forks
+
+UNDISTURBED = "undisturbed"
+"""Name of the point of a campaign that fails before its first fault."""
 
 
 class Missed(Exception):
@@ -78,12 +82,14 @@ class Campaign:
         about: in the table.
         points: draws points without end, or all points once.
         most: points that are enough.
+        weight: share of the time, in comparison with the other campaigns.
     """
 
     name: str
     about: str
     points: Callable[[Workshop, random.Random], Iterator[Point]]
     most: int
+    weight: float = 1
 
 
 @dataclass
@@ -91,13 +97,17 @@ class Outcome:
     """What a campaign found.
 
     Attributes:
+        planned: points that the campaign has, up to its limit.
         tried: points.
         found: the name of each point that failed, and why.
+        seconds: time of the whole campaign.
     """
 
     campaign: Campaign
+    planned: int = 0
     tried: int = 0
     found: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0
 
 
 def conduct(
@@ -117,12 +127,10 @@ def conduct(
         only: the name of the only point to try; empty: all.
         say: takes a line about each failure.
     """
-    outcome, end = Outcome(campaign), time.monotonic() + seconds
-    for point in campaign.points(workshop, random.Random(f"{campaign.name} {seed}")):
-        if outcome.tried >= (campaign.most if most is None else most) or time.monotonic() > end:
+    outcome, start = Outcome(campaign), time.monotonic()
+    for point in _planned(outcome, workshop, seed, campaign.most if most is None else most, only, say):
+        if time.monotonic() > start + seconds:
             break
-        if only and point.name != only:
-            continue
         outcome.tried += 1
         place = workshop.folder(f"point-{os.getpid()}")
         try:
@@ -130,9 +138,29 @@ def conduct(
         except Missed:
             outcome.tried -= 1 if not only else 0
         except Exception as error:
-            outcome.found[point.name] = f"{type(error).__name__}: {error}"[:2000]
-            say(f"FOUND {campaign.name}, point '{point.name}', seed {seed}: {traceback.format_exc()[-3000:]}")
+            _note(outcome, point.name, error, seed, say)
         shutil.rmtree(place, ignore_errors=True)
-        if only:
-            break
+    outcome.seconds = time.monotonic() - start
     return outcome
+
+
+def _planned(
+    outcome: Outcome, workshop: Workshop, seed: int, most: int, only: str, say: Callable[[str], None]
+) -> list[Point]:
+    """The points to try. If the undisturbed commands fail that they begin with, this is the only point."""
+    campaign = outcome.campaign
+    try:
+        drawn = campaign.points(workshop, random.Random(f"{campaign.name} {seed}"))
+        points = list(islice((point for point in drawn if only in ("", point.name)), 1 if only else most))
+    except Exception as error:
+        _note(outcome, UNDISTURBED, error, seed, say)
+        outcome.planned = outcome.tried = 1
+        return []
+    outcome.planned = len(points)
+    return points
+
+
+def _note(outcome: Outcome, name: str, error: Exception, seed: int, say: Callable[[str], None]) -> None:
+    """Keeps a failure, and reports it with its traceback. Called while the error is handled."""
+    outcome.found[name] = f"{type(error).__name__}: {error}"[:2000]
+    say(f"FOUND {outcome.campaign.name}, point '{name}', seed {seed}: {traceback.format_exc()[-3000:]}")

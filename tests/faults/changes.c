@@ -5,9 +5,10 @@
  * FAULTS_AT      number of the change at which the fault happens, from 1
  * FAULTS_ERROR   errno of the failing call; 0: SIGKILL before the call; -1: half of a write, or nothing, then SIGKILL;
  *                -2: half of a write succeeds, as a write may
+ * FAULTS_READS   1: opens for reading are counted, recorded and made to fail in place of changes
  *
  * Changes are: create, truncate, write, rename, unlink, mkdir, rmdir, fsync. A file that is opened only for reading is
- * no change. `second` is the new name of a rename.
+ * no change; its record is "open". `second` is the new name of a rename.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,6 +34,7 @@ static int appending[FILES];
 static const char *root;
 static int trace = -1;
 static long count, at, fault;
+static int reads; /* whether opens for reading are counted in place of changes */
 
 static ssize_t (*real_write)(int, const void *, size_t);
 static int (*real_open)(const char *, int, ...);
@@ -66,8 +68,9 @@ static void find(void) {
 }
 
 /* Begins to watch a directory. A forked process calls it with what else the variables say; `record_path` may be "". */
-void faults_watch(const char *directory, const char *record_path, long change, long kind) {
+void faults_watch(const char *directory, const char *record_path, long change, long kind, long of_reads) {
     root = strdup(directory);
+    reads = of_reads != 0;
     at = change;
     fault = kind;
     count = 0;
@@ -80,9 +83,9 @@ void faults_watch(const char *directory, const char *record_path, long change, l
 
 static void begin(void) {
     find();
-    const char *names[] = {"FAULTS_ROOT", "FAULTS_TRACE", "FAULTS_AT", "FAULTS_ERROR"}, *values[4];
-    for (int i = 0; i < 4; i++) values[i] = getenv(names[i]) ? getenv(names[i]) : i < 2 ? "" : "0";
-    if (*values[0]) faults_watch(values[0], values[1], atol(values[2]), atol(values[3]));
+    const char *names[] = {"FAULTS_ROOT", "FAULTS_TRACE", "FAULTS_AT", "FAULTS_ERROR", "FAULTS_READS"}, *values[5];
+    for (int i = 0; i < 5; i++) values[i] = getenv(names[i]) ? getenv(names[i]) : i < 2 ? "" : "0";
+    if (*values[0]) faults_watch(values[0], values[1], atol(values[2]), atol(values[3]), atol(values[4]));
 }
 
 /* The path with its directory resolved, relative to the root; NULL if it is elsewhere. The caller frees it. */
@@ -114,7 +117,7 @@ static void put(const void *bytes, size_t length) {
     }
 }
 
-static void record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
+static void write_record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
     if (trace < 0) return;
     char head[3 * PATH_MAX];
     int wide = snprintf(head, sizeof head, "%s\t%s\t%s\t%ld\t%zu\n", name, path, second, offset, bytes ? length : 0);
@@ -122,13 +125,33 @@ static void record(const char *name, const char *path, const char *second, long 
     if (bytes) put(bytes, length);
 }
 
-/* Counts a change. Nonzero: the call fails, and errno is set. The halves of a write are left to the write. */
-static int fails(int writes) {
+static void record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
+    if (!reads) write_record(name, path, second, offset, bytes, length);
+}
+
+/* Counts an event. Nonzero: the call fails, and errno is set. The halves of a write are left to the write. */
+static int counted_fails(int writes) {
     if (++count != at) return 0;
     if (fault == 0 || (fault == -1 && !writes)) raise(SIGKILL);
     if (fault < 0) return 0;
     errno = (int)fault;
     return 1;
+}
+
+static int fails(int writes) { return reads ? 0 : counted_fails(writes); }
+
+/* Counts an open for reading below the root, if they are counted. Nonzero: it fails, and errno is set. */
+static int refuses(const char *path) {
+    char *name = reads ? below(path) : NULL;
+    if (!name) return 0;
+    pthread_mutex_lock(&lock);
+    struct stat about;
+    int there = stat(path, &about) == 0; /* a missing file cannot be opened anyway */
+    int refused = there && counted_fails(0);
+    if (there && !refused) write_record("open", name, "", 0, NULL, 0);
+    pthread_mutex_unlock(&lock);
+    free(name);
+    return refused;
 }
 
 static void forget(int file) {
@@ -139,7 +162,9 @@ static void forget(int file) {
 
 static int opened(const char *path, int flags, mode_t mode) {
     find();
-    char *name = (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT) ? NULL : below(path);
+    int reading = (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT);
+    if (reading && refuses(path)) return -1;
+    char *name = reading ? NULL : below(path);
     if (!name) {
         int file = real_open(path, flags, mode);
         if (file >= 0) forget(file);
@@ -206,10 +231,11 @@ ssize_t write(int file, const void *bytes, size_t length) {
     ssize_t done = -1;
     if (!fails(1)) {
         long offset = position(file);
-        size_t part = count == at && fault < 0 ? length / 2 : length;
+        int hit = !reads && count == at;
+        size_t part = hit && fault < 0 ? length / 2 : length;
         done = real_write(file, bytes, part);
         if (done > 0) record("write", paths[file], "", offset, bytes, done);
-        if (count == at && fault == -1) raise(SIGKILL);
+        if (hit && fault == -1) raise(SIGKILL);
     }
     pthread_mutex_unlock(&lock);
     return done;

@@ -7,7 +7,7 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,10 @@ from same_runs import require_same
 
 from nmt.errors import NmtError
 from nmt.run.directory import Run
+from nmt.run.prepared_manifest import read_prepared
+
+REFUSED = {name: getattr(errno, name) for name in ("EMFILE", "EIO")}
+"""Errors of an open for reading."""
 
 ERRORS = {
     **{name: getattr(errno, name) for name in ("ENOSPC", "EIO", "EDQUOT", "EINTR", "EMFILE")},
@@ -44,25 +48,46 @@ class Command(NamedTuple):
         words: its arguments.
         refuses: the message with which it refuses once its result is there; empty: it can be repeated.
         reader: reads the directory, and succeeds or raises `NmtError` in every state.
+        makes: a run, which is compared by its weights in place of its files.
+        without: folders and files that are deleted before the command.
+        setup: a command that must have run before.
     """
 
     words: str
     refuses: str = ""
     reader: Callable[[Path], object] | None = None
+    makes: str = ""
+    without: tuple[str, ...] = ()
+    setup: str = ""
 
 
 def _read_run(directory: Path) -> None:
     """Reads all that a server or another command reads of the runs in a directory."""
-    for path in (directory / "run", directory / "made"):
+    for path in (directory / name for name in ("run", "made", "cold")):
         if (path / "config.json").exists():
             run = Run.open(path)
             if run.has_weights:
                 run.weights()
 
 
+SWEEP = "sweep --space space.yaml --output search --trials 1"
+COMPARE = "compare --variants variants.yaml --output compared"
+
 COMMANDS = {
-    "train": Command("train --config config.yaml --name made --directory .", reader=_read_run),
+    "train": Command("train --config config.yaml --name made --directory .", reader=_read_run, makes="made"),
+    "train-cold": Command(
+        "train --config config.yaml --name cold --directory .", reader=_read_run, makes="cold", without=(".cache",)
+    ),
+    "prepare": Command(
+        "prepare --output prepared --processes 1 --corpus.train.source train.source --corpus.train.target train.target "
+        "--corpus.held_out 5 --vocabulary.type word --vocabulary.size 60",
+        reader=lambda directory: read_prepared(directory / "prepared"),
+    ),
     "translate": Command("translate --model run --input in.source --output out.txt --alignments out.links --resume"),
+    "translate-whole": Command("translate --model run --input in.source --output whole.txt --alignments whole.links"),
+    "evaluate": Command(
+        "evaluate --model run --source in.source --target in.target --output scored.txt --json scores.json"
+    ),
     "align": Command(
         "align --model run --source in.source --target in.target --output aligned --limit 2 --format html"
     ),
@@ -90,7 +115,11 @@ COMMANDS = {
         "hold-out --source train.source --target train.target --output-source h.source --output-target h.target "
         "--rest-source r.source --rest-target r.target --pairs 10"
     ),
+    "sweep-report": Command(SWEEP, without=("search/trials.csv", "search/trials.png", "search/best.yaml"), setup=SWEEP),
+    "compare-report": Command(f"{COMPARE} --report-only", without=("compared/report.md",), setup=COMPARE),
 }
+MIXED = [name for name, command in COMMANDS.items() if not command.setup]
+"""Commands that need nothing but the base directory."""
 
 
 def base(workshop: Workshop) -> Path:
@@ -107,8 +136,27 @@ def base(workshop: Workshop) -> Path:
     settings = copy_task.merged(fields, {"model": SMALL, "training": TRAINING})
     del settings["directory"]
     (place / "config.yaml").write_text(json.dumps(settings))
+    (place / "space.yaml").write_text(json.dumps({"config": "config.yaml", "space": {"model.units": {"choices": [8]}}}))
+    variants = {"config": "config.yaml", "test": {side: f"in.{side}" for side in ("source", "target")}, "seeds": 1}
+    (place / "variants.yaml").write_text(json.dumps(variants | {"variants": {"small": {}}}))
     _require_done(run(workshop, "train --config config.yaml --name run --directory .", place))
     return place
+
+
+def files_before(workshop: Workshop, command: Command) -> disk.Files:
+    """The base directory, made ready for a command."""
+    if not command.setup:
+        return _without(disk.snapshot(base(workshop)), command.without)
+    place = workshop.place / f"base-{command.setup.split()[0]}"
+    if not place.exists():
+        disk.restore(disk.snapshot(base(workshop)), place)
+        _require_done(run(workshop, command.setup, place))
+    return _without(disk.snapshot(place), command.without)
+
+
+def _without(files: disk.Files, names: Sequence[str]) -> disk.Files:
+    """The files that have none of these names, and lie in no folder of such a name."""
+    return {path: content for path, content in files.items() if not any(f"{path}/".startswith(f"{n}/") for n in names)}
 
 
 def run(workshop: Workshop, words: str, place: Path, **fault: Any) -> Ended:
@@ -122,23 +170,29 @@ def _require_done(ended: Ended) -> None:
 
 
 class Traced:
-    """A command from start to end: the files before, the changes, and the directory afterwards."""
+    """A command from start to end: the files before, the events, and the directory afterwards.
 
-    def __init__(self, workshop: Workshop, name: str) -> None:
-        self.workshop, self.name, self.command = workshop, name, COMMANDS[name]
-        self.before = disk.snapshot(base(workshop))
+    Args:
+        workshop: runs it.
+        name: of the command.
+        reads: the events are opens for reading; False: they are changes.
+    """
+
+    def __init__(self, workshop: Workshop, name: str, reads: bool = False) -> None:
+        self.workshop, self.name, self.command, self.reads = workshop, name, COMMANDS[name], reads
+        self.before = files_before(workshop, self.command)
         record = workshop.folder(f"record-{name}") / "record"
         self.end = workshop.place / f"end-{name}"
         shutil.rmtree(self.end, ignore_errors=True)
         disk.restore(self.before, self.end)
-        _require_done(run(workshop, self.command.words, self.end, root=self.end, record=record))
+        _require_done(run(workshop, self.command.words, self.end, root=self.end, record=record, reads=reads))
         self.changes = disk.read_changes(record)
         assert self.changes, "the command changed nothing"
 
     def require_end(self, place: Path) -> None:
         """Requires the files of the command that nothing disturbed."""
-        if self.name == "train":
-            require_same(place / "made", self.end / "made")
+        if made := self.command.makes:
+            require_same(place / made, self.end / made)
             return
         found, expected = (read_files(directory) for directory in (place, self.end))
         assert found.keys() == expected.keys(), sorted(found.keys() ^ expected.keys())
@@ -166,15 +220,20 @@ class Traced:
         self.read(place / "root")
         self.goes_on(place / "root")
 
-    def error(self, at: int, fault: str, place: Path) -> None:
+    def error(self, at: int, fault: int, place: Path) -> None:
         """Meets an error, says so in lines, and goes on later."""
         disk.restore(self.before, root := place / "root")
-        met = run(self.workshop, self.command.words, root, root=root, at=at, fault=ERRORS[fault])
+        met = run(self.workshop, self.command.words, root, root=root, at=at, fault=fault, reads=self.reads)
         assert "Traceback" not in met.stderr, met.stderr
-        assert met.returncode in ((-9, 0) if fault == "half-and-kill" else (0, 2)), met
+        assert met.returncode in ((-9, 0) if fault == disk.HALF_AND_KILL else (0, 2)), met
         assert met.returncode != 2 or re.search("nmt: ", met.stderr), met
+        assert "standard output" not in met.stderr, met.stderr  # no fault is there: a file's name was lost
         self.read(root)
         self.goes_on(root)
+
+
+TIMES = {"inputs.json"}
+"""Files that hold the times of other files."""
 
 
 def read_files(directory: Path) -> disk.Files:
@@ -182,7 +241,7 @@ def read_files(directory: Path) -> disk.Files:
     return {
         name: content
         for name, content in disk.snapshot(directory).items()
-        if not any(part.startswith(".") for part in Path(name).parts)
+        if not any(part.startswith(".") or part in TIMES for part in Path(name).parts)
     }
 
 
@@ -197,15 +256,32 @@ def stops(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]
 
 def errors(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
     """Each error at each change, in random order."""
-    traced = Traced(workshop, name)
-    points = [(at, fault) for at in range(1, len(traced.changes) + 1) for fault in ERRORS]
+    yield from _errors_at_events(Traced(workshop, name), "change", ERRORS, draw)
+
+
+def opens(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
+    """Each refusal of each open for reading, in random order."""
+    yield from _errors_at_events(Traced(workshop, name, reads=True), "open", REFUSED, draw)
+
+
+def _errors_at_events(traced: Traced, event: str, faults: Mapping[str, int], draw: random.Random) -> Iterator[Point]:
+    points = [(at, fault) for at in range(1, len(traced.changes) + 1) for fault in faults]
     draw.shuffle(points)
     for at, fault in points:
-        yield Point(f"change {at} {fault}", partial(traced.error, at, fault))
+        yield Point(f"{event} {at} {fault}", partial(traced.error, at, faults[fault]))
 
+
+MANY = {"train": 100, "train-cold": 100, "prepare": 100}
+"""Points of commands that make many changes; of the others 40."""
 
 CAMPAIGNS = [
-    Campaign(f"{name}-{what.__name__}", about.format(name), partial(what, name), 100 if name == "train" else 40)
-    for what, about in ((stops, "nmt {}: kills and power losses"), (errors, "nmt {}: errors of the disk"))
+    Campaign(
+        f"{name}-{what.__name__}", about.format(name), partial(what, name), MANY.get(name, 40), MANY.get(name, 40) / 40
+    )
+    for what, about in (
+        (stops, "nmt {}: kills and power losses"),
+        (errors, "nmt {}: errors of the disk"),
+        (opens, "nmt {}: refused opens for reading"),
+    )
     for name in COMMANDS
 ]

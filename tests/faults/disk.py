@@ -26,7 +26,7 @@ class Change:
     """A change of the disk.
 
     Attributes:
-        kind: create, truncate, write, rename, unlink, mkdir, rmdir or fsync.
+        kind: create, truncate, write, rename, unlink, mkdir, rmdir or fsync. An open for reading is "open".
         path: relative to the directory that is watched.
         second: the new path of a rename.
         offset: where a write begins, or the length that a truncation leaves.
@@ -53,10 +53,16 @@ def build(directory: Path) -> Path | None:
     return library
 
 
-def watched(library: Path, root: Path, record: Path | None = None, at: int = 0, fault: int = 0) -> dict[str, str]:
-    """Environment variables for a process whose changes below `root` are recorded, or fail at the change `at`."""
+def watched(
+    library: Path, root: Path, record: Path | None = None, at: int = 0, fault: int = 0, reads: bool = False
+) -> dict[str, str]:
+    """Environment variables for a process whose changes below `root` are recorded, or fail at the change `at`.
+
+    With `reads` these are its opens for reading in place of its changes.
+    """
     found = {"LD_PRELOAD": str(library), "FAULTS_ROOT": str(root.resolve()), "FAULTS_AT": str(at)}
-    return found | {"FAULTS_ERROR": str(fault)} | ({"FAULTS_TRACE": str(record)} if record else {})
+    found |= {"FAULTS_ERROR": str(fault), "FAULTS_READS": str(int(reads))}
+    return found | ({"FAULTS_TRACE": str(record)} if record else {})
 
 
 def read_changes(record: Path) -> list[Change]:

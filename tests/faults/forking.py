@@ -68,6 +68,7 @@ class Forks:
         record: Path | None = None,
         at: int = 0,
         fault: int = 0,
+        reads: bool = False,
         kill_after: float = 0,
         text: str = "",
     ) -> Ended:
@@ -76,7 +77,7 @@ class Forks:
         Args:
             words: the arguments of the command.
             directory: the working directory.
-            root, record, at, fault: see `disk.watched`; None: nothing is watched.
+            root, record, at, fault, reads: see `disk.watched`; None: nothing is watched.
             kill_after: seconds to SIGKILL; 0: none.
             text: the standard input.
         """
@@ -84,7 +85,7 @@ class Forks:
         for stream, content in zip(streams, (text, "", ""), strict=True):
             stream.write_text(content)
         request = {"words": list(words), "directory": str(directory), "streams": [str(stream) for stream in streams]}
-        watch = [str(root.resolve()) if root else "", str(record or ""), at, fault]
+        watch = [str(root.resolve()) if root else "", str(record or ""), at, fault, int(reads)]
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write(json.dumps({**request, "watch": watch, "kill_after": kill_after}) + "\n")
         self._process.stdin.flush()
@@ -99,7 +100,7 @@ def _serve() -> None:
     import nmt.translation.inference.model_inference  # noqa: F401
 
     library = ctypes.CDLL(os.environ["FAULTS_LIBRARY"])
-    library.faults_watch.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_long, ctypes.c_long]
+    library.faults_watch.argtypes = [*[ctypes.c_char_p] * 2, *[ctypes.c_long] * 3]
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
@@ -131,9 +132,9 @@ def _run(
         for descriptor, (stream, mode) in enumerate(zip(streams, modes, strict=True)):
             os.dup2(os.open(stream, mode), descriptor)
         sys.stdin, sys.stdout, sys.stderr = (open(place, mode) for place, mode in enumerate("rww"))  # noqa: SIM115
-        root, record, at, fault = watch
+        root, record, *numbers = watch
         if root:
-            library.faults_watch(root.encode(), record.encode(), at, fault)
+            library.faults_watch(root.encode(), record.encode(), *numbers)
         from nmt.cli import main
 
         code = main(words)

@@ -127,4 +127,4 @@ def kills(workshop: Workshop, draw: random.Random) -> Iterator[Point]:
             yield Point(" ".join(filter(None, (*case, str(number)))), partial(check, case, moments))
 
 
-CAMPAIGNS = [Campaign("kills", "random kills of trainings", kills, 200)]
+CAMPAIGNS = [Campaign("kills", "random kills of trainings", kills, 200, 8)]

@@ -10,11 +10,14 @@ import json
 import random
 import shutil
 from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from itertools import count, product
 from pathlib import Path
 
 import disk
-from campaigns import Workshop
-from command_faults import COMMANDS, ERRORS, base, read_files, run
+from campaigns import Campaign, Point, Workshop
+from command_faults import COMMANDS, ERRORS, MIXED, base, read_files, run
 from forking import Ended
 from same_runs import require_same
 
@@ -22,8 +25,8 @@ MOST_FAULTS = 3
 """Faults of one command."""
 LONGEST = 2.0
 """Seconds after which a kill comes at the latest."""
-RUNS = {"train": "made"}
-"""Commands that make a run, whose weights are compared in place of its files."""
+RUNS = {COMMANDS[name].makes for name in MIXED} - {""}
+"""Runs that commands make, whose weights are compared in place of their files."""
 
 
 class Soak:
@@ -50,7 +53,7 @@ class Soak:
         for place in self._places:
             shutil.rmtree(place, ignore_errors=True)
             disk.restore(before, place)
-        order = list(COMMANDS)
+        order = list(MIXED)
         self._draw.shuffle(order)
         for name in order:
             self._command(name)
@@ -58,6 +61,8 @@ class Soak:
     def _command(self, name: str) -> None:
         words, (faulted, undisturbed) = COMMANDS[name].words, self._places
         story = [name]
+        for place, left_out in product(self._places, COMMANDS[name].without):
+            shutil.rmtree(place / left_out, ignore_errors=True)
         record = self._workshop.folder("record") / "record"
         require_done(run(self._workshop, words, undisturbed, root=undisturbed, record=record), story)
         changes = len(disk.read_changes(record))
@@ -86,15 +91,32 @@ class Soak:
 
     def _compare(self, name: str, story: list[str]) -> None:
         faulted, undisturbed = self._places
-        if made := RUNS.get(name):
+        if made := COMMANDS[name].makes:
             require_same(faulted / made, undisturbed / made)
         found, expected = (
-            {path: content for path, content in read_files(place).items() if path.split("/")[0] not in RUNS.values()}
+            {path: content for path, content in read_files(place).items() if path.split("/")[0] not in RUNS}
             for place in self._places
         )
         assert found.keys() == expected.keys(), (story, sorted(found.keys() ^ expected.keys()))
         different = [path for path in expected if found[path] != expected[path]]
         assert not different, (story, different)
+
+
+def rounds(workshop: Workshop, draw: random.Random) -> Iterator[Point]:
+    """Rounds without end, each with draws of its own."""
+
+    def check(seed: int, place: Path) -> None:
+        soak = Soak(workshop, seed)
+        try:
+            soak.round()
+        finally:
+            print(f"mixed commands: {dict(soak.counts)}", flush=True)
+
+    for number in count(1):
+        yield Point(f"round {number}", partial(check, draw.randrange(2**31)))
+
+
+CAMPAIGNS = [Campaign("mixed-commands", "mixed commands, several faults each", rounds, 1000, 8)]
 
 
 def require_done(ended: Ended, story: list[str]) -> None:

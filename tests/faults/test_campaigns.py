@@ -6,22 +6,18 @@ from collections.abc import Iterator
 
 import command_faults
 import disk
-import fake_translator
 import file_damage
 import kills
 import pytest
+import reloads
 import writer_faults
-from campaigns import Campaign, Missed, Point, Workshop, conduct
-from command_faults import Traced
-
-from nmt.run.directory import Run
-from nmt.serving.models import ServedModel
-from soak import Soak
+from campaigns import UNDISTURBED, Campaign, Missed, Point, Workshop, conduct
+from mixed_commands import Soak
 
 SEED = 1
 POINTS = {
     **{"damage-run": 20, "damage-pack": 20, "damage-export": 8, "damage-aligner": 8, "damage-guided": 20},
-    **{"damage-web": 8, "damage-ctranslate2": 8, "damage-prepared": 8, "writer-errors": 20},
+    **{"damage-web": 8, "damage-ctranslate2": 8, "damage-prepared": 8, "writer-errors": 20, "reloads": 12},
 }
 """Points of a campaign; of the others two."""
 
@@ -36,7 +32,7 @@ def workshop(library, tmp_path_factory) -> Iterator[Workshop]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "campaign",
-    [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS],
+    [*writer_faults.CAMPAIGNS, *file_damage.CAMPAIGNS, *reloads.CAMPAIGNS, *command_faults.CAMPAIGNS, *kills.CAMPAIGNS],
     ids=lambda campaign: campaign.name,
 )
 def test_some_faults(campaign, workshop):
@@ -49,44 +45,8 @@ def test_some_faults(campaign, workshop):
 def test_mixed_commands_survive_several_faults_each(workshop):
     soak = Soak(workshop, SEED)
     soak.round()
-    assert soak.counts["commands"] == len(command_faults.COMMANDS)
+    assert soak.counts["commands"] == len(command_faults.MIXED)
     assert soak.counts["faults"]
-
-
-@pytest.mark.slow
-def test_a_server_answers_while_its_run_is_replaced_file_by_file(workshop):
-    """It loads every state that it meets, or keeps the model that it has; at the end it has the new one."""
-    traced, place = Traced(workshop, "tune"), workshop.folder("served")
-    disk.restore(traced.before, directory := place / "root")
-    loaded = []
-
-    def load(path):
-        run = Run.open(path)
-        loaded.append((run.weights(), run.config.search)[1])
-        return fake_translator.Translator()
-
-    model = ServedModel("run", directory / "run", load)
-    model.load()
-    replayed = disk.Disk(traced.before)
-    for change in traced.changes:
-        replayed.follow(change)
-        _put(replayed.left_by_kill(), directory)
-        for _ in range(2):
-            model.load_if_replaced()
-        assert model.state == "ready" and model.engine
-    assert loaded[-1] == Run.open(traced.end / "run").config.search
-
-
-def _put(files: disk.Files, directory) -> None:
-    """Makes a directory equal to a state, and leaves equal files alone."""
-    found = disk.snapshot(directory)
-    for path, content in files.items():
-        if content is None:
-            (directory / path).mkdir(exist_ok=True)
-        elif found.get(path) != content:
-            (directory / path).write_bytes(content)
-    for path in found.keys() - files.keys():
-        (directory / path).unlink()
 
 
 def test_a_failure_is_found_named_and_repeated(tmp_path):
@@ -99,12 +59,24 @@ def test_a_failure_is_found_named_and_repeated(tmp_path):
 
     campaign, workshop, said = Campaign("digits", "digits", points, 50), Workshop(tmp_path), []
     outcome = conduct(campaign, workshop, SEED, say=said.append)
-    assert outcome.tried == 50 and 0 < len(outcome.found) < 50
+    assert outcome.planned == outcome.tried == 50 and 0 < len(outcome.found) < 50
     assert len(said) == len(outcome.found)
     name, why = next(iter(outcome.found.items()))
     again = conduct(campaign, workshop, SEED, only=name, say=said.append)
     assert (again.tried, again.found) == (1, {name: why})
-    assert conduct(campaign, workshop, SEED, seconds=-1).tried == 0
+    late = conduct(campaign, workshop, SEED, seconds=-1)
+    assert (late.planned, late.tried) == (50, 0)
+
+
+def test_a_campaign_whose_undisturbed_command_fails_has_found_that(tmp_path):
+    def points(workshop, draw):
+        raise ValueError("no run")
+        yield
+
+    said = []
+    outcome = conduct(Campaign("broken", "broken", points, 50), Workshop(tmp_path), SEED, say=said.append)
+    assert (outcome.tried, outcome.found) == (1, {UNDISTURBED: "ValueError: no run"})
+    assert len(said) == 1
 
 
 def test_a_fault_that_did_not_happen_is_not_counted(tmp_path):

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import disk
 import pytest
 import writer_faults
-from writers import WRITERS
+from writers import LEAVES_PARTS, WRITERS
+
+QUICK = ("outputs", "run")
+"""Writers of the tests that are not slow."""
+IN_PLACE = ("corpus", "prepared")
+"""Writers of directories: a last file, and not the names of the others, says that all are complete."""
 
 
-@pytest.fixture(scope="module", params=WRITERS)
+def named(writers: Iterable[str]) -> list[Any]:
+    """Parameters for tests of these writers."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in writers]
+
+
+STEADY = [name for name in WRITERS if name not in LEAVES_PARTS]
+"""Writers whose temporary names are always the same."""
+
+
+@pytest.fixture(scope="module", params=named(WRITERS))
 def traced(request, library, tmp_path_factory) -> tuple[str, list[disk.Change], disk.Files]:
     """A writer, its changes and the files that it leaves undisturbed."""
     return request.param, *writer_faults.trace(request.param, library, tmp_path_factory.mktemp(request.param))
@@ -33,11 +49,12 @@ def test_a_writer_goes_on_after_any_stop(traced, tmp_path):
         directory = tmp_path / f"{number}-{kind}"
         disk.restore(state, directory)
         WRITERS[writer](directory)
-        writer_faults.require_end(directory, files, f"{number} {kind}")
+        writer_faults.require_end(writer, directory, files, f"{number} {kind}")
         count += 1
     assert count > len(changes) // 2
 
 
+@pytest.mark.parametrize("traced", named(name for name in STEADY if name not in IN_PLACE), indirect=True)
 def test_files_under_their_final_names_are_whole_after_any_stop(traced):
     """Hidden names end with .part; a reader of the others finds the content of some moment between two writes."""
     writer, changes, files = traced
@@ -63,6 +80,7 @@ def test_a_writer_goes_on_after_a_real_fault(traced, library, fault, tmp_path):
     writer_faults.meet(writer, files, library, at, fault, tmp_path)
 
 
+@pytest.mark.parametrize("traced", named(name for name in STEADY if name != "prepared"), indirect=True)
 def test_a_killed_writer_leaves_the_state_of_the_record(traced, library, tmp_path):
     writer, changes, _ = traced
     at = int(len(changes) * 0.8)

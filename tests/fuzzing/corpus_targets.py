@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from nmt.training.preparation.shards.manifest import SHARDS, PreparedManifest, read_prepared
 from oracle import Target, read_or_refused, target
 
 from nmt.batches.sharded_corpus import (
@@ -24,6 +23,7 @@ from nmt.batches.sharded_corpus import (
     encoded_pairs,
     write_synced,
 )
+from nmt.run.prepared_manifest import SHARDS, PreparedManifest, read_prepared
 from nmt.training.preparation.cache import MANIFEST, Cache
 from nmt.training.sweep.space import Space
 

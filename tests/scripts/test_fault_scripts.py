@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from campaigns import Campaign, Point
+from campaigns import Campaign, Outcome, Point
 
 import faults
 import fuzz
@@ -36,14 +36,45 @@ def conducted(monkeypatch, tmp_path):
 
 
 def test_a_campaign_ends_with_a_table_and_the_command_that_repeats_a_failure(conducted, capsys):
-    assert conducted("pairs") == 1
+    assert conducted("pairs", "--seed", "7") == 1
     shown = capsys.readouterr().out
-    assert "pairs: 2 points, 1 found" in shown and 'pairs --point "two": FileNotFoundError' in shown
+    assert "pairs: 2 of 2 points, 1 found" in shown
+    last = shown.splitlines()[-1]
+    assert last.startswith("pairs: FileNotFoundError")
+    assert last.endswith("python scripts/faults.py pairs --seed 7 --point two")
+    assert shown.splitlines()[-3].split() == ["pairs", "of", "points", "2", "2", "1", "1", "0"]
+
+
+def test_the_counts_are_written_as_json_lines(conducted, tmp_path):
+    conducted("pairs", "--points", "1", "--json", str(tmp_path / "counts"))
+    (line,) = (tmp_path / "counts").read_text().splitlines()
+    expected = {"campaign": "pairs", "fault": "pairs of points", "planned": 1, "tried": 1, "survived": 1, "found": 0}
+    assert json.loads(line) == expected | {"seconds": 0.0}
+
+
+def test_a_campaign_has_its_share_of_the_time(conducted, monkeypatch):
+    """Weights 1, 3 and 4 of 8 minutes; the second leaves its time to the third."""
+    clock, given = 0.0, {}
+
+    def conduct(campaign, workshop, seed, seconds, most, only):
+        nonlocal clock
+        given[campaign.name] = seconds
+        clock += seconds if campaign.name == "a" else 0
+        return Outcome(campaign)
+
+    campaigns = [
+        Campaign(name, name, lambda *_: iter(()), 1, weight) for name, weight in (("a", 1), ("b", 3), ("c", 4))
+    ]
+    monkeypatch.setattr(faults, "CAMPAIGNS", campaigns)
+    monkeypatch.setattr(faults, "conduct", conduct)
+    monkeypatch.setattr(faults, "time", SimpleNamespace(monotonic=lambda: clock))
+    assert conducted("a", "b", "c", "--minutes", "8") == 0
+    assert given == {"a": 60, "b": 180, "c": 420}
 
 
 def test_a_point_is_repeated_alone_and_an_unknown_one_is_refused(conducted, capsys):
     assert conducted("--point", "one") == 0
-    assert "pairs: 1 points, 0 found" in capsys.readouterr().out
+    assert "pairs: 1 of 1 points, 0 found" in capsys.readouterr().out
     assert conducted("--point", "three") == 2
     assert capsys.readouterr().err == "faults.py: error: no point 'three' in pairs\n"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mutants
+import result_rows
 
 ROOM = "def allowed(number: int) -> bool:\n    return number < 3\n\n\ndef unused() -> int:\n    return len('ab')\n"
 TEST = """from nmt.room.limits import allowed
@@ -34,12 +35,13 @@ def repository(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(text)
     for name in ("tests/room", "scripts", "data", "docs", "saved_models"):
         (tmp_path / name).mkdir(parents=True)
-    shutil.copy(mutants.__file__, tmp_path / "scripts")
+    for module in (mutants, result_rows):
+        shutil.copy(module.__file__, tmp_path / "scripts")
     return tmp_path
 
 
 def measured(repository: Path) -> str:
-    command = [sys.executable, "scripts/mutants.py", "room", "--processes", "1"]
+    command = [sys.executable, "scripts/mutants.py", "room", "--processes", "1", "--json", "counts"]
     result = subprocess.run(
         command, cwd=repository, capture_output=True, text=True, env={"PYTHONPATH": str(repository)}
     )
@@ -53,6 +55,8 @@ def test_a_mistake_that_no_test_notices_is_named(repository: Path) -> None:
     assert "room: 4 of 4 mutants\n" in shown
     assert "survives 0 tests: nmt/room/limits.py:6  return len('ab')  ->  return None\n" in shown
     assert shown.count("survives") == 1 and shown.endswith("room: 3 of 4 mutants noticed, 75.0 %\n")
+    (row,) = result_rows.read_rows(repository / "counts")
+    assert (row.campaign, row.fault, row.planned, row.tried, row.found) == ("room", "mutants", 4, 4, 1)
     (repository / "tests/room/test_limits.py").write_text(TEST.format(" or True"))
     shown = measured(repository)
     assert "survives 2 tests: nmt/room/limits.py:2  number < 3  ->  (number <= 3)\n" in shown
