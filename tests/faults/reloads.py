@@ -184,15 +184,16 @@ def put(files: disk.Files, directory: Path) -> None:
             (directory / path).write_bytes(content)
 
 
-def reloads(workshop: Workshop, draw: random.Random) -> Iterator[Point]:
-    """Each state of each replacement, in random order."""
-    points = []
-    for name in REPLACEMENTS:
-        replaced = Replaced(workshop, name)
-        for number, kind, state in disk.states(replaced.before, replaced.changes):
-            points.append(Point(f"{name} change {number} {kind}", partial(replaced.check, number, kind, state)))
-    draw.shuffle(points)
-    yield from points
+def reloads(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
+    """Each state of a replacement, in random order."""
+    replaced = Replaced(workshop, name)
+    states = list(disk.states(replaced.before, replaced.changes))
+    draw.shuffle(states)
+    for number, kind, state in states:
+        yield Point(f"change {number} {kind}", partial(replaced.check, number, kind, state))
 
 
-CAMPAIGNS = [Campaign("reloads", "a served model is replaced: kills and power losses", reloads, 400, 2)]
+CAMPAIGNS = [
+    Campaign(f"reload-{name}", f"a served model is replaced ({name}): kills, power losses", partial(reloads, name), 40)
+    for name in REPLACEMENTS
+]

@@ -17,7 +17,7 @@ from mixed_commands import Soak
 SEED = 1
 POINTS = {
     **{"damage-run": 20, "damage-pack": 20, "damage-export": 8, "damage-aligner": 8, "damage-guided": 20},
-    **{"damage-web": 8, "damage-ctranslate2": 8, "damage-prepared": 8, "writer-errors": 20, "reloads": 12},
+    **{"damage-web": 8, "damage-ctranslate2": 8, "damage-prepared": 8, "writer-errors": 20},
 }
 """Points of a campaign; of the others two."""
 
