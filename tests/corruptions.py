@@ -45,9 +45,6 @@ FILES = (
     *("corpus/about.json", "corpus/source.ids", "corpus/target.lengths", "corpus/validation.jsonl", MANIFEST),
 )
 
-SWAPPED = 4
-"""Files of other names that are tried in the place of a file."""
-
 SIZES = {"source_embedding": (8, 4), "decoder/kernel": (4, 6)}
 
 
@@ -300,7 +297,7 @@ def damages(damaged: Damaged, whole: Any, together: int) -> Iterator[tuple[str, 
     def swapped(name: str, draw: random.Random) -> int:
         if name:
             others = [damaged.path / one for one in damaged.files if one != name]
-            chosen = [damaged.other / name, *draw.sample(others, min(len(others), SWAPPED))]
+            chosen = [damaged.other / name, *draw.sample(others, min(len(others), (together + 1) // 2))]
             contents = (path.read_bytes() for path in chosen if path.is_file())
             return damaged.require_harmless(name, contents, whole)
         content, other = damaged.path.read_bytes(), damaged.other.read_bytes()

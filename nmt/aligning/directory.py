@@ -72,7 +72,7 @@ class AlignerDirectory:
             elif isinstance(units, WordVocabulary):
                 write_atomically(self.path / f"{side}.words", units.to_bytes())
         content = (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
-        write_manifest(self.path, "", {CONFIG: content})
+        write_manifest(self.path, "", pending={CONFIG: content})
         write_atomically(self.path / CONFIG, content)
 
     def cooccurrence(self) -> Cooccurrence:

@@ -29,6 +29,7 @@ def add_flags(parser: Parser) -> None:
 def run(arguments: Namespace) -> None:
     """Prints that all is well, or reports each damaged file."""
     from nmt.aligning.directory import is_aligner, open_directory
+    from nmt.run.directory import ALIGNER_FOLDER
     from nmt.run.manifest import MANIFEST
     from nmt.run.prepared_manifest import is_of_prepare
     from nmt.run.verification import accept, verify, verify_prepared
@@ -45,11 +46,16 @@ def run(arguments: Namespace) -> None:
         print(f"{path}: accepted as it is")
         return
     found = verify_prepared(path) if prepared else verify(path, open_directory if is_aligner(path) else None)
-    for problem in found.problems:
+    files, problems = found.files, found.problems
+    if (aligner := path / ALIGNER_FOLDER).is_dir():  # which has a manifest of its own
+        learned = verify(aligner, open_directory)
+        files = [*files, *(f"{ALIGNER_FOLDER}/{name}" for name in learned.files)]
+        problems = [*problems, *learned.problems]
+    for problem in problems:
         say(problem)
-    if found.problems:
-        raise NmtError(f"{path}: damaged or changed files: {len(found.problems)}")
+    if problems:
+        raise NmtError(f"{path}: damaged or changed files: {len(problems)}")
     if found.has_manifest:
-        print(f"{path}: {counted(len(found.files), 'file')} and {MANIFEST}, all as nmt wrote them")
+        print(f"{path}: {counted(len(files), 'file')} and {MANIFEST}, all as nmt wrote them")
     else:
-        print(f"{path}: {len(found.files)} files can be read; this run has no manifest.json to compare them with")
+        print(f"{path}: {len(files)} files can be read; this run has no manifest.json to compare them with")

@@ -50,6 +50,8 @@ from nmt.text.tokenizer import Tokenizer
 
 CONFIG, BEST, SHORT_LIST, ALIGNER = "config.json", "best.npz", "shortlist.npz", "aligner.npz"
 
+ALIGNER_FOLDER = "aligner"
+"""The whole aligner that a training learned."""
 CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
 
@@ -97,7 +99,7 @@ class Run:
         text = directory / TEXT_FINGERPRINTS
         fingerprints = (source.fingerprint, target.fingerprint)
         identity = run_identity(config, fingerprints, digest_file(text) if text.exists() else "")
-        write_manifest(directory, identity, {CONFIG: run.config_content()})
+        write_manifest(directory, identity, pending={CONFIG: run.config_content()})
         write_atomically(directory / CONFIG, run.config_content())
         return run
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,14 +149,23 @@ def listed_files(directory: Path) -> list[str]:
     return [path.relative_to(directory).as_posix() for path in there if path.is_file() and path.suffix != ".part"]
 
 
-def write_manifest(directory: Path, identity: str, pending: Mapping[str, bytes] | None = None) -> None:
+def write_manifest(
+    directory: Path, identity: str, known: Iterable[str] = (), pending: Mapping[str, bytes] | None = None
+) -> None:
     """Writes a manifest of the files as they are.
 
     Args:
         identity: of the run.
+        known: names of further files, such as those of a web folder; the missing ones are left out.
         pending: content of files that are written next; no other file of their names exists.
+
+    Raises:
+        RunError: a further file leads out of the run.
     """
-    files = {name: (digest_file(directory / name),) for name in listed_files(directory)}
+    more = [name for name in known if (directory / name).is_file()]
+    for name in more:
+        require_inside(directory, directory / name)
+    files = {name: (digest_file(directory / name),) for name in dict.fromkeys([*listed_files(directory), *more])}
     files |= {name: (hashlib.sha256(content).hexdigest(),) for name, content in (pending or {}).items()}
     write_atomically(directory / MANIFEST, Manifest(identity, files).as_bytes())
 

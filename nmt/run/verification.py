@@ -14,7 +14,7 @@ from nmt.run.directory import ALIGNER, BEST, CHECKPOINTS, SHORT_LIST, Run
 from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
 from nmt.run.manifest import MANIFEST, discard_manifest, listed_files, only_writer, read_manifest, write_manifest
-from nmt.run.pack_storage import storage_of
+from nmt.run.pack_storage import CARD, storage_of
 from nmt.run.prepared_manifest import damaged_files, read_prepared
 from nmt.run.storage import Storage
 
@@ -84,7 +84,7 @@ def accept(path: Path) -> None:
         require_inside(path, manifest)
         content = manifest.read_bytes() if manifest.exists() else None
         try:
-            write_manifest(path, _identity(path))
+            write_manifest(path, *_known(path))
             run = Run.open(path)
             for check in _loading(run, run.checkpoints()):
                 check()
@@ -96,13 +96,13 @@ def accept(path: Path) -> None:
             raise
 
 
-def _identity(path: Path) -> str:
-    """The run's identity in its manifest; empty if there is no manifest or a damaged one."""
+def _known(path: Path) -> tuple[str, list[str]]:
+    """The run's identity and the files of its manifest; nothing if there is no manifest or a damaged one."""
     try:
         manifest = read_manifest(path)
     except RunError:
-        return ""
-    return manifest.run if manifest else ""
+        manifest = None
+    return (manifest.run, [name for name in manifest.files if name != CARD]) if manifest else ("", [])
 
 
 def _read(storage: Storage, name: str) -> None:

@@ -2,7 +2,7 @@
 
 page.json, which the page reads first:
 
-    files           bytes of the files that are loaded, by name
+    files           bytes and SHA-256 of the files that are loaded, by name
     vocabularies    names of the vocabularies of source and target
     tensors         names of the state and of the encoded source, see `nmt.run.exported`
     model, limits   as /v1/models of the server describes them
@@ -14,6 +14,7 @@ page.json, which the page reads first:
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -48,10 +49,10 @@ def write_folder(run: Run, export: Export, runtime: Path, directory: Path) -> No
     """
     names = vocabulary_names(run.config.vocabulary.shared)
     files = runtime_files(runtime)
-    model = {name: (directory / name).stat().st_size for name in (ENCODER, STEP)}
-    model |= {name: len(run.storage.read(name, LARGEST)) for name in names}
-    sizes = {"model": sum(model.values()), f"ONNX Runtime {VERSION}": sum(map(len, files.values()))}
-    loaded = {**model, "runtime/onnxruntime.wasm": len(files["runtime/onnxruntime.wasm"])}
+    model = {name: (directory / name).read_bytes() for name in (ENCODER, STEP)}
+    model |= {name: run.storage.read(name, LARGEST) for name in names}
+    sizes = {"model": sum(map(len, model.values())), f"ONNX Runtime {VERSION}": sum(map(len, files.values()))}
+    loaded = {**model, "runtime/onnxruntime.wasm": files["runtime/onnxruntime.wasm"]}
     files |= folder_files(sizes)
     files[SETTINGS] = (json.dumps(_settings(run, export, loaded), indent=1, ensure_ascii=False) + "\n").encode()
     for name, content in files.items():
@@ -59,11 +60,14 @@ def write_folder(run: Run, export: Export, runtime: Path, directory: Path) -> No
         (directory / name).write_bytes(content)
 
 
-def _settings(run: Run, export: Export, loaded: Mapping[str, int]) -> dict[str, Any]:
+def _settings(run: Run, export: Export, loaded: Mapping[str, bytes]) -> dict[str, Any]:
     """The content of page.json."""
     search = asdict(run.config.search)
     return {
-        "files": {name: {"bytes": size} for name, size in loaded.items()},
+        "files": {
+            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in loaded.items()
+        },
         "vocabularies": vocabulary_names(run.config.vocabulary.shared),
         "tensors": {name: [spec.name for spec in getattr(export, name)] for name in ("state", "encoded")},
         "model": _description(run),

@@ -298,3 +298,10 @@ def test_a_huge_configuration_is_refused_before_it_is_read(run):
         file.truncate(2**40)  # the file system keeps no such bytes
     with pytest.raises(RunError, match=r"config\.json: has more than 4,194,304 bytes"):
         Run.open(run.directory)
+
+
+def test_an_acceptance_reads_no_file_outside_of_the_run(run, tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    (run.directory / MANIFEST).write_bytes(Manifest(files={"../outside": ("sum",)}).as_bytes())
+    with pytest.raises(RunError, match=r"outside: leads out of"):
+        accept(run.directory)

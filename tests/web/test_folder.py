@@ -47,11 +47,16 @@ def test_a_folder_has_page_network_runtime_card_and_sums(demo_run, package, tmp_
     assert {name: file["bytes"] for name, file in settings["files"].items()} == {
         name: len(there[name]) for name in ("encoder.onnx", "step.onnx", "shared.model", "runtime/onnxruntime.wasm")
     }
+    for name, file in settings["files"].items():
+        assert file["sha256"] == hashlib.sha256(there[name]).hexdigest()
     assert json.loads(there["export.json"])["precision"] == "int8"
     assert main(["verify", str(output)]) == 0
     (output / "engine" / "search.js").write_text("changed")
     assert main(["verify", str(output)]) == 2
     assert "search.js" in capsys.readouterr().err
+    assert main(["verify", "--accept", str(output)]) == 0
+    (output / "engine" / "search.js").write_text("changed again")
+    assert main(["verify", str(output)]) == 2
     download = sum(len(there[name]) for name in there if name not in UNLOADED) / 2**20
     stated = float(re.search(rb"The page loads ([\d.]+) MiB once", there["index.html"])[1])
     assert stated == pytest.approx(download, abs=0.06)

@@ -33,8 +33,9 @@ globalThis.read = [];
 globalThis.fetched = [];
 globalThis.fetch = async (name, options) => {
     fetched.push([name, options?.cache]);
-    const page = JSON.stringify({ files: { "encoder.onnx": { bytes: 3 } }, vocabularies: [] });
-    return new Response(name === "page.json" ? page : "abc");
+    const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // of abc
+    const page = JSON.stringify({ files: { "encoder.onnx": { bytes: 3, sha256 } }, vocabularies: [] });
+    return new Response(name === "page.json" ? page : (globalThis.network ?? "abc"));
 };
 globalThis.document = { getElementById: () => ({ remove() {}, querySelector: () => ({}) }) };
 globalThis.self = { postMessage: (data) => page.onmessage({ data }) };
@@ -103,3 +104,16 @@ def test_requests_are_answered_cancelled_and_refused(folder: Path) -> None:
     assert found["early"].startswith("AbortError") and found["later"] == 0
     assert found["stopped"] == ["Error: the model's thread has stopped: reload the page"] * 2
     assert found["fetched"] == [[name, "no-cache"] for name in ("page.json", "encoder.onnx")]
+
+
+@pytest.mark.parametrize(
+    ("network", "answer"),
+    [
+        ("abb", "Error: encoder.onnx is damaged: copy the folder again"),
+        ("ab", "Error: encoder.onnx has another size than when it was exported: copy the folder again"),
+        ("abc", "answered"),
+    ],
+)
+def test_a_damaged_file_of_the_folder_is_refused(network: str, answer: str, folder: Path) -> None:
+    script = 'globalThis.network = input; return await translated("one");'
+    assert run_node(folder, IMPORTS, script, network, seconds=60) == answer

@@ -17,12 +17,13 @@ from nmt.files.outputs import open_output
 from nmt.progress import LineProgress, counted
 from nmt.run.arrays import save_arrays
 from nmt.run.directory import ALIGNER as RUN_ALIGNER
+from nmt.run.directory import ALIGNER_FOLDER
 from nmt.run.manifest import forget_folder
 from nmt.text.formats import line_pairs
 from nmt.text.languages import languages_of
 from nmt.training.interruption import interruption
 
-ALIGNER = "aligner"
+ALIGNER = ALIGNER_FOLDER
 """The directory of the aligner in a run."""
 LINKS = "train.links"
 """The file of its links of the training pairs, in Pharaoh format."""

@@ -10,7 +10,7 @@ export async function loadTranslator(progress) {
   let done = 0;
   const count = (bytes) => progress((done += bytes), sizes);
   const names = Object.keys(settings.files);
-  const contents = await Promise.all(names.map((name) => content(name, settings.files[name].bytes, count)));
+  const contents = await Promise.all(names.map((name) => content(name, settings.files[name], count)));
   const files = Object.fromEntries(names.map((name, place) => [name, contents[place]]));
   env.wasm.numThreads = 1; // more threads need headers that a plain file server does not send
   env.wasm.wasmBinary = files["runtime/onnxruntime.wasm"];
@@ -30,7 +30,7 @@ async function fetched(name) {
   return answer;
 }
 
-async function content(name, size, count) {
+async function content(name, { bytes: size, sha256 }, count) {
   const answer = await fetched(name);
   const bytes = new Uint8Array(size);
   let at = 0;
@@ -41,7 +41,16 @@ async function content(name, size, count) {
     count(part.length);
   }
   if (at !== size) throw new Error(`${name} has another size than when it was exported: copy the folder again`);
+  if (sha256 && globalThis.crypto?.subtle && (await sumOf(bytes)) !== sha256) {
+    throw new Error(`${name} is damaged: copy the folder again`);
+  }
   return bytes;
+}
+
+// The SHA-256 in hexadecimal. Browsers compute it for pages that come by HTTPS or from this machine.
+async function sumOf(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function* partsOf(stream) {
