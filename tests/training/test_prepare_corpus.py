@@ -28,6 +28,7 @@ from nmt.batches.sharded_corpus import RECORD, ShardedCorpus
 from nmt.cli import main
 from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
 from nmt.errors import NmtError
+from nmt.files.digests import digest_file
 from nmt.progress import LineProgress
 from nmt.run.errors import RunError
 from nmt.run.prepared_manifest import damaged_files, read_prepared
@@ -426,9 +427,10 @@ def test_a_shard_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> N
     (tmp_path / "a.ids").write_bytes(np.array([4, 5], np.uint16).tobytes())
     (tmp_path / "a.index").write_bytes(np.array([(0, 1, 1)], RECORD).tobytes())
     (tmp_path / f".{name}.part").symlink_to("/dev/full")
-    packer = packing.Packer(tmp_path, tmp_path, "<u2", 8)
+    sums = {end: digest_file(tmp_path / f"a{end}") for end in (".ids", ".index")}
+    packer = packing.Packer(tmp_path, tmp_path, "<u2", 8, "delete it")
     with pytest.raises(OSError, match="No space left on device") as error:
-        packer.pack("part", 1.0, [packing.EncodedBlock("a", 1, 2)], LineProgress(1))
+        packer.pack("part", 1.0, [packing.EncodedBlock("a", 1, 2, sums)], LineProgress(1))
     assert error.value.filename == str(tmp_path / name)
 
 
