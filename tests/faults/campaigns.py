@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,7 +129,7 @@ def conduct(
     """
     outcome, start = Outcome(campaign), time.monotonic()
     for point in _planned(outcome, workshop, seed, campaign.most if most is None else most, only, say):
-        if time.monotonic() > start + seconds:
+        if outcome.tried >= outcome.planned or time.monotonic() > start + seconds:
             break
         outcome.tried += 1
         place = workshop.folder(f"point-{os.getpid()}")
@@ -146,18 +146,19 @@ def conduct(
 
 def _planned(
     outcome: Outcome, workshop: Workshop, seed: int, most: int, only: str, say: Callable[[str], None]
-) -> list[Point]:
-    """The points to try. If the undisturbed commands fail that they begin with, this is the only point."""
+) -> Iterator[Point]:
+    """The points to try, and behind them points in place of those that miss. If the undisturbed commands fail that
+    they begin with, this is the only point."""
     campaign = outcome.campaign
     try:
-        drawn = campaign.points(workshop, random.Random(f"{campaign.name} {seed}"))
+        drawn = iter(campaign.points(workshop, random.Random(f"{campaign.name} {seed}")))
         points = list(islice((point for point in drawn if only in ("", point.name)), 1 if only else most))
     except Exception as error:
         _note(outcome, UNDISTURBED, error, seed, say)
         outcome.planned = outcome.tried = 1
-        return []
+        return iter(())
     outcome.planned = len(points)
-    return points
+    return chain(points, drawn)
 
 
 def _note(outcome: Outcome, name: str, error: Exception, seed: int, say: Callable[[str], None]) -> None:
