@@ -339,6 +339,15 @@ def test_a_damaged_copy_begins_no_run(name: str, prepared: Path) -> None:
     shutil.rmtree(prepared / "runs")
 
 
+def test_a_damaged_report_of_a_finished_corpus_is_one_line(prepared: Path) -> None:
+    path, config = prepared / "p/report.txt", copy_task.config(prepared)
+    whole = path.read_bytes()
+    path.write_bytes(b"\xff" + whole[1:])
+    with pytest.raises(RunError, match=r"p/report\.txt: damaged, because it differs from manifest\.json"):
+        prepare_corpus(prepared / "p", config, [Part(PLAIN, config.corpus.train)], 1, print)
+    path.write_bytes(whole)
+
+
 def test_a_flipped_bit_in_a_shard_ends_a_training(prepared: Path) -> None:
     path = prepared / "p/shards/00000.ids"
     whole = path.read_bytes()

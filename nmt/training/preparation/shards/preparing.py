@@ -161,8 +161,10 @@ class PreparationDirectory:
         self._inputs.save()
         remove_marks(self.directory / SHARDS)  # a kill has left them behind the manifest, and the files of the work
         shutil.rmtree(self._work, ignore_errors=True)
+        report = (self.directory / REPORT).read_bytes()
+        manifest.require_whole(self.directory, REPORT, report)
         self.say(f"{self.directory} is prepared already, from this text and with these settings")
-        for line in (self.directory / REPORT).read_text(encoding="utf-8").splitlines():
+        for line in report.decode().splitlines():
             self.say(line)
         return manifest
 
