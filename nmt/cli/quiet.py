@@ -28,7 +28,7 @@ def quiet_start() -> Iterator[None]:
     """
     require_address_space()
     unused = ["matplotlib", "jax"] if _keras_backend() == "tensorflow" else ["matplotlib"]
-    with _without(*unused), _uncollected(), _quiet():
+    with _without(*unused), _uncollected(), _quiet(), _some_temporary_directory():
         yield
 
 
@@ -93,6 +93,24 @@ def _quiet() -> Iterator[None]:
         print(
             "nmt: TensorFlow does not find the GPU of this machine; TF_CPP_MIN_LOG_LEVEL=0 shows why", file=sys.stderr
         )
+
+
+@contextmanager
+def _some_temporary_directory() -> Iterator[None]:
+    """Names a directory for temporary files even if no such directory can be written, as in a read-only container.
+
+    TensorFlow asks for the name while it is imported, and writes nothing there.
+    """
+    try:
+        tempfile.gettempdir()
+    except OSError:
+        tempfile.tempdir = os.sep
+        try:
+            yield
+        finally:
+            tempfile.tempdir = None
+    else:
+        yield
 
 
 def _temporary_file() -> BinaryIO:

@@ -7,6 +7,7 @@ import importlib
 import os
 import pwd
 import sys
+import tempfile
 from types import SimpleNamespace
 
 import pytest
@@ -139,3 +140,13 @@ def test_a_user_without_a_home_can_start(monkeypatch):
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     with quiet_start():
         pass
+
+
+def test_libraries_are_imported_where_no_temporary_directory_can_be_written(monkeypatch):
+    """TensorFlow asks for its name. The files of nmt itself fail there as before."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/missing"])
+    with quiet_start():
+        assert tempfile.gettempdir()
+    with pytest.raises(FileNotFoundError):
+        tempfile.gettempdir()

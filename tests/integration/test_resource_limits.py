@@ -50,7 +50,7 @@ def desk(playground: Path, tmp_path: Path) -> Path:
 
 TRANSLATE = "$nmt translate --model run --source lines"
 TRAIN = "$nmt train --config config.yaml --directory . --name small --training.passes 1"
-ALIGN = "$nmt align --model run --source lines --target expected --limit 2"
+ALIGN = "$nmt align --model run --source lines --target expected --output aligned --limit 2 --format html"
 FEW = [
     "ulimit -n 64; {}",
     "unset HOME; {}",
@@ -65,9 +65,8 @@ def test_commands_need_few_resources(script: str, desk: Path) -> None:
     found = shell(script.format(TRANSLATE), desk)
     assert found.returncode == 0, found.stderr
     assert found.stdout == (desk / "expected").read_text()
-    aligned, whole = shell(script.format(ALIGN), desk), shell(ALIGN, desk)
-    assert aligned.returncode == 0, aligned.stderr
-    assert aligned.stdout == whole.stdout != ""
+    aligned = shell(script.format(ALIGN), desk)
+    assert aligned.returncode == 0 and any((desk / "aligned").iterdir()), aligned.stderr
     trained = shell(script.format(TRAIN), desk)
     assert trained.returncode == 0, trained.stderr
     assert shell("$nmt verify small", desk).returncode == 0
@@ -78,11 +77,11 @@ def test_no_directory_for_temporary_files_can_be_written(desk: Path) -> None:
     places = [str(desk), "/tmp", "/var/tmp"]
     unwritable = " && ".join(f"mount --bind {place} {place} && mount -o remount,ro,bind {place}" for place in places)
     (desk / "runs").mkdir()
-    script = f"{unwritable} && cd {desk} && ! touch /tmp/file && ! touch /var/tmp/file && ! touch file"
-    found = isolated(f"({script}) 2> /dev/null && cd {desk} && {TRANSLATE} --processes 2", desk)
+    unwritable += f" && cd {desk} && ! (touch /tmp/file || touch /var/tmp/file || touch file) 2> /dev/null && mount -t tmpfs none runs"
+    found = isolated(f"{unwritable} && {TRANSLATE}", desk)
     assert found.returncode == 0 and found.stdout == (desk / "expected").read_text(), found.stderr
-    train = f"mount -t tmpfs none runs && {TRAIN.replace('--directory .', '--directory runs')}"
-    trained = isolated(f"({script}) 2> /dev/null && cd {desk} && {train} && $nmt verify runs/small", desk)
+    train = TRAIN.replace("--directory .", "--directory runs")
+    trained = isolated(f"{unwritable} && {train} && $nmt verify runs/small", desk)
     assert trained.returncode == 0, trained.stderr
 
 
