@@ -20,7 +20,7 @@ def read_history(path: Path) -> list[dict[str, str]]:
     """Rows of history.csv; none if there is no file. A cell that a row lacks is empty.
 
     Raises:
-        RunError: another program has changed the file's format.
+        RunError: the file cannot be read, or another program has changed its format.
     """
     if not path.exists():
         return []
@@ -29,7 +29,9 @@ def read_history(path: Path) -> list[dict[str, str]]:
             rows = list(csv.DictReader(file, restval=""))
         if all(_has_step(row) and None not in row for row in rows):  # None has the cells beyond the header's
             return rows
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
         pass
     raise RunError(
         f"{path}: expected the format that training writes, columns with commas between them and one named step: "

@@ -32,14 +32,16 @@ def read_samples(path: Path) -> list[Sample]:
     """The samples in a file; none if there is no file.
 
     Raises:
-        RunError: the file is damaged.
+        RunError: the file is damaged, or cannot be read.
     """
     if not path.exists():
         return []
     try:
         with open(path, encoding="utf-8") as lines:
             return [_sample(json.loads(line)) for line in lines]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, AlignmentError) as error:
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError, AlignmentError) as error:
         raise RunError(f"{path}: damaged ({error}): delete it; training goes on without its samples") from None
 
 

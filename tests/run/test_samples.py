@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.run.errors import RunError
+from nmt.run.history import read_history
 from nmt.run.samples import Sample, read_samples, thinned, write_samples
 
 PAIR = WordAlignment(("a", "b"), ("x",), np.array([[0.25, 0.5]]), np.array([0.25]))
@@ -34,6 +35,14 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str):
     path.write_text(text)
     with pytest.raises(RunError, match=r"samples\.jsonl: damaged .*: delete it; training goes on without its samples$"):
         read_samples(path)
+
+
+@pytest.mark.parametrize("read", [read_samples, read_history])
+def test_nobody_is_advised_to_delete_a_file_that_cannot_be_read_now(read, tmp_path: Path):
+    (tmp_path / "file").mkdir()  # as good as a disk error
+    with pytest.raises(RunError) as error:
+        read(tmp_path / "file")
+    assert str(error.value) == f"{tmp_path / 'file'}: Is a directory"
 
 
 @given(st.sets(st.integers(1, 10**6), min_size=1, max_size=40), st.integers(2, 12))
