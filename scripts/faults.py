@@ -138,11 +138,11 @@ def _command(campaign: str, seed: int, point: str) -> str:
 
 def _print_table(rows: Sequence[Row]) -> None:
     """A line for each kind of fault."""
-    print(f"\n{'fault':<58}{'planned':>9}{'tried':>9}{'survived':>9}{'found':>7}{'seconds':>9}")
+    print(f"\n{'fault':<62}{'planned':>9}{'tried':>9}{'survived':>9}{'found':>7}{'seconds':>9}")
     for row in rows:
         planned = "" if row.planned is None else row.planned
         counts = f"{planned:>9}{row.tried:>9}{row.tried - row.found:>9}{row.found:>7}{row.seconds:>9.0f}"
-        print(f"{row.fault:<58}{counts}")
+        print(f"{row.fault:<62}{counts}")
 
 
 if __name__ == "__main__":

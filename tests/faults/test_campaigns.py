@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import command_faults
@@ -104,3 +108,20 @@ def test_states_of_a_stop_are_the_files_before_with_some_changes(tmp_path):
     changes = [disk.Change("write", "a", offset=0, content=b"new"), disk.Change("fsync", "a")]
     found = {(number, kind): files["a"] for number, kind, files in disk.states({"a": b"old"}, changes)}
     assert found == {(0, "kill"): b"old", (1, "kill"): b"new"}
+
+
+def test_opens_for_reading_are_recorded_and_refused(library, tmp_path):
+    """The second of two, between which a file is written."""
+    (root := tmp_path / "root").mkdir()
+    (root / "text").touch()
+    program = "for name, mode in [('text', 'r'), ('new', 'w'), ('missing', 'r'), ('text', 'r')]:\n"
+    program += "    try: open(name, mode).close()\n    except OSError as error: print(name, error.errno)"
+
+    def run(**watch) -> str:
+        variables = os.environ | disk.watched(library, root, reads=True, **watch)
+        done = subprocess.run([sys.executable, "-c", program], cwd=root, env=variables, capture_output=True, text=True)
+        return done.stdout
+
+    assert run(record=tmp_path / "record") == f"missing {errno.ENOENT}\n"
+    assert disk.read_changes(tmp_path / "record") == [disk.Change("open", "text")] * 2
+    assert run(at=2, fault=errno.EMFILE) == f"missing {errno.ENOENT}\ntext {errno.EMFILE}\n"
