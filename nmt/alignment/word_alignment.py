@@ -127,7 +127,7 @@ def _attention_mass(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDA
     """
     try:
         array = np.array(values, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise AlignmentError(f"{name}: expected numbers of shape {list(shape)}, one row per target word") from None
     if array.size == 0 and 0 in shape:
         array = array.reshape(shape)  # an empty list has no columns

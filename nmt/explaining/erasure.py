@@ -13,7 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,16 +82,20 @@ class Erasure:
         """
         try:
             words = tuple(values["source"]), tuple(values["target"])
+            if values["way"] not in get_args(ErasureMethod) or not all(isinstance(word, str) for word in chain(*words)):
+                raise ErasureError("erasure: expected words, and a way to erase them")
             return cls(*words, values["log_probabilities"], values["falls"], values["way"])
         except KeyError as error:
             raise ErasureError(f"erasure: '{error.args[0]}' is missing") from None
+        except TypeError:
+            raise ErasureError("erasure: expected a JSON object with lists of words and numbers") from None
 
 
 def _finite(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """`values` as a read-only float32 array of this shape."""
     try:
         array = np.array(values, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ErasureError(f"{name}: expected numbers of shape {list(shape)}") from None
     if array.size == 0 and 0 in shape:
         array = array.reshape(shape)  # a list of no rows cannot say how many columns it has

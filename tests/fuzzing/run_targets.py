@@ -18,18 +18,21 @@ from oracle import Target, read_or_refused
 
 from nmt.aligning.aligner import Aligner
 from nmt.aligning.directory import open_directory
+from nmt.aligning.run_aligner import load_run_aligner, run_aligner_arrays
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.config import PairsConfig, RunConfig, VocabularyConfig
 from nmt.config.aligner import AlignerConfig
-from nmt.run.arrays import packed_arrays, read_arrays, read_shapes
+from nmt.explaining.erasure import Erasure
+from nmt.run.arrays import packed_arrays, read_arrays, read_shapes, save_arrays
 from nmt.run.checkpoints import load_checkpoint, save_checkpoint
-from nmt.run.directory import Run
+from nmt.run.directory import ALIGNER, Run
 from nmt.run.exported import Export, TensorSpec, export_kind, read_export
 from nmt.run.history import read_history, write_history
 from nmt.run.manifest import MANIFEST, Manifest, read_manifest
 from nmt.run.packing import write_pack
 from nmt.run.samples import Sample, read_samples, write_samples
+from nmt.run.storage import DirectoryStorage
 from nmt.run.text_profile import load_profile, save_profile
 from nmt.run.verification import verify
 from nmt.text.pairs import Pair
@@ -201,6 +204,50 @@ def check_aligner(name: str, data: bytes, place: Path) -> None:
         read_or_refused(lambda: list(aligner.align([("a house", "une maison")])))
 
 
+def check_run_aligner(name: str, data: bytes, place: Path) -> None:
+    """The aligner in a run, with these bytes as one of its arrays; it aligns, or is refused."""
+    arrays = dict(run_aligner())
+    kind = arrays[name].dtype
+    arrays[name] = np.frombuffer(data[: len(data) - len(data) % kind.itemsize], kind)
+    if name.endswith(".ratios") and arrays[name].size % 2 == 0:
+        arrays[name] = arrays[name].reshape(-1, 2)
+    (directory := place / "run").mkdir(exist_ok=True)
+    save_arrays(directory / ALIGNER, arrays)
+    if aligner := read_or_refused(load_run_aligner, DirectoryStorage(directory)):
+        links = read_or_refused(lambda: list(aligner.align([("a house", "une maison"), ("", "x")])))
+        assert links is None or len(links) == 2
+
+
+@cache
+def run_aligner() -> dict[str, np.ndarray]:
+    """The arrays of the aligner that a run keeps."""
+    with tempfile.TemporaryDirectory() as name:
+        for file, content in examples()["aligner"].items():
+            (Path(name) / file).write_bytes(content)
+        return run_aligner_arrays(Aligner.load(Path(name)))
+
+
+def check_alignment_record(data: bytes, place: Path) -> None:
+    """A line of alignments.jsonl or explanation.jsonl. Records that are read can be written, and read again."""
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    if alignment := read_or_refused(WordAlignment.from_json, record):
+        again = WordAlignment.from_json(json.loads(json.dumps(alignment.to_json())))
+        assert (again.source, again.target, again.links) == (alignment.source, alignment.target, alignment.links)
+    if erasure := read_or_refused(Erasure.from_json, record.get("erasure") if isinstance(record, dict) else record):
+        again = Erasure.from_json(json.loads(json.dumps(erasure.to_json())))
+        assert (again.source, again.target, again.method) == (erasure.source, erasure.target, erasure.method)
+
+
+def _record() -> bytes:
+    weights, nothing = np.array([[0.25, 0.75]], np.float32), np.zeros(1, np.float32)
+    alignment = WordAlignment(("a", "b"), ("c",), weights, nothing)
+    erasure = Erasure(("a", "b"), ("c",), nothing, weights, "word")
+    return json.dumps({"line": 1} | alignment.to_json() | {"erasure": erasure.to_json()}).encode()
+
+
 def _from_examples(check: Callable[[bytes, Path], None], *names: str, more: Sequence[bytes] = ()) -> Target:
     """A target whose seeds are files that the writers of the package made."""
     return Target(check, lambda: [examples()[name] for name in names] + list(more))
@@ -209,6 +256,12 @@ def _from_examples(check: Callable[[bytes, Path], None], *names: str, more: Sequ
 def _aligner_target(name: str) -> Target:
     return Target(partial(check_aligner, name), lambda: [examples()["aligner"][name]])
 
+
+def _run_aligner_target(name: str) -> Target:
+    return Target(partial(check_run_aligner, name), lambda: [run_aligner()[name].tobytes()])
+
+
+ALIGNER_ARRAYS = "about", "source.words", "partners", "targets", "forward.lexicon", "backward.jumps"
 
 TARGETS = {
     "config": _from_examples(check_config, "config.json"),
@@ -224,6 +277,8 @@ TARGETS = {
     "corpus-about": _from_examples(partial(check_corpus, "about.json"), "about.json"),
     "corpus-lengths": _from_examples(partial(check_corpus, "source.lengths"), "source.lengths"),
     "validation": _from_examples(check_validation, "validation.jsonl"),
+    **{f"run-aligner-{name}": _run_aligner_target(name) for name in ALIGNER_ARRAYS},
+    "alignment-record": Target(check_alignment_record, lambda: [_record()]),
     "aligner-config": _aligner_target("config.json"),
     "aligner-words": _aligner_target("source.words"),
     "aligner-cells": _aligner_target("cells.npz"),

@@ -159,7 +159,7 @@ class Spoiler:
 
     @staticmethod
     def _spoil(variable: Any) -> None:
-        value = variable.numpy().copy()
+        value = np.array(variable.numpy())
         value[tuple(length - 1 for length in value.shape)] = math.nan
         variable.assign(value)
 
