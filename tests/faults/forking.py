@@ -71,6 +71,7 @@ class Forks:
         reads: bool = False,
         kill_after: float = 0,
         text: str = "",
+        by: int = signal.SIGKILL,
     ) -> Ended:
         """Runs `nmt WORDS` in a directory.
 
@@ -78,8 +79,9 @@ class Forks:
             words: the arguments of the command.
             directory: the working directory.
             root, record, at, fault, reads: see `disk.watched`; None: nothing is watched.
-            kill_after: seconds to SIGKILL; 0: none.
+            kill_after: seconds to the signal; 0: none.
             text: the standard input.
+            by: the signal.
         """
         streams = [self._place / name for name in ("in", "out", "err")]
         for stream, content in zip(streams, (text, "", ""), strict=True):
@@ -87,7 +89,7 @@ class Forks:
         request = {"words": list(words), "directory": str(directory), "streams": [str(stream) for stream in streams]}
         watch = [str(root.resolve()) if root else "", str(record or ""), at, fault, int(reads)]
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps({**request, "watch": watch, "kill_after": kill_after}) + "\n")
+        self._process.stdin.write(json.dumps({**request, "watch": watch, "kill": [kill_after, int(by)]}) + "\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
         return Ended(code, *(stream.read_text(errors="replace") for stream in streams[1:]))
@@ -103,15 +105,16 @@ def _serve() -> None:
     library.faults_watch.argtypes = [*[ctypes.c_char_p] * 2, *[ctypes.c_long] * 3]
     for line in sys.stdin:
         request = json.loads(line)
+        kill_after, by = request.pop("kill")
         child = os.fork()
         if child == 0:
             _run(library, **request)
-        print(os.waitstatus_to_exitcode(_end_of(child, request["kill_after"])), flush=True)
+        print(os.waitstatus_to_exitcode(_end_of(child, kill_after, by)), flush=True)
 
 
-def _end_of(child: int, kill_after: float) -> int:
-    """Waits for a process, and kills it when its seconds are over; 0: it may take any time."""
-    killer = threading.Timer(kill_after, os.kill, (child, signal.SIGKILL))
+def _end_of(child: int, kill_after: float, by: int) -> int:
+    """Waits for a process, and sends it a signal when its seconds are over; 0: it may take any time."""
+    killer = threading.Timer(kill_after, os.kill, (child, by))
     if kill_after:
         killer.start()
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
@@ -121,9 +124,7 @@ def _end_of(child: int, kill_after: float) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def _run(
-    library: ctypes.CDLL, words: list[str], directory: str, streams: list[str], watch: list[Any], kill_after: float
-) -> None:
+def _run(library: ctypes.CDLL, words: list[str], directory: str, streams: list[str], watch: list[Any]) -> None:
     """Runs a command and ends this process."""
     code = 1
     try:
