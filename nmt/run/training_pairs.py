@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import ABOUT, ShardedCorpus, TrainingPairs
 from nmt.config import RunConfig
-from nmt.run.prepared_manifest import SHARDS, read_prepared
+from nmt.run.errors import RunError
+from nmt.run.prepared_manifest import SHARDS, PreparedManifest, read_prepared
+from nmt.run.text_changes import TEXT_FINGERPRINTS
 
 SAMPLED = 200_000
 """Pairs of a prepared corpus that statistics of its words are made from."""
@@ -26,9 +29,28 @@ def training_pairs(directory: Path, config: RunConfig) -> TrainingPairs:
         config: of the run.
 
     Raises:
-        NmtError: the files are damaged or gone.
+        NmtError: the files are damaged or gone, or those of another corpus.
     """
     if config.corpus.prepared:
         prepared = Path(config.corpus.prepared)
-        return ShardedCorpus(prepared / SHARDS, config.corpus.temperature, read_prepared(prepared).sums_of_shards)
+        manifest = read_prepared(prepared)
+        _require_same_corpus(directory, prepared, manifest)
+        return ShardedCorpus(prepared / SHARDS, config.corpus.temperature, manifest.sums_of_shards)
     return EncodedCorpus(directory / "corpus")
+
+
+def _require_same_corpus(directory: Path, prepared: Path, manifest: PreparedManifest) -> None:
+    """Refuses another prepared corpus than the one that a run was begun with.
+
+    Raises:
+        RunError: the corpus is another one.
+    """
+    try:
+        saved = json.loads((directory / TEXT_FINGERPRINTS).read_text(encoding="utf-8")).get("prepared")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        saved = None
+    if saved != manifest.digest:
+        raise RunError(
+            f"{directory} was begun with another corpus than {prepared}: give its own corpus as --corpus.prepared, or "
+            "give this run another name"
+        )

@@ -39,6 +39,7 @@ from nmt.training.preparation.shards import blocks, packing, preparing
 from nmt.training.preparation.shards.parts import PLAIN, Part, read_parts
 from nmt.training.preparation.shards.preparing import prepare_corpus
 from nmt.training.settings import load_config
+from nmt.translation.short_list import ShortList
 
 SOURCES = [f"w{n % 7} w{n % 11} w{n % 13} x{n}" for n in range(300)]
 
@@ -320,6 +321,8 @@ def test_a_run_takes_the_settings_of_its_corpus(tmp_path: Path, monkeypatch: pyt
         load_config(None, ["--corpus.prepared", str(tmp_path / "nowhere")])
     manifest = read_prepared(tmp_path / "p")
     replace(manifest, pairs=manifest.pairs + 1).save(tmp_path / "p")
+    with pytest.raises(RunError, match="run has neither shortlist.npz nor the training pairs"):
+        ShortList.of_run(opened.run)
     with pytest.raises(RunError, match="was begun with another corpus than"):
         prepare(config, "float32", print)
 

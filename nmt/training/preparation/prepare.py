@@ -25,7 +25,7 @@ from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.learned_links import ALIGNER, keep_aligner, learn_links, remove_scratch
-from nmt.training.preparation.prepared_corpus import prepared_fields, require_same_corpus, write_run_files
+from nmt.training.preparation.prepared_corpus import prepared_fields, write_run_files
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -194,7 +194,6 @@ def _load(run: Run) -> Prepared:
             f"run another --name (with --training.initial {run.directory} it begins with this run's weights)"
         ) from error
     if corpus is None:
-        require_same_corpus(run.directory, run.config)
         corpus = training_pairs(run.directory, run.config)
     corpus.require_ids(run.source.size, run.target.size)
     return Prepared(run, corpus, validation)

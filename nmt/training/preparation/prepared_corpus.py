@@ -73,21 +73,3 @@ def write_run_files(directory: Path, config: RunConfig, say: Callable[[str], Non
     write_atomically(directory / TEXT_FINGERPRINTS, json.dumps({"prepared": manifest.digest}).encode())
     for line in (directory / RUN_REPORT).read_text(encoding="utf-8").splitlines():
         say(line)
-
-
-def require_same_corpus(directory: Path, config: RunConfig) -> None:
-    """Refuses to resume a run on another prepared corpus than the one that it was begun with.
-
-    Raises:
-        RunError: the corpus is another one, or gone.
-    """
-    found = read_prepared(Path(config.corpus.prepared)).digest
-    try:
-        saved = json.loads((directory / TEXT_FINGERPRINTS).read_text(encoding="utf-8")).get("prepared")
-    except (OSError, ValueError, AttributeError):
-        saved = None
-    if saved != found:
-        raise RunError(
-            f"{directory} was begun with another corpus than {config.corpus.prepared}: give its own corpus as "
-            "--corpus.prepared, or give this run another name"
-        )
