@@ -24,8 +24,8 @@ FORMATS = {
 """Formats, each with the packages that it needs beside those of every installation."""
 
 REFUSED = {
-    "litert": "its converter takes no loop over a text of unknown length, and a file with TensorFlow's own operators "
-    "needs TensorFlow on the phone: export in onnx, which ONNX Runtime computes on phones",
+    "litert": "its converter refuses the loops of a recurrent encoder and of the search, and a file with TensorFlow's "
+    "own operators needs TensorFlow on the phone: export in onnx, which ONNX Runtime computes on phones",
     "keras": "a .keras file names the classes of nmt and opens only beside nmt, which opens the run itself: export in "
     "savedmodel for a program that has TensorFlow alone",
 }

@@ -71,6 +71,21 @@ def test_scores_translations_and_alignments_are_equal(place):
         np.testing.assert_allclose(attention[: len(weights)], weights[: len(attention)], atol=1e-4)
 
 
+def test_a_beam_of_five_finds_the_same(place):
+    """Without length normalisation, and with the longest translations of nmt. CTranslate2 keeps finished hypotheses
+    beside the beam, so only the best ones are equal."""
+    model = ctranslate2.Translator(str(place / "float32" / "ctranslate2"), intra_threads=1)
+    search = SearchConfig(beam_size=5, length_penalty=0.0)
+    expected = list(nmt.Translator.load(place / "onnx").translate_nbest(LINES, search, nbest=2))
+    for line, others in zip(LINES, expected, strict=True):
+        lengths = {"min_decoding_length": 0, "max_decoding_length": 2 * len(line.split()) + 10}
+        (found,) = model.translate_batch(
+            pieces([line]), beam_size=5, num_hypotheses=2, length_penalty=0, return_scores=True, **lengths
+        )
+        assert found.hypotheses == pieces([other.text for other in others])
+        np.testing.assert_allclose(found.scores, [other.log_probability for other in others], atol=1e-3)
+
+
 def test_smaller_precisions_give_nearly_the_same_scores(place):
     """Random weights have sharper attention than trained ones, so rounding shows more here."""
     found = []

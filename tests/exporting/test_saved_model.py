@@ -22,6 +22,7 @@ SOURCES = [[4, 5, 6, 7, 8], [9], [10, 11, 4]]
 NETWORKS = {
     "recurrent": {},
     "transformer": {"architecture": "transformer", "embedding": 8, "transformer": TransformerConfig(2, 2, 2, 10)},
+    "mixed": {"architecture": "mixed", "embedding": 8, "transformer": TransformerConfig(2, 2, 2, 10)},
     "hard": {"decoder": "luong", "cell": "lstm", "attention": AttentionConfig("general", "hard", coverage=True)},
 }
 
@@ -42,10 +43,11 @@ def assert_equal_results(found, hypotheses):
 
 
 @pytest.mark.slow
-def test_both_searches_give_the_translations_of_the_run(make_run, tmp_path):
+@pytest.mark.parametrize("name", ["recurrent", "transformer", "mixed"])
+def test_both_searches_give_the_translations_of_the_run(make_run, tmp_path, name):
     import tensorflow as tf
 
-    run = make_run(tmp_path / "run")
+    run = make_run(tmp_path / "run", **NETWORKS[name])
     export_run(Run.open(run), tmp_path / "out", "savedmodel")
     model = tf.saved_model.load(str(tmp_path / "out" / "savedmodel" / "1"))
     packed = Sequences.of(SOURCES)
@@ -90,6 +92,21 @@ def test_the_card_shows_how_to_translate(make_run, tmp_path):
     assert result.returncode == 0, result.stderr
     (expected,) = nmt.Translator.load(run).translate(["ba be bi"])
     assert result.stdout.strip() == expected.text
+
+
+@pytest.mark.slow
+def test_the_converter_of_litert_refuses_the_loops_unless_the_file_has_operators_of_tensorflow(make_run, tmp_path):
+    """The reason why there is no export to LiteRT: see `nmt.cli.export.REFUSED`."""
+    import tensorflow as tf
+
+    export_run(Run.open(make_run(tmp_path / "run")), tmp_path / "out", "savedmodel")
+    directory = str(tmp_path / "out" / "savedmodel" / "1")
+    converter = tf.lite.TFLiteConverter.from_saved_model(directory, signature_keys=["greedy"])
+    with pytest.raises(Exception, match="TensorListReserve.* requires element_shape to be static"):
+        converter.convert()
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
+    converter._experimental_lower_tensor_list_ops = False
+    assert b"FlexTensorListReserve" in converter.convert()
 
 
 def test_other_precisions_are_refused_in_one_line(make_run, tmp_path, capsys):
