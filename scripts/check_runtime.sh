@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs nmt without TensorFlow and Keras into a fresh environment, and translates with an exported model there:
-#   bash scripts/check_runtime.sh mine.onnx
+# Installs nmt without TensorFlow and Keras into a fresh environment, and translates, aligns, scores, evaluates and serves
+# with an exported model there:
+#   bash scripts/check_runtime.sh mine.onnx ["A sentence that the model translates."]
 # Prints the size of the packages' files, and fails above 250 MiB. It needs the package index.
 set -euo pipefail
-export_directory="$(realpath "${1:?usage: bash scripts/check_runtime.sh EXPORT}")"
+export_directory="$(realpath "${1:?usage: bash scripts/check_runtime.sh EXPORT [SENTENCE]}")"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 unset PYTHONPATH PYTHONHOME # packages elsewhere would count as installed
@@ -23,10 +24,35 @@ for package in tensorflow keras; do
     fi
 done
 mebibytes="$(du -sm --apparent-size runtime/lib | cut -f1)"
-echo "a sentence" > source
-runtime/bin/nmt translate --model "$export_directory" --source source --output translation --alignments links
-runtime/bin/nmt align --model "$export_directory" --source source --target translation --output alignments > scores
-runtime/bin/nmt serve --help > help
+echo "${2:-a sentence}" > source
+nmt() { local command="$1"; shift; runtime/bin/nmt "$command" --model "$export_directory" "$@"; }
+nmt translate --source source --output translation --alignments links
+pair=(--source source --target translation)
+nmt align "${pair[@]}" --output alignments --format html png > aligned
+[ -s alignments/alignments.html ]
+[ -s alignments/0001.png ]
+nmt score "${pair[@]}" > scores
+nmt evaluate "${pair[@]}" > evaluation
+runtime/bin/nmt serve --model "$export_directory" --port 0 2> log & server=$! # a function would be a shell around it
+trap 'kill "$server" 2> /dev/null || true; rm -rf "$place"' EXIT
+runtime/bin/python - "$server" > answer << 'END'
+import json, os, pathlib, re, sys, time, urllib.request
+
+for _ in range(600):
+    time.sleep(0.2)
+    os.kill(int(sys.argv[1]), 0)  # the server runs
+    log = pathlib.Path("log").read_text()
+    found = re.search(r"at (http://\S+/)\n", log)
+    if found and "is ready" in log:
+        break
+body = json.dumps({"text": pathlib.Path("source").read_text().strip()}).encode()
+request = urllib.request.Request(found[1] + "v1/translate", body, {"Content-Type": "application/json"})
+with urllib.request.urlopen(request, timeout=120) as answer:
+    print(json.load(answer)["translations"][0]["candidates"][0]["text"])
+END
+kill "$server"
+wait "$server" || [[ $? -eq 143 ]] # the signal's code
 echo "translated: $(cat translation)"
+echo "served: $(cat answer)"
 echo "$mebibytes MiB of packages"
 [[ "$mebibytes" -le 250 ]]

@@ -27,9 +27,11 @@ def connections(server: Server) -> Iterator[list[socket.socket]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_requests_that_arrive_with_the_signal_are_answered(tmp_path, workers):
+@pytest.mark.parametrize(("workers", "loop"), [(1, "uvloop"), (1, "asyncio"), (2, "uvloop")])
+def test_requests_that_arrive_with_the_signal_are_answered(tmp_path, workers, loop):
     """On connections that have an answer, that are new, and that the system alone has accepted so far."""
+    if loop == "asyncio":  # as in constraints-runtime.txt
+        (tmp_path / "uvloop.py").write_text('raise ImportError("not installed")')
     with running(["--workers", str(workers)], tmp_path) as server:
         for _ in range(workers):
             assert server.process.stderr.readline() == "nmt: model run is ready\n"
