@@ -22,7 +22,7 @@ from nmt.batches.arrays import Batch
 from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.progress import duration
-from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.training.errors import TrainingError
 from nmt.training.trainer import Trainer, TrainingResult, train
@@ -128,7 +128,8 @@ def test_checkpoints_without_a_planned_schedule_have_the_passes_of_their_run(cor
     arrays = load_arrays(run.checkpoints()[-1])
     state = saved_state(result)
     assert state.pop("schedule_passes") == 2
-    save_arrays(run.checkpoints()[-1], {**arrays, "place": np.array(json.dumps(state))})
+    path = run.checkpoints()[-1]
+    run.save_checkpoint(int(path.stem), {**arrays, "place": np.array(json.dumps(state))})
     result = train(more_passes_config(corpus, tmp_path, 3, "final_rate"))
     assert rates(result)[1:] == [0.001] * 2
     assert saved_state(result)["schedule_passes"] == 2
@@ -147,7 +148,7 @@ def test_a_resumed_run_keeps_the_interval_of_its_moving_average(trainer):
     arrays = load_arrays(path)
     state = json.loads(str(arrays["place"]))
     del state["averaged_every"]  # as version 0.1 wrote it
-    save_arrays(path, {**arrays, "place": np.array(json.dumps(state))})
+    one.prepared.run.save_checkpoint(int(path.stem), {**arrays, "place": np.array(json.dumps(state))})
     assert trainer(passes=1, ema=0.9).optimizer.averaged_every == 8
 
 
