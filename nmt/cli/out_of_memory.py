@@ -16,10 +16,12 @@ _TEXTS = ("resource_exhausted", "resourceexhausted", "cannot allocate memory", "
 
 LEAST_ADDRESS_SPACE = 1900 * 2**20
 """Bytes of address space that TensorFlow and a small model need. With less, TensorFlow ends the process in C++."""
+TRAINING_ADDRESS_SPACE = 2300 * 2**20
+"""Bytes that the training of a small model needs."""
 
 
-def require_address_space() -> None:
-    """Refuses to load TensorFlow into a process with too little address space.
+def require_address_space(least: int) -> None:
+    """Refuses to load TensorFlow into a process with less address space than this.
 
     Raises:
         NmtError: with the limit and the fix.
@@ -29,10 +31,10 @@ def require_address_space() -> None:
     except ImportError:  # not a Unix
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+    if limit != resource.RLIM_INFINITY and limit < least:
         raise NmtError(
             f"not enough memory: this process may use {limit >> 20:,} MiB of address space, and TensorFlow needs at "
-            f"least {LEAST_ADDRESS_SPACE >> 20:,}: raise the limit (ulimit -v)"
+            f"least {least >> 20:,}: raise the limit (ulimit -v)"
         )
 
 

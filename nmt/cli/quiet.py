@@ -12,23 +12,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from nmt.cli.out_of_memory import require_address_space
+from nmt.cli.out_of_memory import LEAST_ADDRESS_SPACE, require_address_space
+from nmt.files.temporary_directory import some_temporary_directory
 
 
 @contextmanager
-def quiet_start() -> Iterator[None]:
+def quiet_start(address_space: int = LEAST_ADDRESS_SPACE) -> Iterator[None]:
     """Makes the imports of a command quiet and fast.
 
     Keras imports matplotlib if it is installed, for image galleries that nmt never draws; commands that draw import it
     later. TensorFlow imports JAX if it is installed, for a converter that nmt never calls. Imported objects stay
     alive, so the garbage collector is off meanwhile.
 
+    Args:
+        address_space: bytes that the command needs.
+
     Raises:
         NmtError: the process has too little address space for TensorFlow.
     """
-    require_address_space()
+    require_address_space(address_space)
     unused = ["matplotlib", "jax"] if _keras_backend() == "tensorflow" else ["matplotlib"]
-    with _without(*unused), _uncollected(), _quiet(), _some_temporary_directory():
+    with _without(*unused), _uncollected(), _quiet(), some_temporary_directory():
         yield
 
 
@@ -93,24 +97,6 @@ def _quiet() -> Iterator[None]:
         print(
             "nmt: TensorFlow does not find the GPU of this machine; TF_CPP_MIN_LOG_LEVEL=0 shows why", file=sys.stderr
         )
-
-
-@contextmanager
-def _some_temporary_directory() -> Iterator[None]:
-    """Names a directory for temporary files even if no such directory can be written, as in a read-only container.
-
-    TensorFlow asks for the name while it is imported, and writes nothing there.
-    """
-    try:
-        tempfile.gettempdir()
-    except OSError:
-        tempfile.tempdir = os.sep
-        try:
-            yield
-        finally:
-            tempfile.tempdir = None
-    else:
-        yield
 
 
 def _temporary_file() -> BinaryIO:

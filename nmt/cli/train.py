@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from nmt.cli.loading import say
+from nmt.cli.out_of_memory import TRAINING_ADDRESS_SPACE
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
 from nmt.config import RunConfig, recipes
@@ -114,7 +115,7 @@ def run(arguments: Namespace) -> int:
 
         print(as_yaml(config), end="")
         return 0
-    with quiet_start():
+    with quiet_start(TRAINING_ADDRESS_SPACE):
         from nmt.training.trainer import train
 
     result = train(config)

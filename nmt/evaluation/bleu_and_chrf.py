@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
 
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
+from nmt.files.temporary_directory import some_temporary_directory
 
 
 class CorpusScore(NamedTuple):
@@ -83,7 +84,8 @@ def bleu_metric(tokenize: str = "13a", effective_order: bool = False) -> BLEU:
     Raises:
         EvaluationError: sacrebleu lacks the tokenizer.
     """
-    from sacrebleu.metrics.bleu import BLEU
+    with some_temporary_directory():
+        from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
         raise EvaluationError(f"tokenize is '{tokenize}': expected one of {', '.join(BLEU.TOKENIZERS)}")
@@ -105,7 +107,8 @@ def chrf(hypotheses: Iterable[str], references: Iterable[str]) -> CorpusScore:
 
 def chrf_metric() -> CHRF:
     """sacrebleu's chrF2: character n-grams up to 6, beta 2."""
-    from sacrebleu.metrics.chrf import CHRF
+    with some_temporary_directory():
+        from sacrebleu.metrics.chrf import CHRF
 
     return CHRF()
 

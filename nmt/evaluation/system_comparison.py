@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 from nmt.evaluation.bleu_and_chrf import bleu_metric, chrf_metric, sentence_bleu, sentence_chrf
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
+from nmt.files.temporary_directory import some_temporary_directory
 
 Test = Literal["bootstrap", "randomization"]
 """Paired bootstrap resampling (Koehn 2004), or approximate randomization (Riezler and Maxwell 2005)."""
@@ -88,7 +89,8 @@ def compare_systems(
         EvaluationError: different numbers of sentences, no sentences, a tokenizer that sacrebleu lacks, a seed in the
             environment that is no number, or samples that take more than `MOST_MEMORY`.
     """
-    from sacrebleu.significance import PairedTest
+    with some_temporary_directory():
+        from sacrebleu.significance import PairedTest
 
     samples = samples or SAMPLES[test]
     _require_testable(outputs, references, test, samples)

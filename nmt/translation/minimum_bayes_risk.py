@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nmt.evaluation.bleu_and_chrf import sentence_bleu
+from nmt.files.temporary_directory import some_temporary_directory
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -74,7 +75,8 @@ def sentence_utility(utility: Utility, tokenize: str = "13a") -> Callable[[str, 
     """
     if utility == "bleu":
         return sentence_bleu(tokenize)
-    from sacrebleu.metrics.chrf import CHRF
+    with some_temporary_directory():
+        from sacrebleu.metrics.chrf import CHRF
 
     scorer = CHRF()
     return lambda hypothesis, reference: scorer.sentence_score(hypothesis, [reference]).score

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from nmt.cli import quiet
+from nmt.cli.out_of_memory import TRAINING_ADDRESS_SPACE
 from nmt.cli.quiet import quiet_start
+from nmt.errors import NmtError
 
 
 @pytest.fixture(autouse=True)
@@ -150,3 +152,11 @@ def test_libraries_are_imported_where_no_temporary_directory_can_be_written(monk
         assert tempfile.gettempdir()
     with pytest.raises(FileNotFoundError):
         tempfile.gettempdir()
+
+
+def test_a_training_needs_more_address_space(monkeypatch):
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (TRAINING_ADDRESS_SPACE - 1, -1))
+    with quiet_start():
+        pass
+    with pytest.raises(NmtError, match="at least 2,300: raise the limit"), quiet_start(TRAINING_ADDRESS_SPACE):
+        pass
