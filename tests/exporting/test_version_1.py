@@ -26,7 +26,9 @@ from nmt.run.exported import ENCODER, STEP, read_export
 SAVED = Path(__file__).parent / "version_1"
 
 
-@pytest.mark.parametrize(("name", "precision"), [("recurrent-float32", "float32"), ("transformer-int8", "int8")])
+@pytest.mark.parametrize(
+    ("name", "precision"), [("recurrent-float32", "float32"), ("transformer-int8", "int8"), ("recurrent-int8", "int8")]
+)
 def test_its_graphs_give_what_they_gave(name, precision, capsys):
     export, record = read_export(SAVED / name), json.loads((SAVED / f"{name}.json").read_text())
     assert export.precision == precision
