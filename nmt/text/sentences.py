@@ -15,6 +15,8 @@ _WORD_BEFORE_PRONOUN = re.compile(r"\b(?i:ill|me|no|may|miss|ok|id|con|art|fed)[
 """The end of an English sentence that sentencex takes for an abbreviation before a letter: `Help me. I fell.`"""
 _ENTITY = re.compile(r"&\w+;")
 """An escaped mark such as `&quot;` in tokenised text."""
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
+"""White space that is more than one byte in UTF-8."""
 _QUOTED = re.compile("[」』]\\|[ぁ-ゖ]")
 """A cut, written |, behind a Japanese quotation that does not end its sentence."""
 
@@ -57,8 +59,11 @@ def _parts(line: str, code: str) -> Iterator[str]:
     """The parts between the cuts of sentencex, and those between the sentences in English that it misses."""
     from sentencex import segment
 
-    for part in segment(code, line):
-        start = 0
+    end = 0
+    # sentencex looks for one byte of white space, and panics before a wider one, as in "B\u00a0.".
+    for found in segment(code, _WIDE_SPACE.sub(" ", line)):
+        part, start = line[end : end + len(found)], 0
+        end += len(found)
         for match in _WORD_BEFORE_PRONOUN.finditer(part) if code == "en" else ():
             yield part[start : match.end()]
             start = match.end()

@@ -125,5 +125,5 @@ def test_too_little_address_space_is_refused_before_tensorflow_aborts(tmp_path):
     assert ended.returncode == 2
     assert ended.stderr == (
         "nmt: error: not enough memory: this process may use 1,464 MiB of address space, and TensorFlow needs at least "
-        "1,900: raise the limit (ulimit -v)\n"
+        "2,300: raise the limit (ulimit -v)\n"
     )

@@ -87,6 +87,14 @@ def test_any_text_can_be_cut(line):
     assert "".join(split_sentences(line, "xx")) == line
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u2028", "\u3000", "\x85"])
+def test_wide_white_space_is_white_space(space):
+    """sentencex panics before such white space behind an initial."""
+    line = f"It is empty. B{space}. Then{space}it fills."
+    assert split_sentences(line, "en") == ["It is empty. ", f"B{space}. Then{space}it fills."]
+    assert split_sentences(f"It is empty.{space}It fills.") == [f"It is empty.{space}", "It fills."]
+
+
 def test_sentences_of_the_demo_stay_whole():
     text = lines("train.en", 2000) + lines("train.fr", 2000)
     assert [split_sentences(line) for line in text] == [[line] for line in text]
