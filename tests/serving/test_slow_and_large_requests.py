@@ -30,6 +30,7 @@ LATE = 10
 def served(limits: Limits) -> Iterator[int]:
     """The port of a server with the protocol of `nmt serve`, in a thread."""
     model = ServedModel("run", Path("run"), lambda _: Fake(), limits)
+    model.load()  # otherwise the first requests may come while it is being loaded
     listener = serving.bind("127.0.0.1", 0)
     app = create_app(Models([model]), limits)
     server = uvicorn.Server(uvicorn.Config(app, http=serving.ImpatientProtocol, log_level="warning"))
