@@ -30,15 +30,23 @@ LATE = 10
 def served(limits: Limits) -> Iterator[int]:
     """The port of a server with the protocol of `nmt serve`, in a thread."""
     model = ServedModel("run", Path("run"), lambda _: Fake(), limits)
-    model.load()  # otherwise the first requests may come while it is being loaded
     listener = serving.bind("127.0.0.1", 0)
     app = create_app(Models([model]), limits)
     server = uvicorn.Server(uvicorn.Config(app, http=serving.ImpatientProtocol, log_level="warning"))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
+    wait_for(model)
     yield listener.getsockname()[1]
     server.should_exit = True
     thread.join(PATIENCE)
+
+
+def wait_for(model: ServedModel) -> None:
+    """Waits until the server has loaded its model, which happens in the background."""
+    begun = time.monotonic()
+    while model.state != "ready":
+        assert time.monotonic() - begun < PATIENCE
+        time.sleep(0.01)
 
 
 def connect(port: int) -> socket.socket:
@@ -64,8 +72,8 @@ def drip(connection: socket.socket, content: bytes, pause: float) -> tuple[bytes
 def test_a_text_that_takes_too_long_is_refused_and_frees_its_place(tmp_path):
     limits = Limits(seconds=0.2, queue=2)
     model = ServedModel("run", Path("run"), lambda _: Fake(), limits)
-    model.load()
     with TestClient(create_app(Models([model]), limits), base_url="http://localhost") as client:
+        wait_for(model)
         begun = time.monotonic()
         refused = client.post("/v1/translate", json={"text": f"wait {tmp_path}/gate"})
         assert 0.2 <= time.monotonic() - begun < LATE
