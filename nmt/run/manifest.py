@@ -73,7 +73,7 @@ class Manifest:
 
         Args:
             path: the manifest, for messages.
-            advice: what to do, for messages.
+            advice: the remedy, for messages.
 
         Raises:
             RunError: the content is damaged.

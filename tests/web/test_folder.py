@@ -89,7 +89,7 @@ def test_a_missing_or_another_runtime_is_refused_in_one_line(demo_run, package, 
 
 def test_the_script_fetches_the_version_that_is_tested():
     script = (REPOSITORY / "scripts" / "web_runtime.sh").read_text(encoding="utf-8")
-    assert f"version={runtime.VERSION} " in script and f"{runtime.PACKAGE}@$version" in script
+    assert f"version={runtime.VERSION} " in script and f'fetch_package {runtime.PACKAGE} "$version"' in script
 
 
 def test_a_module_imports_files_of_the_folder():

@@ -54,11 +54,11 @@ def grouped(blocks: Sequence[EncodedBlock]) -> Iterator[list[EncodedBlock]]:
 
 
 class Packer:
-    """Writes shards, and counts lengths and pieces. Shards that are there already are taken as they are.
+    """Writes shards, and counts lengths and pieces. Finished shards stay unchanged.
 
     Args:
         encoded: directory of the blocks.
-        anew: what to do about a damaged mark of a finished shard, for the message.
+        anew: the remedy for a damaged mark of a finished shard, for the message.
         shards: directory of the shards, which exists.
         dtype: of the ids.
         vocabulary: pieces of the larger vocabulary.

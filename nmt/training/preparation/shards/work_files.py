@@ -12,7 +12,7 @@ from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest_file
 
 REPEAT = "delete it and repeat the command"
-"""What to do about a file that the command can make again."""
+"""The remedy for a damaged file that the command can make again."""
 
 
 def save_values(path: Path, values: Any) -> None:
@@ -24,7 +24,7 @@ def load_values(path: Path, advice: str = REPEAT) -> Any:
     """Inverse of `save_values`.
 
     Args:
-        advice: what to do about a damaged file, for the message.
+        advice: the remedy for a damaged file, for the message.
 
     Raises:
         NmtError: the file is missing or damaged.
