@@ -22,7 +22,6 @@ import resource
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tokenize import TokenError
@@ -351,7 +350,7 @@ class ShardedCorpus:
     ) -> None:
         """Writes the arrays, and `about.json` behind them: the shards are complete."""
         for name, array in arrays.items():
-            content = BytesIO()  # errors of np.save on a file name no file
+            content = io.BytesIO()  # errors of np.save on a file name no file
             np.save(content, array, allow_pickle=False)
             write_synced(directory / name, content.getvalue())
         about = {"dtype": dtype, "corpora": [asdict(corpus) for corpus in corpora]}
