@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
 from nmt.config.reading import build_config, merge_fields
-from nmt.config.recipes import BESIDE, PAIRS
+from nmt.config.recipes import BESIDE, FEWEST_PAIRS, PAIRS
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.prepared_manifest import PreparedManifest
@@ -54,7 +53,7 @@ class Choice(NamedTuple):
 
 
 def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeNetwork | None = None) -> Choice:
-    """The settings for a text: the recipe whose number of pairs is nearest, as a ratio, and what depends on the text.
+    """The settings for a text: the recipe that suits its number of pairs, and what depends on the text.
 
     Args:
         given: the fields that the user gave, as nested dictionaries; the other choices heed them.
@@ -68,7 +67,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
     require_enough(size, corpus.train.title)
     held_out, pairs = ({}, size.pairs) if corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
-    name = min(PAIRS, key=lambda name: abs(math.log(pairs / PAIRS[name])))
+    name = recipes.suited_to(pairs)
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
@@ -100,7 +99,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     fields = merge_fields(merge_fields(recipe, within), fitted)
     apart = size.pairs - pairs
     others = f" ({apart:,} of {size.pairs:,} are held out or nearly repeat a held-out pair)" if apart else ""
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it is made for about {PAIRS[name]:,}"
+    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {_suitable(name)}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
 
@@ -155,7 +154,7 @@ def _count_validation(config: RunConfig) -> int:
 
 def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choice:
     """The settings for a prepared corpus: as `fit_to_text`, from its manifest. Its text and pieces are decided."""
-    name = min(PAIRS, key=lambda name: abs(math.log(corpus.pairs / PAIRS[name])))
+    name = recipes.suited_to(corpus.pairs)
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
@@ -164,7 +163,7 @@ def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choic
     fitted = {"training": {"passes": training["passes"], "validate_every": every}}
     fields = merge_fields({**recipe, "corpus": {}, "vocabulary": {}}, fitted)
     chosen = merge_fields(merge_fields(fields, corpus.settings), given)
-    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it is made for about {PAIRS[name]:,}"
+    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {_suitable(name)}"
     return Choice(fields, [reason, _summary(chosen, bool(corpus.key.get("validation")))])
 
 
@@ -236,6 +235,14 @@ def _left(config: RunConfig, held_out: int, near: bool = True) -> int:
     """
     reader = training_pairs(config)
     return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed), near))
+
+
+def _suitable(name: str) -> str:
+    """The numbers of pairs for which `auto` chooses a recipe, in words."""
+    fewest, *larger = [count for count in FEWEST_PAIRS.values() if count >= FEWEST_PAIRS[name]]
+    if not larger:
+        return f"{fewest:,} pairs or more"
+    return f"{fewest:,} to {larger[0]:,}" if fewest else f"fewer than {larger[0]:,}"
 
 
 def _validate_every(recipe: str, passes: int, batches: float) -> int:

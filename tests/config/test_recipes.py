@@ -33,12 +33,12 @@ def chosen(given: dict[str, Any]) -> Choice:
     ("pairs", "name"),
     [
         (20, "100"),
-        (316, "100"),
-        (317, "1k"),
-        (3162, "1k"),
-        (3163, "10k"),
-        (17_000, "10k"),
-        (18_000, "30k"),
+        (319, "100"),
+        (320, "1k"),
+        (1499, "1k"),
+        (1500, "10k"),
+        (16_999, "10k"),
+        (17_000, "30k"),
         (60_000, "30k"),
         (80_000, "150k"),
         (380_000, "150k"),
@@ -48,12 +48,21 @@ def chosen(given: dict[str, Any]) -> Choice:
         (500_000_000, "10m"),
     ],
 )
-def test_auto_chooses_the_recipe_with_the_nearest_number_of_pairs(tmp_path, monkeypatch, pairs, name):
+def test_auto_chooses_the_recipe_that_suits_the_number_of_pairs(tmp_path, monkeypatch, pairs, name):
     monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(pairs, pairs, 10 * pairs))
     reason = chosen(fields(tmp_path, 1)).lines[0]
     assert f"recipe {name}: there are {pairs:,} pairs" in reason
     others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
     assert [other for other in recipes.OTHERS if other in reason] == others  # others of this size
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [(20, "fewer than 320"), (1000, "320 to 1,500"), (2663, "1,500 to 17,000"), (10**7, "3,200,000 pairs or more")],
+)
+def test_auto_says_which_sizes_a_recipe_suits(tmp_path, monkeypatch, pairs, said):
+    monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(pairs, pairs, 10 * pairs))
+    assert f"and it suits {said}" in chosen(fields(tmp_path, 1)).lines[0]
 
 
 def test_one_epoch_is_one(tmp_path):

@@ -95,6 +95,6 @@ def test_200_pairs_are_learned(tmp_path):
 def test_3000_pairs_translate_new_sentences(tmp_path):
     new = demo("test", 100)
     said, translations = first_model(tmp_path, demo("train", 3000), [source for source, _ in new])
-    assert re.search(r"recipe 1k: there are 2,663 pairs to train on", said)
+    assert re.search(r"recipe 10k: there are 2,663 pairs to train on", said)
     assert len(translations) == 100
     assert bleu(translations, [target for _, target in new]).value > 20

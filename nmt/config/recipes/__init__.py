@@ -17,6 +17,18 @@ PAIRS = {
 }
 """Recipes that "auto" chooses from, each with the number of training pairs that it is made for."""
 
+FEWEST_PAIRS = {
+    "100": 0,
+    "1k": 320,
+    "10k": 1500,
+    "30k": 17_000,
+    "150k": 67_000,
+    "1m": 390_000,
+    "10m": 3_200_000,
+}
+"""Fewest training pairs for which "auto" chooses each recipe, in the order of `PAIRS`. Between two recipes lies the
+geometric mean of their pairs, except that the larger network of 10k was measured to be better from 1,500 pairs on."""
+
 OTHERS = ("30k-transformer", "30k-tiny")
 """Recipes that "auto" never chooses."""
 
@@ -32,6 +44,11 @@ BESIDE = {
 
 NAMES = (*PAIRS, *OTHERS)
 """The names of all recipes."""
+
+
+def suited_to(pairs: int) -> str:
+    """The recipe that "auto" chooses for a number of training pairs."""
+    return [name for name, fewest in FEWEST_PAIRS.items() if fewest <= pairs][-1]
 
 
 def path(name: str) -> Path:
