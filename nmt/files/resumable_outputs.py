@@ -189,7 +189,6 @@ def _count_lines(path: Path) -> int:
 
 def _open_behind(path: Path, lines: int, place: Path) -> TextIO:
     """Opens a file for writing behind its first lines and cuts the rest off; errors name `place`."""
-    path.touch()
     with open(path, "rb+") as file:
         for _ in range(lines):
             file.readline()

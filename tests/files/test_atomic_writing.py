@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,68 @@ def test_the_directory_of_a_killed_writer_is_removed_by_the_next_one(tmp_path):
     assert names(tmp_path) == sorted([*others, ".made.onnx.01234567.part", "made.onnx"])
 
 
+def test_a_directory_with_files_is_not_replaced_and_an_empty_one_is(tmp_path):
+    place = tmp_path / "above" / "made"
+    with complete_directory(place, NmtError) as directory:
+        (directory / "file").write_text("old")
+    with (
+        pytest.raises(NmtError, match=f"^{place}: already exists; name a new directory, or delete it first$"),
+        complete_directory(place, NmtError),
+    ):
+        pytest.fail("begins to write")
+    assert (place / "file").read_text() == "old"
+    (place / "file").unlink()
+    with pytest.raises(KeyboardInterrupt), complete_directory(place, NmtError) as directory:
+        (directory / "file").write_text("half")
+        raise KeyboardInterrupt
+    assert names(place.parent) == ["made"] and names(place) == []
+    with complete_directory(place, NmtError) as directory:
+        (directory / "file").write_text("new")
+    assert (place / "file").read_text() == "new"
+    with pytest.raises(NmtError, match="already exists"), complete_directory(place / "file", NmtError):
+        pytest.fail("begins to write over a file")
+
+
+def test_a_directory_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(NmtError, match="inner cannot be written: (File exists|Not a directory); make room there"),
+        complete_directory(tmp_path / "file" / "inner", NmtError),
+    ):
+        pytest.fail("begins to write")
+
+
+def test_a_new_directory_without_a_lock_stays(tmp_path):
+    """Its writer may be about to lock it."""
+    new, old = tmp_path / ".made.00000000.part", tmp_path / ".made.11111111.part"
+    for directory, age in ((new, -3600), (old, 3600)):
+        directory.mkdir()
+        os.utime(directory, (time.time() - age,) * 2)
+    (tmp_path / ".made.22222222.part").symlink_to(tmp_path / "elsewhere")
+    with complete_directory(tmp_path / "made", NmtError):
+        pass
+    assert names(tmp_path) == [".made.00000000.part", ".made.22222222.part", "made"]
+
+
+def test_missing_directories_are_made(tmp_path):
+    write_atomically(tmp_path / "a" / "b" / "file", b"new")
+    with replacement_for(tmp_path / "c" / "d" / "file", NmtError) as temporary:
+        temporary.write_text("new")
+    for place in ("a/b/file", "c/d/file"):
+        assert (tmp_path / place).read_text() == "new"
+
+
+def test_a_replacement_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("old")
+    with (
+        pytest.raises(NmtError, match=r"inner cannot be written: (File exists|Not a directory); make room there"),
+        replacement_for(tmp_path / "file" / "inner", NmtError),
+    ):
+        pytest.fail("begins to write")
+    with replacement_for(Path("/dev/null"), NmtError) as device:
+        assert device == Path("/dev/null")
+
+
 def test_a_file_system_that_cannot_sync_directories_is_fine(tmp_path, monkeypatch):
     def sync(descriptor: int) -> None:
         if os.path.isdir(f"/proc/self/fd/{descriptor}"):
@@ -187,6 +250,60 @@ def test_a_pipe_is_written_directly(tmp_path):
     assert os.read(reader, 99) == b"line\n"
     os.close(reader)
     assert names(tmp_path) == ["pipe"]
+
+
+def test_outputs_appear_together_or_after_an_error_none(tmp_path):
+    paths = [str(tmp_path / "a"), str(tmp_path / "b.gz")]
+    with pytest.raises(KeyboardInterrupt), open_outputs(paths) as files:
+        for file in files:
+            file.write(b"line\n")
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
+
+
+def test_equal_text_gives_equal_compressed_bytes(tmp_path, monkeypatch):
+    for name, now in (("a.gz", 10**9), ("b.gz", 2 * 10**9)):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        with open_output(str(tmp_path / name)) as file:
+            file.write("line\n")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_an_output_without_a_directory_is_refused_before_the_work(tmp_path):
+    place = tmp_path / "old"
+    place.write_text("old")
+    for path, reason in (
+        (tmp_path, "is a directory; name a file to write"),
+        (tmp_path / "none" / "a", "none: no such directory; make a directory first"),
+        (place / "a", "old: is a file; make a directory first"),
+    ):
+        with pytest.raises(NmtError, match=reason), open_outputs([str(place), str(path)]):
+            pytest.fail("begins to write")
+    assert names(tmp_path) == ["old"] and place.read_text() == "old"
+
+
+def test_an_output_that_cannot_be_opened_is_one_line(tmp_path, monkeypatch):
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nmt.files.outputs.open_bytes", refused)
+    with pytest.raises(NmtError, match="a: Permission denied: choose a directory"), open_output(str(tmp_path / "a")):
+        pytest.fail("begins to write")
+
+
+def test_standard_output_has_all_text_when_the_block_ends(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("shown", "w", encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        with open_output("-") as file:
+            file.write("one\n")
+        assert Path("shown").read_text() == "one\n"
+        with open_outputs(["-", "a"]) as files:
+            for file in files:
+                file.write(b"two\n")
+        assert Path("shown").read_text() == "one\ntwo\n"
+        stream.write("three\n")
+    assert names(tmp_path) == ["a", "shown"]
 
 
 def test_moving_into_place_can_leave_out_the_wait(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 from nmt.errors import NmtError
-from nmt.files.resumable_outputs import ResumableOutputs
+from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 
 
 def interrupt_after(paths: list[str], lines: int, identity: str = "same") -> None:
@@ -122,3 +122,98 @@ def test_complete_files_are_on_the_disk_before_they_have_their_names(tmp_path: P
     monkeypatch.undo()
     finish([str(tmp_path / "out")])
     assert (tmp_path / "out").read_text() == "line\nlast\n"
+
+
+def test_plain_files_can_be_resumed(tmp_path: Path):
+    good = [str(tmp_path / "a"), str(tmp_path / "b")]
+    Path(good[1]).touch()
+    assert can_be_resumed(good) is True
+    for path in ("-", "a.gz", str(tmp_path), "/dev/null"):
+        assert can_be_resumed([*good, path]) is False
+
+
+def test_only_complete_blocks_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A block of two input lines with three output lines each has six lines."""
+    paths = [str(tmp_path / "out"), str(tmp_path / "second")]
+
+    def opened(resume: bool) -> ResumableOutputs:
+        return ResumableOutputs(paths, resume, block=2, per_line=3)
+
+    with pytest.raises(KeyboardInterrupt), opened(False).open("same") as files:
+        files[0].write("line\n" * 17)
+        files[1].write("line\n" * 12 + "cut")
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "nmt: 4 lines are kept; repeat the command with --resume to continue there\n"
+    with pytest.raises(NmtError, match="an interrupted command left 4 lines: continue with --resume"):
+        opened(False)
+    outputs = opened(True)
+    assert outputs.done == 4
+    with outputs.open("same") as files:
+        for file in files:
+            file.write("last\n")
+    assert [Path(path).read_text() for path in paths] == ["line\n" * 12 + "last\n"] * 2
+    assert capsys.readouterr().err == ""
+
+
+def test_an_interruption_in_the_first_block_keeps_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    paths = [str(tmp_path / "out"), str(tmp_path / "second")]
+    with pytest.raises(KeyboardInterrupt), ResumableOutputs(paths, True, block=2).open("same") as files:
+        assert capsys.readouterr().err == f"nmt: {paths[0]}: there is nothing to resume: starting at line 1\n"
+        files[0].write("line\n" * 2)
+        files[1].write("line\n")
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "nmt: nothing is kept: lines are kept in blocks of 2\n"
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="broken"), ResumableOutputs(paths, False, block=2).open("same"):
+        raise ValueError("broken")
+    assert capsys.readouterr().err == "" and list(tmp_path.iterdir()) == []
+
+
+def test_the_kept_lines_of_a_command_with_other_files_are_refused(tmp_path: Path):
+    paths = [str(tmp_path / "out"), str(tmp_path / "second")]
+    interrupt_after(paths[1:], 1)
+    for resume in (False, True):
+        with pytest.raises(NmtError, match=r"\.second\.part: .* but its other files are missing: repeat that"):
+            ResumableOutputs(paths, resume, block=1)
+        ResumableOutputs(paths, resume, block=2)
+    interrupt_after(paths[:1], 1)
+    with pytest.raises(NmtError, match="or outputs were different"):
+        finish(paths)
+    finish(paths[:1])
+    finish(paths[1:])
+    assert [Path(path).read_text() for path in paths] == ["line\nlast\n"] * 2
+
+
+def test_two_processes_do_not_write_the_same_files(tmp_path: Path):
+    paths = [str(tmp_path / "out"), str(tmp_path / "second")]
+    with ResumableOutputs(paths, False, block=1).open("same") as files:
+        second = ResumableOutputs(paths, False, block=1)
+        with pytest.raises(NmtError, match="out: another process is writing this file: wait"), second.open("same"):
+            pytest.fail("begins to write")
+        for file in files:
+            file.write("line\n")
+    assert [Path(path).read_text() for path in paths] == ["line\n"] * 2
+
+
+def test_a_missing_directory_is_refused_before_the_work(tmp_path: Path):
+    with pytest.raises(NmtError, match="none: no such directory"):
+        ResumableOutputs([str(tmp_path / "out"), str(tmp_path / "none" / "second")], False, block=1)
+
+
+def test_a_final_file_that_somebody_changed_is_not_resumed(tmp_path: Path):
+    paths = [str(tmp_path / name) for name in ("out", "second", "third")]
+    run(["-c", KILLED_WHILE_RENAMING, "1", *paths], tmp_path)
+    Path(paths[0]).write_text("mine\n")
+    with pytest.raises(NmtError, match="its other files are missing"):
+        ResumableOutputs(paths, resume=True, block=1)
+    assert Path(paths[0]).read_text() == "mine\n"
+
+
+def test_many_lines_are_counted(tmp_path: Path):
+    """More than one read of the file has them."""
+    paths = [str(tmp_path / "out")]
+    outputs = ResumableOutputs(paths, False, block=1)
+    with pytest.raises(KeyboardInterrupt), outputs.open("same") as files:
+        files[0].write(("x" * 1023 + "\n") * 2000)
+        raise KeyboardInterrupt
+    assert ResumableOutputs(paths, True, block=1).done == 2000
