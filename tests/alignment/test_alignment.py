@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.alignment.errors import AlignmentError
-from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links
+from nmt.alignment.hard_links import DEFAULT_LINKING, Linking, hard_links, link_shares
 from nmt.alignment.pharaoh_and_naacl import parse_pharaoh
 from nmt.alignment.pieces_to_words import piece_links, word_alignment
 from nmt.alignment.word_alignment import WordAlignment
@@ -343,3 +344,44 @@ def test_alignments_are_equal_by_value_and_immutable() -> None:
 
 def test_links_are_shown_in_pharaoh_format() -> None:
     assert word_alignment(PIECES, SOURCE, TARGET).pharaoh() == "0-0 1-1"
+
+
+@pytest.mark.parametrize(
+    ("linking", "legend"),
+    [
+        (Linking("argmax"), "each target word's strongest attention"),
+        (Linking("argmax", "source"), "each source word's strongest attention"),
+        (Linking("threshold", "source", threshold=0.25), "at least 25 % of the source word's attention"),
+        (Linking("share"), "the target word's largest share (%) of a source word's attention"),
+        (
+            Linking("shares", "source", 0.5),
+            "the source word's largest share (%) of a target word's attention, or a share of 50 %",
+        ),
+    ],
+)
+def test_a_legend_names_the_rule(linking: Linking, legend: str) -> None:
+    assert linking.in_words == legend
+
+
+def test_shares_of_attention_are_those_that_the_rule_compares() -> None:
+    """With the floor of 0.1 the columns hold 0.6 and 0.14. Source word 1 receives less than 0.05."""
+    weights = np.array([[0.4, 0.03], [0.1, 0.01]], np.float32)
+    np.testing.assert_allclose(link_shares(weights), [[0.4 / 0.6, 0.03 / 0.14], [0.1 / 0.6, 0.01 / 0.14]], atol=1e-6)
+    of_source = link_shares(weights, Linking(side="source"))
+    np.testing.assert_allclose(of_source, [[0.4 / 0.5, 0], [0.1 / 0.2, 0]], atol=1e-6)
+
+
+def test_alignments_differ_by_each_part() -> None:
+    one = word_alignment(PIECES, SOURCE, TARGET)
+    changes: list[dict[str, Any]] = [
+        {"source": ("ein", "Hut")},
+        {"target": ("a", "hat")},
+        {"weights": np.array([[0.6, 0.2], [0.2, 0.6]])},
+        {"end_of_sentence": np.array([0.2, 0.1])},
+        {"links": frozenset({(0, 0)})},
+        {"linked_by": "aligner"},
+    ]
+    for change in changes:
+        assert replace(one, **change) != one
+    assert replace(one, weights=one.weights.copy()) == one
+    assert one != "a dog"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.files.atomic_writing import write_atomically
-from nmt.run.arrays import load_arrays, packed_arrays, read_shapes, save_arrays
+from nmt.run.arrays import load_array, load_arrays, packed_arrays, read_shapes, save_arrays
 from nmt.run.errors import RunError
 
 
@@ -126,3 +126,54 @@ def test_memory_for_shapes_is_bounded_by_the_file(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(RunError, match=r"best\.npz: no such file"):
         load_arrays(tmp_path / "best.npz")
+
+
+def test_the_order_of_values_and_empty_arrays_return(tmp_path):
+    arrays = {"f": np.asfortranarray(np.arange(6).reshape(2, 3)), "none": np.zeros((0, 5), np.int8), "one": np.array(7)}
+    save_arrays(tmp_path / "a.npz", arrays)
+    back = load_arrays(tmp_path / "a.npz")
+    assert [*back] == [*arrays]
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array, strict=True)
+        np.testing.assert_array_equal(load_array(tmp_path / "a.npz", name), array, strict=True)
+        back[name].flags.writeable = True  # a copy, so that it can be changed
+    with pytest.raises(RunError, match=r"a\.npz: has no array g, or is damaged"):
+        load_array(tmp_path / "a.npz", "g")
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_headers_of_two_versions_are_read(version, tmp_path):
+    content = io.BytesIO()
+    np.lib.format.write_array(content, np.arange(3), version=version)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("a.npy", content.getvalue())
+    if version == (3, 0):
+        with pytest.raises(RunError, match="damaged"):
+            load_arrays(tmp_path / "a.npz")
+    else:
+        assert load_arrays(tmp_path / "a.npz")["a"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("excess", [-3, -1, 1])
+def test_an_array_of_another_length_than_its_header_is_damage(excess, tmp_path):
+    content = io.BytesIO()
+    np.lib.format.write_array(content, np.arange(3, dtype=np.int8))
+    changed = content.getvalue()[:excess] if excess < 0 else content.getvalue() + b"\0"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("a.npy", changed)
+    for read in (load_arrays, lambda path: load_array(path, "a")):
+        with pytest.raises(RunError, match="damaged"):
+            read(tmp_path / "a.npz")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_arrays_of_one_name_are_damage(tmp_path):
+    content = io.BytesIO()
+    np.lib.format.write_array(content, np.arange(3))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in ("a.npy", "a"):
+            archive.writestr(name, content.getvalue())
+    with pytest.raises(RunError, match="damaged"):
+        load_arrays(tmp_path / "a.npz")
+    with open(tmp_path / "a.npz", "rb") as file:
+        assert read_shapes(file) == {}

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from nmt.config import CheckpointConfig, RunConfig, TrainingConfig
-from nmt.run.arrays import load_arrays
+from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.checkpoints import load_checkpoint, save_checkpoint
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
+from nmt.run.history import history_numbers, validation_quality
 
 
 @pytest.mark.parametrize("keep", [1, 2, 5])
@@ -81,3 +83,82 @@ def test_rows_of_the_history_return_and_stay_equal_when_written_again(run):
     before = (run.directory / "history.csv").read_bytes()
     run.write_history(rows)
     assert (run.directory / "history.csv").read_bytes() == before
+
+
+def test_a_checkpoint_belongs_to_its_run(tmp_path):
+    """A checkpoint without an identity, and a reader without one, go with every run."""
+    for name in ("mine", ""):
+        save_checkpoint(tmp_path / "checkpoints", 1, {"a": np.ones(2)}, 1, name)
+        (path,) = (tmp_path / "checkpoints").iterdir()
+        for reader in ("mine", ""):
+            assert load_checkpoint(path, reader)["a"].tolist() == [1, 1]
+        if name:
+            with pytest.raises(RunError, match="npz: belongs to another run$"):
+                load_checkpoint(path, "another")
+        else:
+            assert load_checkpoint(path, "another")["a"].tolist() == [1, 1]
+
+
+def test_a_checkpoint_without_sums_belongs_to_a_run_without_an_identity(tmp_path):
+    path = tmp_path / "checkpoints" / "000000001.npz"
+    save_arrays(path, {"a": np.ones(2)})
+    assert load_checkpoint(path)["a"].tolist() == [1, 1]
+    with pytest.raises(RunError, match="npz: damaged, its sums are missing$"):
+        load_checkpoint(path, "mine")
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        (b"{", "its sums cannot be read"),
+        (b"[]", "its sums cannot be read"),
+        (b'{"run": "mine"}', "its sums cannot be read"),
+        (b'{"run": "mine", "sha256": "0"}', "its content differs from its sum"),
+    ],
+)
+def test_other_sums_are_damage(comment, message, tmp_path):
+    path = tmp_path / "checkpoints" / "000000001.npz"
+    save_arrays(path, {"a": np.ones(2)})
+    path.write_bytes(path.read_bytes()[:-2] + len(comment).to_bytes(2, "little") + comment)
+    with pytest.raises(RunError, match=f"npz: damaged, {message}$"):
+        load_checkpoint(path, "mine")
+
+
+def test_a_checkpoint_that_is_gone_is_named(run):
+    with pytest.raises(RunError, match=r"000000001\.npz: no such file$"):
+        run.load_checkpoint(run.directory / "checkpoints" / "000000001.npz")
+
+
+def test_a_moved_history_gets_the_first_free_name(run):
+    for number in (1, 2):
+        run.write_history([{"step": number}])
+        assert run.move_history_aside() == run.directory / f"history.{number}.csv"
+    assert run.read_history() == []
+    assert (run.directory / "history.2.csv").read_text() == "step\n2\n"
+
+
+def test_rows_of_the_history_have_the_columns_of_all(run):
+    run.write_history([{"step": 1}, {"step": 2, "loss": 0.5}])
+    assert run.read_history() == [{"step": "1", "loss": ""}, {"step": "2", "loss": "0.5"}]
+
+
+def test_a_row_of_the_history_with_more_cells_or_another_step_is_refused(run):
+    path = run.directory / "history.csv"
+    for text in ("step,loss\n1,2,3\n", "step\n-1\n", f"step\n{'1' * 19}\n", "loss\n1\n"):
+        path.write_text(text)
+        with pytest.raises(RunError, match="expected the format that training writes"):
+            run.read_history()
+    path.write_text(f"step,loss\n{'1' * 18}\n")
+    assert run.read_history() == [{"step": "1" * 18, "loss": ""}]
+
+
+def test_numbers_of_the_history_are_all_there_or_none():
+    row = {"step": "2", "loss": "0.5", "bleu": ""}
+    assert history_numbers(row, "step", "loss") == [2.0, 0.5]
+    assert history_numbers(row, "step", "bleu") is None and history_numbers(row, "aer") is None
+
+
+def test_a_smaller_loss_and_a_greater_score_rank_higher():
+    assert validation_quality("loss", 9, 1.0) > validation_quality("loss", 99, 1.1)
+    assert validation_quality("bleu", 30.02, 9.0) > validation_quality("bleu", 30.01, 1.0)
+    assert validation_quality("bleu", 30.001, 1.0) > validation_quality("bleu", 30.004, 1.1)

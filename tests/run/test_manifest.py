@@ -17,7 +17,7 @@ from nmt.config import RunConfig, SearchConfig
 from nmt.files.locking import locked
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.manifest import MANIFEST, Manifest, read_manifest
+from nmt.run.manifest import MANIFEST, Manifest, forget_folder, listed_files, read_manifest, write_manifest
 from nmt.run.verification import accept, verify
 
 
@@ -305,3 +305,91 @@ def test_an_acceptance_reads_no_file_outside_of_the_run(run, tmp_path):
     (run.directory / MANIFEST).write_bytes(Manifest(files={"../outside": ("sum",)}).as_bytes())
     with pytest.raises(RunError, match=r"outside: leads out of"):
         accept(run.directory)
+
+
+def test_a_manifest_lists_the_folders_of_a_run_and_no_unfinished_file(run):
+    for name in ("corpus/ids", "corpus/.ids.part", "savedmodel/deep/er", "ctranslate2/model", "other/file", "notes"):
+        (run.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (run.directory / name).write_text(name)
+    files = ["config.json", "shared.model", "corpus/ids", "ctranslate2/model", "savedmodel/deep/er"]
+    assert listed_files(run.directory) == files
+    write_manifest(run.directory, "me", known=["notes", "gone", "config.json"], pending={"best.npz": b"new"})
+    found = read_manifest(run.directory)
+    assert found.run == "me" and sorted(found.files) == sorted([*files, "notes", "best.npz"])
+    assert found.files["best.npz"] == (hashlib.sha256(b"new").hexdigest(),)
+    forget_folder(run.directory, "corpus")
+    assert sorted(read_manifest(run.directory).files) == sorted([*files[:2], *files[3:], "notes", "best.npz"])
+    assert read_manifest(run.directory).run == "me"
+
+
+def test_a_manifest_accepts_the_old_and_the_new_sum_and_unlisted_files():
+    found = Manifest("me", {"a": ("1",)}).with_sums("a", "2", "1", "2")
+    assert found == Manifest("me", {"a": ("2", "1")})
+    assert [found.accepts("a", sum) for sum in "123"] == [True, True, False]
+    assert found.accepts("b", "3")
+    assert found.with_sums("b", "3").files == {"a": ("2", "1"), "b": ("3",)}
+    assert Manifest.parse(found.as_bytes(), Path("m"), "") == found
+
+
+@pytest.mark.parametrize("change", [{"format": 2}, {"files": {"a": 1}}, {"files": []}, {"run": "another"}])
+def test_a_manifest_of_other_content_is_damaged(change, run):
+    values = json.loads((run.directory / MANIFEST).read_text()) | change
+    (run.directory / MANIFEST).write_text(json.dumps(values))
+    with pytest.raises(RunError, match=f"json: damaged: restore it, or write a new one .* --accept {run.directory}$"):
+        read_manifest(run.directory)
+    found = verify(run.directory)
+    assert (found.files, len(found.problems), found.has_manifest) == ([MANIFEST], 1, True)
+
+
+def test_a_manifest_has_a_largest_size(run):
+    content = (run.directory / MANIFEST).read_bytes()
+    (run.directory / MANIFEST).write_bytes(content + b" " * (2**20 - len(content)))
+    assert read_manifest(run.directory) is not None
+    (run.directory / MANIFEST).write_bytes(content + b" " * (2**20 - len(content) + 1))
+    with pytest.raises(RunError, match="damaged"):
+        read_manifest(run.directory)
+
+
+def test_a_file_that_is_no_regular_one_locks_nothing(run, tmp_path):
+    """The first vocabulary is locked; it may lead out of a run of somebody else."""
+    (run.directory / "shared.model").rename(tmp_path / "outside")
+    (run.directory / "shared.model").symlink_to(tmp_path / "outside")
+    with pytest.raises(RunError, match=r"shared\.model: leads out of"):
+        run.save_config()
+
+
+def test_verification_of_a_run_without_a_manifest_reads_its_files(run):
+    run.save_weights({"a": np.zeros(2)})
+    (run.directory / MANIFEST).unlink()
+    assert verify(run.directory) == (["config.json", "shared.model", "best.npz"], [], False)
+    run.best.write_bytes(b"")
+    found = verify(run.directory)
+    assert not found.has_manifest
+    (problem,) = found.problems
+    assert problem.startswith(f"{run.best}: damaged, or not a file of weights")
+
+
+def test_verification_reads_another_kind_of_directory_as_it_is_told(run):
+    read: list[Path] = []
+    assert verify(run.directory, read.append) == (["config.json", "shared.model"], [], True)
+    assert read == [run.directory]
+
+    def refused(path: Path) -> None:
+        raise RunError("no aligner")
+
+    assert verify(run.directory, refused).problems == ["no aligner"]
+    (run.directory / "shared.model").write_bytes(b"")
+    (problem,) = verify(run.directory, lambda path: pytest.fail("reads damaged files")).problems
+    assert problem.startswith(f"{run.directory}/shared.model: damaged or changed")
+
+
+@pytest.mark.parametrize("name", ["shortlist.npz", "aligner.npz", "checkpoints/000000001.npz"])
+def test_verification_reads_the_arrays_behind_right_sums(name, run):
+    run.save_checkpoint(1, {"a": np.zeros(2)})
+    (run.directory / name).write_bytes(b"PK")
+    (run.directory / MANIFEST).unlink()
+    (problem,) = verify(run.directory).problems
+    assert problem.startswith(f"{run.directory / name}: damaged, or not a file of weights")
+    with pytest.raises(RunError, match="damaged, or not a file of weights"):
+        accept(run.directory)
+    assert not (run.directory / MANIFEST).exists()

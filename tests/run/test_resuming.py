@@ -12,7 +12,7 @@ import pytest
 from nmt.config import RunConfig, TrainingConfig, VocabularyConfig, config_from_dict, config_to_dict
 from nmt.config.training import GuidedConfig
 from nmt.run.errors import RunError
-from nmt.run.resuming import require_resumable, with_saved_values
+from nmt.run.resuming import differing_settings, may_change, require_resumable, with_saved_values
 
 MAY_CHANGE = {
     "name",
@@ -101,3 +101,15 @@ def test_the_saved_value_stays_where_the_request_is_open_or_names_the_same_file(
         "training": {"tokenize": "intl", "initial": "run"},
     }
     assert with_saved_values(saved, given) == given
+
+
+def test_differing_settings_have_dotted_names_and_both_values():
+    old = {"a": 1, "b": {"c": [2], "d": {"e": 3}}, "gone": {"f": 4}, "same": {"g": 5}}
+    new = {"a": 1, "b": {"c": [2, 2], "d": {"e": 0}}, "gone": None, "same": {"g": 5}, "added": 1}
+    assert differing_settings(old, new) == [("b.c", [2], [2, 2]), ("b.d.e", 3, 0), ("gone.f", 4, None)]
+    assert differing_settings({"a": 1}, {}, "x.") == [("x.a", 1, None)]
+
+
+def test_a_group_of_settings_may_change_as_a_whole():
+    assert may_change("search") and may_change("search.beam_size") and may_change("training.checkpoints.keep")
+    assert not may_change("search_more") and not may_change("training") and not may_change("training.validate_everyone")
