@@ -78,8 +78,10 @@ class Reached(NamedTuple):
     """Time of each test."""
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the fastest ones first."""
-        return sorted(self.lines.get(mutant.path, {}).get(mutant.line, []), key=lambda name: self.seconds[name])
+        """The tests that reach a mutant, the fastest ones first; of a line that runs at import, those of its file."""
+        lines = self.lines.get(mutant.path, {})
+        of_file = {name for names in lines.values() for name in names} if lines.get(mutant.line) == [] else ()
+        return sorted(lines.get(mutant.line) or of_file, key=lambda name: self.seconds[name])
 
 
 def main() -> int:

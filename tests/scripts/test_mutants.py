@@ -12,7 +12,16 @@ import pytest
 import mutants
 import result_rows
 
-ROOM = "def allowed(number: int) -> bool:\n    return number < 3\n\n\ndef unused() -> int:\n    return len('ab')\n"
+ROOM = """LIMIT = 3
+
+
+def allowed(number: int) -> bool:
+    return number < LIMIT
+
+
+def unused() -> int:
+    return len('ab')
+"""
 TEST = """from nmt.room.limits import allowed
 
 
@@ -53,13 +62,13 @@ def test_a_mistake_that_no_test_notices_is_named(repository: Path) -> None:
     (repository / "tests/room/test_limits.py").write_text(TEST.format(""))
     shown = measured(repository)
     assert "room: 4 of 4 mutants\n" in shown
-    assert "survives 0 tests: nmt/room/limits.py:6  return len('ab')  ->  return None\n" in shown
+    assert "survives 0 tests: nmt/room/limits.py:9  return len('ab')  ->  return None\n" in shown
     assert shown.count("survives") == 1 and shown.endswith("room: 3 of 4 mutants noticed, 75.0 %\n")
     (row,) = result_rows.read_rows(repository / "counts")
     assert (row.campaign, row.fault, row.planned, row.tried, row.found) == ("room", "mutants", 4, 4, 1)
     (repository / "tests/room/test_limits.py").write_text(TEST.format(" or True"))
     shown = measured(repository)
-    assert "survives 2 tests: nmt/room/limits.py:2  number < 3  ->  (number <= 3)\n" in shown
+    assert "survives 2 tests: nmt/room/limits.py:5  number < LIMIT  ->  (number <= LIMIT)\n" in shown
     assert (repository / "nmt/room/limits.py").read_text() == ROOM
 
 
