@@ -242,6 +242,7 @@ def test_the_step_that_reads_a_piece_is_the_next_row() -> None:
         ({"side": "both"}, "side is 'both': expected one of target, source"),
         ({"step": "next"}, "step is 'next': expected one of emit, read"),
         ({"threshold": 0.0}, "threshold is 0.0: expected more than 0, up to 1"),
+        ({"threshold": 1.5}, "threshold is 1.5: expected more than 0, up to 1"),
     ],
 )
 def test_impossible_settings_of_linking_are_refused(values: dict[str, Any], message: str) -> None:

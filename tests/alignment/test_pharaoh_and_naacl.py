@@ -56,6 +56,7 @@ def test_naacl_files_have_a_line_per_link_counted_from_one() -> None:
     expected = [gold({(0, 1)}, {(0, 1), (2, 0)}), gold(set(), set()), gold({(0, 0), (1, 1)}, {(0, 0), (1, 1)})]
     assert read_gold(lines, "gold", "naacl") == expected
     assert read_gold(lines, "gold", "naacl", sentences=4) == [*expected, gold(set(), set())]
+    assert read_gold([], "gold", "naacl") == []
     assert read_gold(["1 0 1"], "gold", "naacl", base=0) == [gold({(0, 1)}, {(0, 1)})]
 
 
