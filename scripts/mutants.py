@@ -4,8 +4,9 @@
     python scripts/mutants.py search batches alignment text run files --count 500 --minutes 120
 
 The tests of the room run once, to learn which test reaches which line. Then each mutant runs the tests that reach its
-line, the fastest ones first, until one fails. The output names each mutant that survives, and ends with the score of
-each room: the share of its mutants that a test noticed. The same seed makes the same mutants.
+line, the fastest ones first, until one fails. A line that seems unreached runs at import, in a process of its own or in
+a thread of TensorFlow: its mutants run all tests of the room. The output names each mutant that survives, and ends with
+the score of each room: the share of its mutants that a test noticed. The same seed makes the same mutants.
 """
 
 from __future__ import annotations
@@ -75,13 +76,12 @@ class Reached(NamedTuple):
     lines: dict[str, dict[int, list[str]]]
     """Tests that reach each line of each file."""
     seconds: dict[str, float]
-    """Time of each test."""
+    """Time of each test that passes without a mutant."""
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the fastest ones first; of a line that runs at import, those of its file."""
-        lines = self.lines.get(mutant.path, {})
-        of_file = {name for names in lines.values() for name in names} if lines.get(mutant.line) == [] else ()
-        return sorted(lines.get(mutant.line) or of_file, key=lambda name: self.seconds[name])
+        """The tests that reach a mutant, or all where none seems to reach it; the fastest ones first."""
+        reaching = self.lines.get(mutant.path, {}).get(mutant.line) or self.seconds
+        return sorted(reaching, key=lambda name: self.seconds[name])
 
 
 def main() -> int:
@@ -239,14 +239,14 @@ def learn(room: str, output: Path) -> int:
     pytest.main(["-q", "-p", "no:cacheprovider", str(REPOSITORY / "tests" / room)], plugins=[contexts])
     measured.stop()
     data = measured.get_data()
-    passed = contexts.seconds.keys() - contexts.failed
+    seconds = {test: taken for test, taken in contexts.seconds.items() if test not in contexts.failed}
     lines = {
         str(Path(path).relative_to(REPOSITORY)): {
-            line: [test for test in tests if test in passed] for line, tests in data.contexts_by_lineno(path).items()
+            line: [test for test in tests if test in seconds] for line, tests in data.contexts_by_lineno(path).items()
         }
         for path in data.measured_files()
     }
-    output.write_text(json.dumps({"lines": lines, "seconds": contexts.seconds, "failed": contexts.failed}))
+    output.write_text(json.dumps({"lines": lines, "seconds": seconds, "failed": contexts.failed}))
     return 0
 
 
@@ -284,7 +284,7 @@ def measure(room: str, chosen: list[Mutant], reached: Reached, desks: SimpleQueu
 
 
 def survives_tests(mutant: Mutant, reached: Reached, desk: Path) -> bool:
-    """Whether no test that reaches a mutant fails with it."""
+    """Whether none of its tests fails with a mutant."""
     tests = reached.tests(mutant)
     if not tests:
         return True
