@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from protocol_buffers import field, number
 
 from nmt.cli import main
 from nmt.config import ModelConfig, RunConfig, TransformerConfig
@@ -239,16 +240,6 @@ def test_a_vocabulary_with_pieces_that_are_no_text_is_refused(part, run):
     (run.directory / "manifest.json").unlink()
     with pytest.raises(NmtError, match=r"shared\.model: not a SentencePiece model, or a damaged one"):
         Run.open(run.directory)
-
-
-def number(value: int) -> bytes:
-    """As protocol buffers write it: seven bits a byte, the lowest first."""
-    low = [value >> shift & 127 for shift in range(0, max(value.bit_length(), 1), 7)]
-    return bytes([*(byte | 128 for byte in low[:-1]), low[-1]])
-
-
-def field(place: int, content: bytes) -> bytes:
-    return number(place << 3 | 2) + number(len(content)) + content
 
 
 def peak_mib() -> int:
