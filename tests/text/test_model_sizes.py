@@ -18,7 +18,7 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_sizes, "SETTINGS", 100)
 
 
-PIECES = field(1, b"abc") * 2 + field(1, bytes(127)) + field(1, bytes(300))
+PIECES = field(1, b"abc") * 2 + field(1, bytes(127)) + field(1, b"\x07" * 128)
 """Four pieces: three sizes take one byte, and the last one takes two."""
 NUMBERS = number(9 << 3 | 0) + number(10**9) + number(9 << 3 | 1) + bytes(8) + number(9 << 3 | 5) + bytes(4)
 """Settings that are numbers: of variable length, of eight bytes, and of four bytes."""

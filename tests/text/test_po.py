@@ -83,6 +83,12 @@ class TestTranslation:
         assert output == path.read_bytes()
         assert "1 whose placeholders the translation lost (line 6)" in document.outcome.summary()
 
+    def test_a_message_without_a_translation_does_not_take_that_of_the_next_one(self, tmp_path):
+        path = write(tmp_path, 'msgid "a"', '# next\nmsgid "b"\nmsgstr ""')
+        output, document = translate(path, str.upper)
+        assert output == path.read_bytes()
+        assert "1 without a place for a translation (msgstr) (line 6)" in document.outcome.summary()
+
     def test_line_ends_and_encoding_stay(self, tmp_path):
         header = PO_HEADER.replace("UTF-8", "ISO-8859-1")
         path = write(tmp_path, 'msgid "é"\nmsgstr ""\n', header=header, encoding="latin-1")

@@ -30,6 +30,12 @@ def test_the_counts_of_a_text():
     assert found.most_sentences == 3
 
 
+@pytest.mark.parametrize(("line", "share"), [("a b", 0), ("a, b. a , b", 1 / 3), ("a. b.", 0), ("a !", 0)])
+def test_the_share_of_separate_commas_and_full_stops(line, share):
+    vocabulary = Tokenizer.train(["a b"], VocabularyConfig(type="word", size=10))
+    assert SideProfile.measure([line], vocabulary).separate_share == share
+
+
 def test_a_few_foreign_letters_are_no_script_of_the_text():
     vocabulary = Tokenizer.train(["a b"], VocabularyConfig(type="word", size=10))
     assert SideProfile.measure(["a" * 2000, "я"], vocabulary).scripts == {"LATIN"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -50,6 +51,33 @@ def test_other_text_looks_like_no_exchange(text, shared):
 def test_one_sentence_is_enough_if_it_is_clear():
     assert looks_exchanged(lines("validation.fr", 3)[1:2], "source")
     assert not looks_exchanged(lines("validation.en", 3)[1:2], "source")
+
+
+CLEAR = {"nats": 21.0, "characters": 40, "to_target": 8, "to_source": 2}
+"""A text that looks like a target side: 8 of 10 lines lean towards it, by more than its 0.5 nats per character."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "looks"),
+    [
+        ({}, True),
+        ({"to_source": 3}, False),
+        ({"nats": 20.0}, False),
+        ({"characters": 24}, True),
+        ({"characters": 23}, False),
+        ({"characters": 80}, False),
+        ({"nats": -21.0}, False),
+    ],
+)
+def test_a_text_looks_exchanged_if_it_is_long_and_its_lines_agree(changes, looks):
+    apart = replace(profile(), source_leaning=-0.5, target_leaning=0.5)
+    text = Leaning(**(CLEAR | changes))
+    assert text.looks_exchanged("source", apart) is looks
+    mirrored = Leaning(-text.nats, text.characters, text.to_source, text.to_target)
+    assert mirrored.looks_exchanged("target", apart) is looks
+    assert not text.looks_exchanged("target", apart) and not mirrored.looks_exchanged("source", apart)
+    alike = replace(profile(), source_leaning=-0.1, target_leaning=0.1)
+    assert not text.looks_exchanged("source", alike)
 
 
 def test_sides_that_are_alike_are_never_exchanged():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt.config import VocabularyConfig
 from nmt.text.errors import VocabularyError
-from nmt.text.pieces import BOS, EOS, PAD, UNK
+from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 
 SYLLABLES = ("ba", "du", "ki", "lo", "me", "nu", "po", "ra", "si", "to")
@@ -278,6 +278,21 @@ class TestEncodeAndDecode:
 
         ids = np.array(tokenizer.encode(["the man"]))
         assert tokenizer.decode(ids) == [tokenizer.join(ids[0]).text] == ["the man"]
+
+    def test_pieces_join_the_word_before_and_open_the_word_behind(self):
+        """Letters of scripts with case and digits join; marks and signs that are no letters open."""
+        letters = Tokenizer.train(
+            ["it's 5 語 e\u0301 ,"] * 3, config(type="char", normalization="identity", symbols=())
+        )
+        found = dict(
+            zip(letters.pieces(range(letters.size)), zip(letters.joins, letters.opens, strict=True), strict=True)
+        )
+        assert found["t"] == found["5"] == (True, False)
+        assert found["語"] == found["\u0301"] == (False, False)
+        assert found["'"] == found[","] == found[SPACE] == (False, True)
+        words = Tokenizer.train(["it' 's"] * 3, config(type="word", normalization="identity", symbols=()))
+        assert [words.joins[words.index(f"{SPACE}{word}")] for word in ("it'", "'s")] == [False, False]
+        assert [words.opens[words.index(f"{SPACE}{word}")] for word in ("it'", "'s")] == [True, False]
 
     @given(text=ANY_TEXT)
     def test_any_whitespace_is_a_space(self, tokenizers, text):
