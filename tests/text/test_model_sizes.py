@@ -7,8 +7,11 @@ import re
 import pytest
 from protocol_buffers import field, number
 
+from nmt.config import ConfigError, VocabularyConfig
 from nmt.text import model_sizes
 from nmt.text.model_sizes import require_sizes
+
+MOST = model_sizes.PIECES
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +69,9 @@ def test_a_short_model_is_left_to_sentencepiece() -> None:
     require_sizes(bytes([7] * 8))
     with pytest.raises(ValueError, match="unknown kind"):
         require_sizes(bytes([7] * 9))
+
+
+def test_the_largest_vocabulary_of_the_settings_is_accepted() -> None:
+    assert VocabularyConfig(size=MOST).size == MOST
+    with pytest.raises(ConfigError, match="expected a million at most"):
+        VocabularyConfig(size=MOST + 1)

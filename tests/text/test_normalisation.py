@@ -70,6 +70,23 @@ def test_the_report_counts_lines_and_shows_the_first_change() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "normalized", "change"),
+    [
+        ("a½", "a1/2", "'½' to '1/2'"),
+        ("½a", "1/2a", "'½' to '1/2'"),
+        ("abＣ", "abC", "'Ｃ' to 'C'"),
+        ("aab", "ab", "'a' to ''"),
+        ("ab", "aab", "'' to 'a'"),
+        ("ab", "", "'ab' to ''"),
+    ],
+)
+def test_an_example_has_the_changed_part_alone(written: str, normalized: str, change: str) -> None:
+    rewriting = Rewriting("source")
+    rewriting.note([(written, normalized)])
+    assert rewriting.summary().endswith(f"1 source line, such as {change}")
+
+
 def test_an_example_is_short() -> None:
     rewriting = Rewriting("source")
     rewriting.note([("Ａ" * 40, "A" * 40)])

@@ -22,6 +22,8 @@ from nmt.text.sentences import split_sentences
         ("", ["Hi!   ", "How are you?  "]),
         ("", ["1. First the soup. ", "2. Then the fish."]),
         ("fr", ["Bonjour ! ", "M. Dupont est là."]),
+        ("fr", ["Il habite av. Foch. ", "Oui."]),
+        ("pt-BR", ["O Sr. Silva e a Sra. Costa. ", "Sim."]),
         ("de", ["Am 3. Mai kam Dr. Müller z.B. nach Berlin. ", "Er blieb dort."]),
         ("", ["Er steht bzw. sitzt. ", "Sie geht."]),
         ("ja", ["今日は晴れです。", "「本当？」と彼は言った。", "はい。"]),
