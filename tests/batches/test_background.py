@@ -51,6 +51,7 @@ def test_the_thread_runs_ahead_by_a_bounded_number_of_items() -> None:
 
     found = in_background(items(), 4)
     assert next(found) == 0
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "background batches"] == [True]
     wait_until(lambda: len(computed) == 6)  # the first item, four that wait, and one in work
     time.sleep(0.05)
     assert len(computed) == 6
@@ -66,6 +67,17 @@ def test_the_thread_ends_when_its_consumer_stops_early(ahead: int, taken: int) -
     assert background_threads() == 1
     found.close()  # type: ignore[attr-defined]  # a loop that is left by break or an error closes it too
     assert background_threads() == 0
+
+
+def test_a_thread_that_waits_for_its_consumer_ends_too() -> None:
+    """The queue is full when the consumer stops: item 1 waits in it, and the thread has item 2."""
+    computed = []
+    found = in_background((computed.append(number) or number for number in range(9)), 1)  # type: ignore[func-returns-value]
+    next(found)
+    wait_until(lambda: computed == [0, 1, 2])
+    threading.Thread(target=found.close, daemon=True).start()  # type: ignore[attr-defined]
+    wait_until(lambda: background_threads() == 0)
+    assert len(computed) == 3
 
 
 def test_a_loop_that_fails_ends_the_thread() -> None:

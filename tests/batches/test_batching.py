@@ -18,7 +18,8 @@ from nmt.batches import encoded_corpus
 from nmt.batches.arrays import BLANK, GuidedBatch, Sequences, link_rows, make_batch, pad, source_rows
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.few_shapes_plan import FewShapesPlan, best_widths
-from nmt.batches.plan import BatchPlan, cut_by_tokens, sort_by_length
+from nmt.batches.plan import START, BatchPlan, cut_by_tokens, sort_by_length
+from nmt.batches.windows import windows
 from nmt.errors import NmtError
 from nmt.text.pieces import BOS, EOS, PAD
 
@@ -65,6 +66,14 @@ def test_cut_fills_all_batches_but_the_last(lengths: list[int], budget: int) -> 
         assert (len(batch) + 1) * costs[batch[0]] > budget
 
 
+@given(items=st.lists(st.integers(), max_size=12), size=st.integers(1, 5))
+def test_windows_are_the_items_in_lists_of_equal_size(items: list[int], size: int) -> None:
+    found = list(windows(iter(items), size))
+    assert [item for window in found for item in window] == items
+    assert all(len(window) == size for window in found[:-1])
+    assert all(0 < len(window) <= size for window in found)
+
+
 def test_cut_fills_the_budget() -> None:
     """Budget 10: a sentence of 12 alone, two of at most 5, five of at most 2, and the last sentence."""
     costs = np.array([5, 12, 4, 2, 2, 2, 1, 1, 1])
@@ -90,6 +99,7 @@ def test_the_plan_depends_on_seed_and_epoch_alone() -> None:
     assert flat(plan, 0) == flat(plan_of(lengths, 100, 70, seed=5), 0)
     assert other_pass == flat(plan_of(lengths, 100, 70, seed=5), 1)
     assert flat(plan, 0) != other_pass
+    assert plan.section_of(3) == START
     assert flat(plan, 0) != flat(plan_of(lengths, 100, 70, seed=6), 0)
     assert sorted(map(sorted, flat(plan, 0))) != sorted(map(sorted, other_pass))
 
@@ -187,6 +197,10 @@ def test_few_shapes_hold_every_pair_once(
         assert (np.diff((batch == BLANK).astype(int)) >= 0).all()  # blank rows come last
     # Only the last batches hold blank rows: fewer than a full batch for each width.
     assert sum(BLANK in batch for batch in batches) <= len(plan.widths)
+
+
+def test_few_shapes_of_no_pairs_have_no_batches() -> None:
+    assert list(FewShapesPlan(np.zeros(0, np.int64), np.zeros(0, np.int64), 60, 9, 1, shapes=3).batches(0)) == []
 
 
 def test_few_shapes_need_little_padding_for_realistic_lengths() -> None:
@@ -330,6 +344,7 @@ def test_negative_ids_are_refused(tmp_path: Path) -> None:
     corpus = EncodedCorpus.write(tmp_path, [([[4, -5]], [[5]])], 100_000)
     with pytest.raises(NmtError, match=r"source\.ids: has ids from -5 to 4"):
         corpus.require_ids(10, 10)
+    EncodedCorpus.write(tmp_path, [([[4, 0]], [[5]])], 100_000).require_ids(10, 10)
 
 
 @pytest.mark.parametrize("links", [[2, 0], [0, 1], [0, 0, 0], [-1, 0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 
 import numpy as np
@@ -41,6 +42,15 @@ def test_the_order_is_as_mixed_as_a_random_one(size: int) -> None:
         assert abs(rises - 0.5) < 4 / np.sqrt(12 * size)
 
 
+def test_orders_of_earlier_versions_are_kept_to_the_bit() -> None:
+    """A run that is resumed by this version reads the pairs in the order in which it began."""
+    orders = [Permutation(size, (1, 7))(np.arange(size)) for size in (1, 256, 257, 300, 512, 513, 5000)]
+    assert hashlib.sha256(np.concatenate(orders).tobytes()).hexdigest()[:16] == "7c89891a3ece5f56"
+    mixture = Mixture((50, 30), (40, 40), seed=1)
+    order = np.concatenate([mixture.at(epoch, np.arange(80)) for epoch in range(3)])
+    assert hashlib.sha256(order.tobytes()).hexdigest()[:16] == "8c0f33cb253f83d6"
+
+
 def test_keys_give_unrelated_orders() -> None:
     one, two = (Permutation(5000, (7, epoch))(np.arange(5000)) for epoch in (0, 1))
     assert abs(np.corrcoef(one, two)[0, 1]) < 4 / np.sqrt(5000)
@@ -53,6 +63,8 @@ def test_quotas_by_hand() -> None:
     assert quotas([4, 1], [1, 1], 2) == [3, 2]
     assert quotas([300, 300], [2, 1], 1) == [400, 200]
     assert quotas([10**9, 1], [1, 1], 1) == [10**9, 1]
+    assert quotas([98, 2], [1, 0.001], 1) == [99, 1]
+    assert quotas([5, 5, 1], [1, 1, 0.001], 1) == [5, 5, 1]
 
 
 @given(
