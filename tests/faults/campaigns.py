@@ -10,15 +10,17 @@ import random
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import disk
 from forking import Forks
+
+T = TypeVar("T")
 
 UNDISTURBED = "undisturbed"
 """Name of the point of a campaign that fails before its first fault."""
@@ -45,6 +47,8 @@ class Workshop:
     """What campaigns share: a place on the disk, the library of faults, processes that have imported TensorFlow."""
 
     place: Path
+    shared: dict[str, Any] = field(default_factory=dict)
+    """Results that several campaigns need, by name."""
     _forks: dict[str, Forks] = field(default_factory=dict)
 
     @cached_property
@@ -142,6 +146,23 @@ def conduct(
         shutil.rmtree(place, ignore_errors=True)
     outcome.seconds = time.monotonic() - start
     return outcome
+
+
+def alternating(points: Iterable[T], kind: Callable[[T], str], first: int = 0) -> list[T]:
+    """Points in an order in which their kinds alternate, so that a few points have many kinds.
+
+    Args:
+        kind: of a point.
+        first: number of the kind of the first point, in alphabetical order. Campaigns that begin with different
+            kinds try all of them together with one point each.
+    """
+    by_kind: dict[str, list[T]] = {}
+    for point in points:
+        by_kind.setdefault(kind(point), []).append(point)
+    kinds = sorted(by_kind)
+    begin = first % len(kinds) if kinds else 0
+    rounds = zip_longest(*(by_kind[name] for name in kinds[begin:] + kinds[:begin]))
+    return [point for one_of_each in rounds for point in one_of_each if point is not None]
 
 
 def _planned(

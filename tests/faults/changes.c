@@ -5,7 +5,7 @@
  * FAULTS_AT      number of the change at which the fault happens, from 1
  * FAULTS_ERROR   errno of the failing call; 0: SIGKILL before the call; -1: half of a write, or nothing, then SIGKILL;
  *                -2: half of a write succeeds, as a write may
- * FAULTS_READS   1: opens for reading are counted, recorded and made to fail in place of changes
+ * FAULTS_READS   1: opens for reading are counted and made to fail in place of changes; a record has both
  *
  * Changes are: create, truncate, write, rename, unlink, mkdir, rmdir, fsync. A file that is opened only for reading is
  * no change; its record is "open". `second` is the new name of a rename.
@@ -117,16 +117,12 @@ static void put(const void *bytes, size_t length) {
     }
 }
 
-static void write_record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
+static void record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
     if (trace < 0) return;
     char head[3 * PATH_MAX];
     int wide = snprintf(head, sizeof head, "%s\t%s\t%s\t%ld\t%zu\n", name, path, second, offset, bytes ? length : 0);
     put(head, wide);
     if (bytes) put(bytes, length);
-}
-
-static void record(const char *name, const char *path, const char *second, long offset, const void *bytes, size_t length) {
-    if (!reads) write_record(name, path, second, offset, bytes, length);
 }
 
 /* Counts an event. Nonzero: the call fails, and errno is set. The halves of a write are left to the write. */
@@ -140,15 +136,15 @@ static int counted_fails(int writes) {
 
 static int fails(int writes) { return reads ? 0 : counted_fails(writes); }
 
-/* Counts an open for reading below the root, if they are counted. Nonzero: it fails, and errno is set. */
+/* Records an open for reading below the root, and counts it, if they are counted. Nonzero: it fails, and errno is set. */
 static int refuses(const char *path) {
-    char *name = reads ? below(path) : NULL;
+    char *name = reads || trace >= 0 ? below(path) : NULL;
     if (!name) return 0;
     pthread_mutex_lock(&lock);
     struct stat about;
     int there = stat(path, &about) == 0; /* a missing file cannot be opened anyway */
-    int refused = there && counted_fails(0);
-    if (there && !refused) write_record("open", name, "", 0, NULL, 0);
+    int refused = there && reads && counted_fails(0);
+    if (there && !refused) record("open", name, "", 0, NULL, 0);
     pthread_mutex_unlock(&lock);
     free(name);
     return refused;

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import copy_task
 import disk
-from campaigns import Campaign, Point, Workshop
+from campaigns import Campaign, Point, Workshop, alternating
 from forking import Ended
 from same_runs import require_same
 
@@ -72,6 +72,12 @@ def _read_run(directory: Path) -> None:
                 run.weights()
 
 
+OTHER = (
+    "train --config config.yaml --name other --directory . --model.architecture transformer "
+    "--model.transformer.heads 2 --model.words_in_readout false --vocabulary.size 50 --training.seed 5 "
+    "--training.passes 1"
+)
+"""A run that CTranslate2 can compute."""
 SWEEP = "sweep --space space.yaml --output search --trials 1"
 COMPARE = "compare --variants variants.yaml --output compared"
 
@@ -146,6 +152,15 @@ def base(workshop: Workshop) -> Path:
     return place
 
 
+def two_runs(workshop: Workshop) -> Path:
+    """The base directory with a second run of other weights, another vocabulary and another architecture."""
+    place = workshop.place / "base-two"
+    if not place.exists():
+        disk.restore(disk.snapshot(base(workshop)), place)
+        _require_done(run(workshop, OTHER, place))
+    return place
+
+
 def files_before(workshop: Workshop, command: Command) -> disk.Files:
     """The base directory, made ready for a command."""
     if not command.setup:
@@ -173,23 +188,22 @@ def _require_done(ended: Ended) -> None:
 
 
 class Traced:
-    """A command from start to end: the files before, the events, and the directory afterwards.
+    """A command from start to end: the files before, changes and opens for reading, and the directory afterwards.
 
     Args:
         workshop: runs it.
         name: of the command.
-        reads: the events are opens for reading; False: they are changes.
     """
 
-    def __init__(self, workshop: Workshop, name: str, reads: bool = False) -> None:
-        self.workshop, self.name, self.command, self.reads = workshop, name, COMMANDS[name], reads
+    def __init__(self, workshop: Workshop, name: str) -> None:
+        self.workshop, self.command = workshop, COMMANDS[name]
         self.before = files_before(workshop, self.command)
         record = workshop.folder(f"record-{name}") / "record"
         self.end = workshop.place / f"end-{name}"
         shutil.rmtree(self.end, ignore_errors=True)
         disk.restore(self.before, self.end)
-        _require_done(run(workshop, self.command.words, self.end, root=self.end, record=record, reads=reads))
-        self.changes = disk.read_changes(record)
+        _require_done(run(workshop, self.command.words, self.end, root=self.end, record=record))
+        self.changes, self.opens = disk.read_changes(record), disk.read_opens(record)
         assert self.changes, "the command changed nothing"
 
     def require_end(self, place: Path) -> None:
@@ -226,16 +240,32 @@ class Traced:
         self.read(place / "root")
         self.goes_on(place / "root")
 
-    def error(self, at: int, fault: int, place: Path) -> None:
-        """Meets an error, says so in lines, and goes on later."""
+    def error(self, at: int, fault: int, reads: bool, place: Path) -> None:
+        """Meets an error, says so in lines, and goes on later.
+
+        Args:
+            at: number of the change, or with `reads` of the open, that fails.
+            fault: see `disk.watched`.
+            reads: an open for reading fails, not a change.
+            place: an empty directory.
+        """
         disk.restore(self.before, root := place / "root")
-        met = run(self.workshop, self.command.words, root, root=root, at=at, fault=fault, reads=self.reads)
+        met = run(self.workshop, self.command.words, root, root=root, at=at, fault=fault, reads=reads)
         assert "Traceback" not in met.stderr, met.stderr
         assert met.returncode in ((-9, 0) if fault == disk.HALF_AND_KILL else (0, 2)), met
         assert met.returncode != 2 or re.search("nmt: ", met.stderr), met
         assert "standard output" not in met.stderr, met.stderr  # no fault is there: a file's name was lost
-        self.read(root)
-        self.goes_on(root)
+        if disk.snapshot(root) != self.before:  # else the next command would be the undisturbed one again
+            self.read(root)
+            self.goes_on(root)
+
+
+def traced(workshop: Workshop, name: str) -> Traced:
+    """The command, run once for all its campaigns."""
+    if f"traced {name}" not in workshop.shared:
+        workshop.shared[f"traced {name}"] = Traced(workshop, name)
+    found: Traced = workshop.shared[f"traced {name}"]
+    return found
 
 
 TIMES = {"inputs.json", "study.log"}
@@ -253,28 +283,37 @@ def read_files(directory: Path) -> disk.Files:
 
 def stops(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
     """The different states that a kill or a power loss can leave, in random order."""
-    traced = Traced(workshop, name)
-    found = list(disk.states(traced.before, traced.changes))
+    command = traced(workshop, name)
+    found = list(disk.states(command.before, command.changes))
     draw.shuffle(found)
-    for number, kind, state in found:
-        yield Point(f"change {number} {kind}", partial(traced.stop, state))
+    for number, kind, state in alternating(found, lambda point: point[1], _number(name)):
+        yield Point(f"change {number} {kind}", partial(command.stop, state))
 
 
 def errors(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
     """Each error at each change, in random order."""
-    yield from _errors_at_events(Traced(workshop, name), "change", ERRORS, draw)
+    return _errors_at_events(name, workshop, draw, ERRORS, reads=False)
 
 
 def opens(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
     """Each refusal of each open for reading, in random order."""
-    yield from _errors_at_events(Traced(workshop, name, reads=True), "open", REFUSED, draw)
+    return _errors_at_events(name, workshop, draw, REFUSED, reads=True)
 
 
-def _errors_at_events(traced: Traced, event: str, faults: Mapping[str, int], draw: random.Random) -> Iterator[Point]:
-    points = [(at, fault) for at in range(1, len(traced.changes) + 1) for fault in faults]
+def _errors_at_events(
+    name: str, workshop: Workshop, draw: random.Random, faults: Mapping[str, int], reads: bool
+) -> Iterator[Point]:
+    command = traced(workshop, name)
+    events = command.opens if reads else command.changes
+    points = [(at, fault) for at in range(1, len(events) + 1) for fault in faults]
     draw.shuffle(points)
-    for at, fault in points:
-        yield Point(f"{event} {at} {fault}", partial(traced.error, at, faults[fault]))
+    for at, fault in alternating(points, lambda point: point[1], _number(name)):
+        yield Point(f"{'open' if reads else 'change'} {at} {fault}", partial(command.error, at, faults[fault], reads))
+
+
+def _number(name: str) -> int:
+    """Place of a command among all: the kind of fault with which its campaigns begin."""
+    return list(COMMANDS).index(name)
 
 
 MANY = {"train": 100, "train-cold": 100, "prepare": 100}

@@ -17,6 +17,9 @@ from pathlib import Path
 KILL, HALF_AND_KILL, SHORT = 0, -1, -2
 """Faults besides error numbers: SIGKILL, a write of half the bytes and SIGKILL, and such a write alone."""
 
+OPEN = "open"
+"""Kind of an open for reading."""
+
 Files = dict[str, bytes | None]
 """Content by path; None for a directory."""
 
@@ -26,7 +29,7 @@ class Change:
     """A change of the disk.
 
     Attributes:
-        kind: create, truncate, write, rename, unlink, mkdir, rmdir or fsync. An open for reading is "open".
+        kind: create, truncate, write, rename, unlink, mkdir, rmdir or fsync; `OPEN`.
         path: relative to the directory that is watched.
         second: the new path of a rename.
         offset: where a write begins, or the length that a truncation leaves.
@@ -58,7 +61,7 @@ def watched(
 ) -> dict[str, str]:
     """Environment variables for a process whose changes below `root` are recorded, or fail at the change `at`.
 
-    With `reads` these are its opens for reading in place of its changes.
+    With `reads` its open number `at` for reading fails in place of its change. The record has both.
     """
     found = {"LD_PRELOAD": str(library), "FAULTS_ROOT": str(root.resolve()), "FAULTS_AT": str(at)}
     found |= {"FAULTS_ERROR": str(fault), "FAULTS_READS": str(int(reads))}
@@ -67,6 +70,15 @@ def watched(
 
 def read_changes(record: Path) -> list[Change]:
     """The changes in a file that the library wrote."""
+    return [change for change in _read_record(record) if change.kind != OPEN]
+
+
+def read_opens(record: Path) -> list[Change]:
+    """The opens for reading in a file that the library wrote."""
+    return [change for change in _read_record(record) if change.kind == OPEN]
+
+
+def _read_record(record: Path) -> list[Change]:
     changes = []
     with open(record, "rb") as file:
         while head := file.readline():

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from campaigns import Campaign, Point, Workshop
-from command_faults import base
+from campaigns import Campaign, Point, Workshop, alternating
+from command_faults import base, two_runs
 from corruptions import (
     Damaged,
     damages,
@@ -67,19 +67,11 @@ def _web_folders(place: Path, workshop: Workshop) -> Damaged:
     return Damaged("web folder", place / "float32", files_of(place / "float32"), _verified, place / "int8")
 
 
-TRANSFORMER = (
-    "train --config config.yaml --name transformer --directory . --model.architecture transformer "
-    "--model.transformer.heads 2 --model.words_in_readout false --training.passes 1"
-)
-
-
 def _ctranslate2_exports(place: Path, workshop: Workshop) -> Damaged:
     """An export for CTranslate2, and one in another precision."""
-    if not (base(workshop) / "transformer").exists():
-        assert (ended := workshop.forks().run(TRANSFORMER.split(), base(workshop))).returncode == 0, ended.stderr
     for precision in ("float32", "int8"):
-        words = f"export --model transformer --format ctranslate2 --output {place}/{precision} --precision {precision}"
-        assert (ended := workshop.forks().run(words.split(), base(workshop))).returncode == 0, ended.stderr
+        words = f"export --model other --format ctranslate2 --output {place}/{precision} --precision {precision}"
+        assert (ended := workshop.forks().run(words.split(), two_runs(workshop))).returncode == 0, ended.stderr
     return Damaged("CTranslate2 export", place / "float32", files_of(place / "float32"), _verified, place / "int8")
 
 
@@ -92,7 +84,7 @@ def _verified(path: Path) -> Any:
 
 
 def corruptions(what: str, workshop: Workshop, draw: random.Random) -> Iterator[Point]:
-    """Every file with every kind of damage, a thousand times, in random order."""
+    """Every file with every kind of damage, a thousand times, in random order. The kinds alternate."""
     place = workshop.folder(f"damaged-{what}")
     damaged = {
         "run": lambda: make_runs(place)[0],
@@ -111,7 +103,7 @@ def corruptions(what: str, workshop: Workshop, draw: random.Random) -> Iterator[
     for number in range(1000 // TOGETHER):
         points = [point for one, whole in kinds for point in damages(one, whole, TOGETHER)]
         draw.shuffle(points)
-        for name, attempt in points:
+        for name, attempt in alternating(points, lambda point: point[0].rsplit(" ", 1)[-1]):
             yield Point(f"{name} {number}", partial(_check, attempt, f"{name} {number}"))
 
 

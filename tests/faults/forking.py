@@ -6,6 +6,7 @@ Importing takes seconds and a small command a fraction of one, so a thousand fau
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -101,6 +102,11 @@ def _serve() -> None:
     import nmt.training.trainer
     import nmt.translation.inference.model_inference  # noqa: F401
 
+    if os.environ["KERAS_BACKEND"] == "tensorflow":  # optimizing its programs takes TensorFlow half of the time
+        import tensorflow as tf
+
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    gc.freeze()  # or each fork would look through all modules for garbage again
     library = ctypes.CDLL(os.environ["FAULTS_LIBRARY"])
     library.faults_watch.argtypes = [*[ctypes.c_char_p] * 2, *[ctypes.c_long] * 3]
     for line in sys.stdin:

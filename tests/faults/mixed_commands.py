@@ -10,7 +10,7 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count, product
 from pathlib import Path
@@ -43,8 +43,11 @@ class Soak:
         self.counts: Counter[str] = Counter()
         """Commands and faults so far, and faults that a command did not live to see."""
 
-    def round(self) -> None:
-        """Every command once, in random order, in two new copies of the base directory.
+    def round(self, names: Sequence[str] = MIXED) -> None:
+        """Commands, each once, in random order, in two new copies of the base directory.
+
+        Args:
+            names: of the commands.
 
         Raises:
             AssertionError: a command left something wrong.
@@ -53,7 +56,7 @@ class Soak:
         for place in self._places:
             shutil.rmtree(place, ignore_errors=True)
             disk.restore(before, place)
-        order = list(MIXED)
+        order = list(names)
         self._draw.shuffle(order)
         for name in order:
             self._command(name)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import disk
 import fake_translator
-from campaigns import Campaign, Point, Workshop
-from command_faults import base, run
+from campaigns import Campaign, Point, Workshop, alternating
+from command_faults import run, two_runs
 from commands import environment
 
 from nmt.cli.serve import load_model
@@ -67,14 +67,12 @@ def model_at(path: Path) -> Model:
 
 
 def two_models(workshop: Workshop) -> Path:
-    """The base directory with a second run of other weights, another vocabulary and another width, and a pack."""
+    """Two runs, and a pack of the first one."""
     place = workshop.place / "base-reloads"
     if not place.exists():
-        disk.restore(disk.snapshot(base(workshop)), place)
-        other = "train --config config.yaml --name other --directory . --model.units 10 --vocabulary.size 50"
-        for words in (f"{other} --training.seed 5 --training.passes 1", "pack --model run --output model.nmt"):
-            ended = run(workshop, words, place)
-            assert ended.returncode == 0, ended.stderr
+        disk.restore(disk.snapshot(two_runs(workshop)), place)
+        ended = run(workshop, "pack --model run --output model.nmt", place)
+        assert ended.returncode == 0, ended.stderr
     return place
 
 
@@ -189,7 +187,7 @@ def reloads(name: str, workshop: Workshop, draw: random.Random) -> Iterator[Poin
     replaced = Replaced(workshop, name)
     states = list(disk.states(replaced.before, replaced.changes))
     draw.shuffle(states)
-    for number, kind, state in states:
+    for number, kind, state in alternating(states, lambda point: point[1], list(REPLACEMENTS).index(name)):
         yield Point(f"change {number} {kind}", partial(replaced.check, number, kind, state))
 
 

@@ -72,9 +72,10 @@ def test_files_under_their_final_names_are_whole_after_any_stop(traced):
                 assert content in known[path], (number, kind, path)
 
 
+@pytest.mark.parametrize("traced", QUICK, indirect=True)
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EIO, disk.HALF_AND_KILL, disk.SHORT])
 def test_a_writer_goes_on_after_a_real_fault(traced, library, fault, tmp_path):
-    """A process meets the fault; what it leaves is what the record says, and the next call goes on."""
+    """A process meets the fault, and the next call goes on. The campaign writer-errors has the other writers."""
     writer, changes, files = traced
     at = len(changes) // 2
     writer_faults.meet(writer, files, library, at, fault, tmp_path)

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import disk
-from campaigns import Campaign, Point, Workshop
+from campaigns import Campaign, Point, Workshop, alternating
 from command_faults import ERRORS
 from commands import environment
 from writers import LEAVES_PARTS, TIMES, WRITERS
@@ -52,16 +53,18 @@ def meet(writer: str, files: disk.Files, library: Path, at: int, fault: int, pla
 
 
 def errors(workshop: Workshop, draw: random.Random) -> Iterator[Point]:
-    """Every error at every change of every writer, in random order."""
-    points = []
-    for writer in WRITERS:
+    """Every error at every change of every writer, in random order. Writers and errors alternate."""
+    by_writer = {}
+    for place, writer in enumerate(WRITERS):
         changes, files = trace(writer, workshop.library, workshop.folder(f"trace-{writer}"))
-        for at in range(1, len(changes) + 1):
-            for name, fault in ERRORS.items():
-                check = partial(meet, writer, files, workshop.library, at, fault)
-                points.append(Point(f"{writer} change {at} {name}", check))
-    draw.shuffle(points)
-    yield from points
+        points = [
+            Point(f"{writer} change {at} {name}", partial(meet, writer, files, workshop.library, at, fault))
+            for at in range(1, len(changes) + 1)
+            for name, fault in ERRORS.items()
+        ]
+        draw.shuffle(points)
+        by_writer[writer] = alternating(points, lambda point: point.name.rsplit(" ", 1)[-1], place)
+    yield from alternating(chain(*by_writer.values()), lambda point: point.name.split(" ", 1)[0])
 
 
 CAMPAIGNS = [Campaign("writer-errors", "writers: errors of the disk at every change", errors, 10_000, 6)]
