@@ -486,6 +486,24 @@ def test_erasing_from_attention_equals_decoding_with_a_narrower_mask(engine: Mod
             np.testing.assert_allclose(row, steps, atol=1e-4)
 
 
+def test_sentences_too_long_for_the_memory_are_refused_before_the_computation(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search keeps the attention weights of all its hypotheses, an erasure a copy of the source for each word."""
+
+    def require_memory(size: int) -> None:
+        if size > 100_000:
+            raise MemoryError
+
+    monkeypatch.setattr(batched_inference, "require_memory", require_memory)
+    engine, length = ModelInference(model), 120
+    with pytest.raises(MemoryError):
+        engine.translate([[4] * length], BEAM)
+    with pytest.raises(MemoryError):
+        engine.erase([[4] * length], [[5]], [[(place,) for place in range(length)]])
+    assert len(engine.erase([[4] * length], [[5]], [[()]])[0]) == 1
+
+
 @pytest.mark.parametrize("method", ["word", "attention"])
 def test_erasures_do_not_depend_on_order_batch_mates_or_budget(engine: ModelInference, method: Any) -> None:
     together = engine.erase(SOURCES, TARGETS, ERASED, method)

@@ -87,6 +87,7 @@ class BatchedInference:
             of_rows = [constraints[row] for row in rows] if constraints is not None else [NO_CONSTRAINT] * len(rows)
             lists = _lists(short_list, search.short_list, packed, rows, of_rows, settings.slots)
             batch = make_search_batch(packed, rows, search, nbest, of_rows, ids[rows], lists)
+            _require_memory(len(rows) * settings.slots, batch.source.shape[1], len(batch.steps))
             result = program_of_one(batch) if len(rows) == 1 else program(batch)
             arrays = searching.SearchResult(*(np.asarray(ops.convert_to_numpy(values)) for values in result))
             for row, index in enumerate(rows):
@@ -111,7 +112,7 @@ class BatchedInference:
         scored: list[Hypothesis | None] = [None] * len(target)
 
         def score_batch(rows: np.ndarray) -> None:
-            _require_memory(source, target, rows)
+            _require_memory(len(rows), *(int(side.lengths[rows].max(initial=0)) + 1 for side in (source, target)))
             values, weights = map(ops.convert_to_numpy, self.score_batch(*make_batch(source, target, rows)))
             for row, index in enumerate(rows):
                 steps, positions = int(target.lengths[index]) + 1, int(source.lengths[index]) + 1
@@ -133,6 +134,8 @@ class BatchedInference:
         batch_tokens: int = 4000,
     ) -> list[np.ndarray]:
         """See `protocol.ErasingInference.erase`. Sources of similar length share a batch, whatever their pair is."""
+        # The lists below have a copy of the source for each erasure.
+        require_memory(8 * sum(len(sources[pair]) * len(sets) for pair, sets in enumerate(erased)))
         flat = [(pair, set(positions)) for pair, sets in enumerate(erased) for positions in sets]
         source = Sequences.of(
             [
@@ -176,10 +179,9 @@ def _pair_batches(source: Sequences, target: Sequences, batch_tokens: int) -> li
     return cut_by_tokens(costs, order, batch_tokens)
 
 
-def _require_memory(source: Sequences, target: Sequences, rows: np.ndarray) -> None:
+def _require_memory(rows: int, positions: int, steps: int) -> None:
     """Refuses a batch whose attention weights alone, float32 and copied once, need more memory than there is."""
-    longest = [int(side.lengths[rows].max(initial=0)) + 1 for side in (source, target)]
-    require_memory(2 * 4 * len(rows) * longest[0] * longest[1])
+    require_memory(2 * 4 * rows * positions * steps)
 
 
 def _lists(
