@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,6 @@ import pytest
 
 if TYPE_CHECKING:
     from short_runs import CountingStep
-
-    from nmt.training.trainer import Trainer
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +48,6 @@ def steps(corpus, tmp_path, counting) -> int:
 @pytest.fixture
 def trainer(corpus, tmp_path) -> Any:
     """Makes a trainer with the real step, which has set up its run and not begun."""
-    from short_runs import config
+    from short_runs import make_trainer
 
-    from nmt.backend.determinism import set_determinism
-    from nmt.progress import StatusLine
-    from nmt.training.preparation.prepare import prepare
-    from nmt.training.trainer import Trainer
-
-    def make(name: str = "run", **fields: Any) -> Trainer:
-        settings = config(corpus, tmp_path, name, **fields)
-        set_determinism(settings.training.seed, False)
-        return Trainer(prepare(settings, settings.training.precision, [].append), StatusLine(io.StringIO()))
-
-    return make
+    return partial(make_trainer, corpus, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from dataclasses import replace
@@ -11,12 +12,15 @@ from typing import Any
 import copy_task
 import numpy as np
 
+from nmt.backend.determinism import set_determinism
 from nmt.batches.arrays import Batch
 from nmt.config import RunConfig
+from nmt.progress import StatusLine
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
 from nmt.training import validation
-from nmt.training.trainer import TrainingResult
+from nmt.training.preparation.prepare import prepare
+from nmt.training.trainer import Trainer, TrainingResult
 
 
 class CountingStep:
@@ -66,6 +70,13 @@ def config(
 def guided(corpus: Path, directory: Path, name: str, links: str, **fields: Any) -> RunConfig:
     """The same run with attention guided by a file of links."""
     return config(corpus, directory, name, guided={"links": links, **fields.pop("guided", {})}, **fields)
+
+
+def make_trainer(corpus: Path, directory: Path, name: str = "run", **fields: Any) -> Trainer:
+    """A trainer with the real step, which has set up its run and not begun."""
+    settings = config(corpus, directory, name, **fields)
+    set_determinism(settings.training.seed, False)
+    return Trainer(prepare(settings, settings.training.precision, [].append), StatusLine(io.StringIO()))
 
 
 def weights_of(path: Path) -> float:

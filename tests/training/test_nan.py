@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import math
-from collections.abc import Callable, Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 from short_runs import config, let_validations_find
@@ -21,6 +27,7 @@ from nmt.training.pending_losses import PendingLosses
 from nmt.training.state import TrainingState
 from nmt.training.trainer import train
 
+ROOT = Path(__file__).parents[2]
 SAVED = 4
 """Step of the checkpoint before the NaN."""
 SPOILT = 6
@@ -61,20 +68,20 @@ def require_finite_files(run: Run) -> None:
 class Spoiler:
     """A training that can be run again and again from its checkpoint, each time with a NaN in another place.
 
-    The step is compiled once: it adds `addends`, zero or NaN, to each gradient and to each reported loss.
+    The step is compiled once. On TensorFlow it adds `addends`, zero or NaN, to each gradient and each reported loss.
     """
 
     def __init__(self, trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        import tensorflow as tf
-
         self.trainer, self.run = trainer, trainer.prepared.run
         self.weights = trainer.model.trainable_variables
-        self.losses = ["loss", *(["attention loss"] if trainer.guided else [])]
-        self.addends = tf.Variable(np.zeros(len(self.weights) + len(self.losses), np.float32))
+        self.by_step: list[str] = []
+        """Gradients and losses, by the place of their addend."""
+        self.addends: Any = None
         self.before_step: dict[int, Callable[[], None]] = {}
         self.saved: dict[str, bytes] = {}
         self.validation_addend = 0.0
-        self._wrap(trainer.train_step, monkeypatch)
+        if keras.backend.backend() == "tensorflow":
+            self._wrap(trainer.train_step, monkeypatch)
         self._wrap_validation(trainer.validation, monkeypatch)
         train_one = trainer._step
 
@@ -89,6 +96,9 @@ class Spoiler:
     def _wrap(self, step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         import tensorflow as tf
 
+        losses = ["loss", *(["attention loss"] if self.trainer.guided else [])]
+        self.by_step = [*(f"gradient {weight.path}" for weight in self.weights), *losses]
+        self.addends = tf.Variable(np.zeros(len(self.by_step), np.float32))
         plain = step.gradients
 
         def gradients(losses: Any, inputs: Any) -> Any:
@@ -133,7 +143,8 @@ class Spoiler:
         trainer.state = checkpoint.state
         trainer.losses = PendingLosses(self.run, trainer.state)
         trainer.history = History(self.run, SAVED, trainer.guided, print)
-        self.addends.assign(np.zeros(self.addends.shape, np.float32))
+        if self.addends is not None:
+            self.addends.assign(np.zeros(self.addends.shape, np.float32))
         self.validation_addend = 0.0
         trainer.run()
 
@@ -145,9 +156,24 @@ class Spoiler:
         for variable in self.trainer._variables:
             if "float" in variable.dtype:
                 yield f"variable {variable.path}", lambda variable=variable: self._spoil(variable)
-        for place, name in enumerate([*(f"gradient {weight.path}" for weight in self.weights), *self.losses]):
+        for place, name in enumerate(self.by_step):
             yield name, lambda place=place: self._add(place)
         yield "validation loss", self._spoil_validation
+
+    def overlooked(self, places: Iterable[tuple[str, Callable[[], None]]]) -> list[str]:
+        """Trains with a NaN in each of these places; returns those that did not end the training."""
+        found = []
+        for name, spoil in places:
+            self.before_step = {SPOILT: spoil}
+            try:
+                self.resume()
+                found.append(name)
+            except TrainingError:
+                changed = [path for path, content in self.saved.items() if self.files().get(path) != content]
+                assert set(changed) <= {"history.csv", "manifest.json", "best.npz"}, (name, changed)
+            require_finite_files(self.run)
+        self.before_step = {}
+        return found
 
     def _add(self, place: int) -> None:
         addends = self.addends.numpy()
@@ -196,23 +222,49 @@ def test_a_nan_in_any_weight_moment_gradient_or_loss(
     )
     spoiler.trainer.run()
     expected = spoiler.final_weights()
-    overlooked, tried = [], 0
-    for name, spoil in spoiler.places():
-        spoiler.before_step = {SPOILT: spoil}
-        tried += 1
-        try:
-            spoiler.resume()
-            overlooked.append(name)
-        except TrainingError:
-            changed = [path for path, content in spoiler.saved.items() if spoiler.files().get(path) != content]
-            assert set(changed) <= {"history.csv", "manifest.json", "best.npz"}, (name, changed)
-        require_finite_files(spoiler.run)
-    mended = [name for name, _ in spoiler.places() if name.startswith("gradient ") and "precision" in changes]
-    assert overlooked == mended and tried > 10
-    spoiler.before_step = {}
+    places = list(spoiler.places())
+    mended = [name for name, _ in places if name.startswith("gradient ") and "precision" in changes]
+    assert spoiler.overlooked(places) == mended and len(places) > 10
     spoiler.resume()
     for one, other in zip(spoiler.final_weights(), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+ON_JAX = """
+import json
+from pathlib import Path
+
+import copy_task
+import pytest
+from short_runs import make_trainer
+from test_nan import SAVED, Spoiler
+
+place = Path(".")
+copy_task.write_corpus(place, train=200, validation=8)
+trainer = make_trainer(place, place, passes=1, checkpoints={"every": SAVED, "keep": 3}, ema=0.5)
+spoiler = Spoiler(trainer, pytest.MonkeyPatch())
+spoiler.trainer.run()
+expected = spoiler.final_weights()
+places = list(spoiler.places())[::-7]
+overlooked = spoiler.overlooked(places)
+spoiler.resume()
+same = all((one == other).all() for one, other in zip(spoiler.final_weights(), expected, strict=True))
+print(json.dumps([[name for name, _ in places], overlooked, same]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed: pip install -e .[jax]")
+def test_a_nan_on_jax(tmp_path: Path) -> None:
+    """In every seventh weight, moment or average, or in the validation loss."""
+    paths = os.pathsep.join(str(ROOT / name) for name in (".", "tests", "tests/training"))
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONPATH": paths}
+    ran = subprocess.run([sys.executable, "-c", ON_JAX], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    places, overlooked, same = json.loads(ran.stdout)
+    assert overlooked == [] and same
+    for kind in ("validation loss", "momentum", "velocity", "average", "seq2seq/"):
+        assert any(kind in place for place in places), kind
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -240,8 +292,6 @@ def test_an_attention_loss_that_is_not_a_number_ends_the_training(tmp_path: Path
 @pytest.mark.parametrize(("scale", "ends"), [(2.0**-24, False), (2.0**-25, True), (0.0, True), (math.nan, True)])
 def test_float16_gradients_that_overflow_at_each_step_end_it(scale: float, ends: bool, tmp_path: Path) -> None:
     """The optimizer halves the loss scale and leaves out the update, for ever; the loss itself stays finite."""
-    import keras
-
     from nmt.training.divergence import require_loss_scale
 
     run = SimpleNamespace(directory=tmp_path, config=RunConfig())
