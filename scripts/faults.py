@@ -10,12 +10,13 @@
 Faults: kills and power losses between any two changes of the disk, errors of the disk at any change, refused opens for
 reading, kills at random moments, damaged files, replaced models of a server, mixed commands, inputs made by a fuzzer.
 Each campaign has a share of the time, and leaves the time that it does not need to the campaigns behind it. Exit code
-1: something was found. The line of a failure ends with the command that repeats it.
+1: something was found. The line of a failure ends with the command that repeats it. The fuzzer needs the extra `fuzz`.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shlex
 import subprocess
 import sys
@@ -65,6 +66,9 @@ def main() -> int:
     named = [one for one in (*CAMPAIGNS, *NAMED) if one.name in arguments.campaigns]
     chosen = named if arguments.campaigns else CAMPAIGNS
     fuzzes = FUZZING in arguments.campaigns or not (arguments.campaigns or arguments.point)
+    if fuzzes and not importlib.util.find_spec("atheris"):
+        print("faults.py: error: fuzzing needs atheris: run pip install -e '.[fuzz]'", file=sys.stderr)
+        return 2
     end = time.monotonic() + 60 * arguments.minutes
     fuzzing = 60 * arguments.minutes * (FUZZING_SHARE if chosen else 1) if fuzzes else 0
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
