@@ -39,6 +39,7 @@ PLAN = {
     "docs/explanation/why-it-is-fast.md": 700,
     "docs/evidence/results.md": 820,
     "docs/evidence/what-did-not-help.md": 250,
+    "docs/evidence/faults.md": 250,
     "docs/reference/files-of-a-run.md": 450,
     "docs/reference/demo-corpus.md": 600,
     "docs/reference/glossary.md": 350,
