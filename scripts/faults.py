@@ -1,9 +1,9 @@
-"""Tries faults until the time is over, and prints a table: what was tried, what survived, what was found.
+"""Tries faults until the time is over, and prints a table of the points that were tried, survived and failed.
 
     python scripts/faults.py                        every campaign, 2 hours at most
     python scripts/faults.py --minutes 10 --seed 7
     python scripts/faults.py train-errors kills --points 20
-    python scripts/faults.py train-errors --seed 7 --point "change 31 ENOSPC"    the same fault once more
+    python scripts/faults.py train-errors --seed 7 --point "change 31 ENOSPC"    repeats one fault
     python scripts/faults.py --json counts.jsonl
     unshare -rn bash -c 'ip link set lo up; exec python scripts/faults.py worker-losses'     30 losses of a worker
 

@@ -6,7 +6,7 @@
 The tests of the room run once, to learn which test reaches which line. Then each mutant runs the tests that reach its
 line, the fastest ones first, until one fails. A line that seems unreached runs at import, in a process of its own or in
 a thread of TensorFlow: its mutants run all tests of the room. The output names each mutant that survives, and ends with
-the score of each room: the share of its mutants that a test noticed. The same seed makes the same mutants.
+the score of each room: the share of its mutants that a test noticed. A seed stands for its mutants.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
 from nmt.config.reading import build_config, merge_fields
-from nmt.config.recipes import BESIDE, FEWEST_PAIRS, PAIRS
+from nmt.config.recipes import BESIDE, PAIRS
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.prepared_manifest import PreparedManifest
@@ -99,7 +99,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     fields = merge_fields(merge_fields(recipe, within), fitted)
     apart = size.pairs - pairs
     others = f" ({apart:,} of {size.pairs:,} are held out or nearly repeat a held-out pair)" if apart else ""
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {_suitable(name)}"
+    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {recipes.sizes(name)}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
 
@@ -163,7 +163,7 @@ def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choic
     fitted = {"training": {"passes": training["passes"], "validate_every": every}}
     fields = merge_fields({**recipe, "corpus": {}, "vocabulary": {}}, fitted)
     chosen = merge_fields(merge_fields(fields, corpus.settings), given)
-    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {_suitable(name)}"
+    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {recipes.sizes(name)}"
     return Choice(fields, [reason, _summary(chosen, bool(corpus.key.get("validation")))])
 
 
@@ -235,14 +235,6 @@ def _left(config: RunConfig, held_out: int, near: bool = True) -> int:
     """
     reader = training_pairs(config)
     return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed), near))
-
-
-def _suitable(name: str) -> str:
-    """The numbers of pairs for which `auto` chooses a recipe, in words."""
-    fewest, *larger = [count for count in FEWEST_PAIRS.values() if count >= FEWEST_PAIRS[name]]
-    if not larger:
-        return f"{fewest:,} pairs or more"
-    return f"{fewest:,} to {larger[0]:,}" if fewest else f"fewer than {larger[0]:,}"
 
 
 def _validate_every(recipe: str, passes: int, batches: float) -> int:

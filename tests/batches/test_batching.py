@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -66,12 +66,21 @@ def test_cut_fills_all_batches_but_the_last(lengths: list[int], budget: int) -> 
         assert (len(batch) + 1) * costs[batch[0]] > budget
 
 
-@given(items=st.lists(st.integers(), max_size=12), size=st.integers(1, 5))
-def test_windows_are_the_items_in_lists_of_equal_size(items: list[int], size: int) -> None:
-    found = list(windows(iter(items), size))
-    assert [item for window in found for item in window] == items
-    assert all(len(window) == size for window in found[:-1])
-    assert all(0 < len(window) <= size for window in found)
+@given(count=st.integers(0, 20), size=st.integers(1, 7))
+def test_windows_read_a_stream_without_reading_ahead(count: int, size: int) -> None:
+    read: list[int] = []
+
+    def stream() -> Iterator[int]:
+        for item in range(count):
+            read.append(item)
+            yield item
+
+    seen: list[int] = []
+    for window in windows(stream(), size):
+        seen += window
+        assert seen == read
+        assert len(window) == size or 0 < len(window) < size and len(seen) == count
+    assert seen == list(range(count))
 
 
 def test_cut_fills_the_budget() -> None:

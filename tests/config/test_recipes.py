@@ -18,7 +18,7 @@ from nmt.training.settings import load_config
 
 
 def fields(directory: Path, pairs: int, validation: bool = True, **corpus: Any) -> dict[str, Any]:
-    """Fields of a run on so many pairs, of which no two are near-duplicates."""
+    """Fields of a run on so many pairs. No two pairs are near-duplicates."""
     for side in ("en", "de"):
         (directory / side).write_text("".join(f"{side}{n} b\n" for n in range(pairs)), encoding="utf-8")
     files = {"source": str(directory / "en"), "target": str(directory / "de")}
@@ -70,11 +70,12 @@ def test_one_epoch_is_one(tmp_path):
     assert "1 epoch of batches of" in chosen(given).lines[1]
 
 
-def test_from_ten_thousand_pairs_on_auto_takes_the_recipe_as_it_is(tmp_path):
-    """Where it chose a recipe alone before, it chooses the same, but for the normalisation."""
+@pytest.mark.parametrize(("pairs", "held_out"), [(2000, 200), (12_000, 1000)])
+def test_auto_takes_larger_recipes_as_they_are(tmp_path, pairs, held_out):
+    """All but the normalisation and the size of the vocabulary, which fit the text."""
     expected = load_fields(recipes.path("10k"))
-    made = chosen(fields(tmp_path, 12_000, validation=False)).fields
-    assert made["corpus"] == {"held_out": 1000}
+    made = chosen(fields(tmp_path, pairs, validation=False)).fields
+    assert made["corpus"] == {"held_out": held_out}
     assert made["vocabulary"] == {**expected["vocabulary"], "adapt_size": True, "normalization": "auto"}
     assert made["training"] == {**expected["training"], "validate_every": 0}
     assert (made["model"], made["search"]) == (expected["model"], expected["search"])

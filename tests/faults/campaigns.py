@@ -34,7 +34,7 @@ class Point(NamedTuple):
     """A fault to try.
 
     Attributes:
-        name: repeats the point in a campaign with the same seed.
+        name: repeats the point in a campaign of equal seed.
         check: tries it in an empty directory; raises `Missed`, or anything else for a failure.
     """
 
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 @dataclass
 class Workshop:
-    """What campaigns share: a place on the disk, the library of faults, processes that have imported TensorFlow."""
+    """Shared by campaigns: a place on the disk, the library of faults, processes that have imported TensorFlow."""
 
     place: Path
     shared: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Commands stopped at any change of the disk, or met by an error there: the same command ends with the same files."""
+"""Commands that stop or meet an error at any change of the disk: repeated, they end with equal files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Mixed commands in one directory that lives on, each met by several random faults before it may end.
 
-The oracle is a second directory in which nothing disturbs the same commands: after each command both hold the same
+The oracle is a second directory in which nothing disturbs the commands: after each command both directories hold equal
 files.
 """
 

@@ -79,6 +79,13 @@ def test_a_point_is_repeated_alone_and_an_unknown_one_is_refused(conducted, caps
     assert capsys.readouterr().err == "faults.py: error: no point 'three' in pairs\n"
 
 
+def test_all_campaigns_begin_only_where_the_fuzzer_is_installed(conducted, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert conducted() == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err == "faults.py: error: fuzzing needs atheris: run pip install -e '.[fuzz]'\n"
+
+
 def test_a_fuzzed_target_leaves_only_its_failures_behind(monkeypatch, tmp_path, capsys):
     """The process of the fuzzer ends without clearing up, so its files are the script's to delete."""
     (tmp_path / "memory").mkdir()

@@ -26,8 +26,8 @@ FEWEST_PAIRS = {
     "1m": 390_000,
     "10m": 3_200_000,
 }
-"""Fewest training pairs for which "auto" chooses each recipe, in the order of `PAIRS`. Between two recipes lies the
-geometric mean of their pairs, except that the larger network of 10k was measured to be better from 1,500 pairs on."""
+"""Fewest training pairs for which "auto" chooses each recipe, in ascending order. The geometric mean of their `PAIRS`
+divides two recipes, except 1k and 10k: 1k translates better with 1,000 pairs, and 10k with 2,000."""
 
 OTHERS = ("30k-transformer", "30k-tiny")
 """Recipes that "auto" never chooses."""
@@ -49,6 +49,14 @@ NAMES = (*PAIRS, *OTHERS)
 def suited_to(pairs: int) -> str:
     """The recipe that "auto" chooses for a number of training pairs."""
     return [name for name, fewest in FEWEST_PAIRS.items() if fewest <= pairs][-1]
+
+
+def sizes(name: str) -> str:
+    """The numbers of training pairs for which "auto" chooses a recipe, in words."""
+    fewest, *larger = [count for count in FEWEST_PAIRS.values() if count >= FEWEST_PAIRS[name]]
+    if not larger:
+        return f"{fewest:,} pairs or more"
+    return f"{fewest:,} to {larger[0]:,}" if fewest else f"fewer than {larger[0]:,}"
 
 
 def path(name: str) -> Path:
