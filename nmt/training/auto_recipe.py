@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
 from nmt.config.reading import build_config, merge_fields
-from nmt.config.recipes import BESIDE, PAIRS
+from nmt.config.recipes import BESIDE, SIZES
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.prepared_manifest import PreparedManifest
@@ -71,7 +71,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
-        training["passes"] = max(round(training["passes"] * PAIRS[name] / pairs), 1)
+        training["passes"] = max(round(training["passes"] * SIZES[name].made_for / pairs), 1)
     length = (SHORTER_PIECES if name in SCALED else 1) * size.pieces / size.pairs
     batches = max(length * pairs / training["batch_tokens"], 1)
     within: dict[str, Any] = {}
@@ -99,7 +99,8 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     fields = merge_fields(merge_fields(recipe, within), fitted)
     apart = size.pairs - pairs
     others = f" ({apart:,} of {size.pairs:,} are held out or nearly repeat a held-out pair)" if apart else ""
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {recipes.sizes(name)}"
+    suits = recipes.sizes_in_words(name)
+    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {suits}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
 
@@ -114,7 +115,7 @@ def _within_minutes(
     time_network: TimeNetwork,
 ) -> tuple[dict[str, Any], str]:
     """The fields of a training that fits `training.minutes`, and a line on them; `sized`: the user gave the network."""
-    others = [load_fields(recipes.path(other))["model"] for other in PAIRS]
+    others = [load_fields(recipes.path(other))["model"] for other in SIZES]
     networks = [{}] if sized else smaller_networks(fields["model"], others)
     built = [build_config(merge_fields(fields, {"model": network}), None, {}) for network in networks]
 
@@ -158,12 +159,12 @@ def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choic
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
     if name in SCALED and "passes" not in given.get("training", {}):
-        training["passes"] = max(round(training["passes"] * PAIRS[name] / corpus.pairs), 1)
+        training["passes"] = max(round(training["passes"] * SIZES[name].made_for / corpus.pairs), 1)
     every = _validate_every(name, training["passes"], max(corpus.pieces / training["batch_tokens"], 1))
     fitted = {"training": {"passes": training["passes"], "validate_every": every}}
     fields = merge_fields({**recipe, "corpus": {}, "vocabulary": {}}, fitted)
     chosen = merge_fields(merge_fields(fields, corpus.settings), given)
-    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {recipes.sizes(name)}"
+    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {recipes.sizes_in_words(name)}"
     return Choice(fields, [reason, _summary(chosen, bool(corpus.key.get("validation")))])
 
 

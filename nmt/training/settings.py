@@ -108,7 +108,7 @@ def _over_a_recipe(build: Callable[[dict[str, Any]], RunConfig]) -> RunConfig:
     Raises:
         ConfigError: no recipe that "auto" chooses from allows the user's settings.
     """
-    for name in recipes.PAIRS:
+    for name in recipes.SIZES:
         try:
             return build(load_fields(recipes.path(name)))
         except ConfigError as error:

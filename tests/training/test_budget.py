@@ -81,7 +81,7 @@ def test_the_dropout_of_embeddings_stays_and_nothing_falls_below_a_third() -> No
 
 
 def test_the_networks_are_those_of_recipes_and_become_smaller() -> None:
-    models = {name: load_fields(recipes.path(name))["model"] for name in recipes.PAIRS}
+    models = {name: load_fields(recipes.path(name))["model"] for name in recipes.SIZES}
     sizes = [network["units"] for network in smaller_networks(models["10k"], list(models.values()))]
     assert sizes == [512, 256, 128]
     assert len(smaller_networks(models["100"], list(models.values()))) == 1

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from nmt.config.checks import ConfigError
 
-PAIRS = {
-    "100": 100,
-    "1k": 1000,
-    "10k": 10_000,
-    "30k": 30_000,
-    "150k": 150_000,
-    "1m": 1_000_000,
-    "10m": 10_000_000,
-}
-"""Recipes that "auto" chooses from, each with the number of training pairs that it is made for."""
 
-FEWEST_PAIRS = {
-    "100": 0,
-    "1k": 320,
-    "10k": 1500,
-    "30k": 17_000,
-    "150k": 67_000,
-    "1m": 390_000,
-    "10m": 3_200_000,
+class Sizes(NamedTuple):
+    """Numbers of training pairs: the number that a recipe is made for, and the fewest for which "auto" chooses it."""
+
+    made_for: int
+    fewest: int
+
+
+SIZES = {
+    "100": Sizes(100, 0),
+    "1k": Sizes(1000, 320),
+    "10k": Sizes(10_000, 1500),
+    "30k": Sizes(30_000, 17_000),
+    "150k": Sizes(150_000, 67_000),
+    "1m": Sizes(1_000_000, 390_000),
+    "10m": Sizes(10_000_000, 3_200_000),
 }
-"""Fewest training pairs for which "auto" chooses each recipe, in ascending order. The geometric mean of their `PAIRS`
-divides two recipes, except 1k and 10k: 1k translates better with 1,000 pairs, and 10k with 2,000."""
+"""Recipes that "auto" chooses from, in ascending order. The geometric mean of the sizes that they are made for divides
+two recipes, except 1k and 10k: 1k translates better with 1,000 pairs, and 10k with 2,000."""
 
 OTHERS = ("30k-transformer", "30k-tiny")
 """Recipes that "auto" never chooses."""
@@ -42,18 +40,18 @@ BESIDE = {
 }
 """Advice that "auto" prints with the recipe that it chose."""
 
-NAMES = (*PAIRS, *OTHERS)
+NAMES = (*SIZES, *OTHERS)
 """The names of all recipes."""
 
 
 def suited_to(pairs: int) -> str:
     """The recipe that "auto" chooses for a number of training pairs."""
-    return [name for name, fewest in FEWEST_PAIRS.items() if fewest <= pairs][-1]
+    return [name for name, sizes in SIZES.items() if sizes.fewest <= pairs][-1]
 
 
-def sizes(name: str) -> str:
-    """The numbers of training pairs for which "auto" chooses a recipe, in words."""
-    fewest, *larger = [count for count in FEWEST_PAIRS.values() if count >= FEWEST_PAIRS[name]]
+def sizes_in_words(name: str) -> str:
+    """The numbers of training pairs for which "auto" chooses a recipe."""
+    fewest, *larger = [sizes.fewest for sizes in SIZES.values() if sizes.fewest >= SIZES[name].fewest]
     if not larger:
         return f"{fewest:,} pairs or more"
     return f"{fewest:,} to {larger[0]:,}" if fewest else f"fewer than {larger[0]:,}"
