@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -59,6 +60,16 @@ def write(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write_lines
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full when a file is brought onto it; the error of the system names no file."""
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from nmt.batches.arrays import Batch, GuidedBatch, Sequences, link_rows, make_ba
 from nmt.batches.few_shapes_plan import FewShapesPlan
 from nmt.batches.plan import BatchPlan
 from nmt.errors import NmtError
-from nmt.files.atomic_writing import write_atomically
+from nmt.files.atomic_writing import sync, write_atomically
 from nmt.files.named_files import open_bytes
 
 DTYPES = ("uint16", "int32")
@@ -129,20 +127,16 @@ class EncodedCorpus:
         dtype = np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "about.json").unlink(missing_ok=True)
+        paths = [directory / f"{field}{end}" for field in fields for end in (".ids", ".lengths")]
         with ExitStack() as stack:
-
-            def opened(name: str) -> BinaryIO:
-                return stack.enter_context(open_bytes(directory / name, "w"))
-
-            files = {field: (opened(f"{field}.ids"), opened(f"{field}.lengths")) for field in fields}
+            files = {path: stack.enter_context(open_bytes(path, "w")) for path in paths}
             for chunk in chunks:
                 for field, sequences in zip(fields, chunk, strict=True):
                     packed = Sequences.of(sequences)
-                    files[field][0].write(packed.ids.astype(dtype).tobytes())
-                    files[field][1].write(packed.lengths.astype(np.int32).tobytes())
-            for file in (file for both in files.values() for file in both):  # about.json says that they are complete
-                file.flush()
-                os.fsync(file.fileno())
+                    files[directory / f"{field}.ids"].write(packed.ids.astype(dtype).tobytes())
+                    files[directory / f"{field}.lengths"].write(packed.lengths.astype(np.int32).tobytes())
+        for path in paths:  # about.json says that they are complete
+            sync(path)
         about = {"dtype": dtype.name, **({"links": True} if links else {})}
         write_atomically(directory / "about.json", json.dumps(about).encode())
         return cls(directory)

@@ -35,6 +35,7 @@ from nmt.batches.mixture import Mixture, quotas
 from nmt.batches.plan import BatchPlan
 from nmt.batches.streamed_plan import LengthCounts, StoredLengths, StreamedFewShapesPlan, StreamedPlan
 from nmt.errors import NmtError
+from nmt.files.atomic_writing import sync
 from nmt.files.named_files import open_bytes
 
 RECORD = np.dtype([("begin", "<u4"), ("source", "<u2"), ("target", "<u2")])
@@ -114,8 +115,7 @@ def write_synced(path: Path, *parts: bytes) -> None:
     with open_bytes(path, "w") as file:
         for part in parts:
             file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
+    sync(path)
 
 
 class ShardFile:

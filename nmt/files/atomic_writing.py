@@ -182,10 +182,11 @@ def sync(path: Path) -> None:
     """Waits until a file's content, or a directory's names, are on the disk.
 
     Raises:
-        OSError: the disk is full or broken, or the file system cannot sync a directory.
+        OSError: the disk is full or broken, or the file system cannot sync a directory; the error names `path`.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        with errors_named(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

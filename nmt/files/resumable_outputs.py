@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nmt.errors import NmtError
-from nmt.files.atomic_writing import move_into_place, write_atomically
+from nmt.files.atomic_writing import errors_named, move_into_place, write_atomically
 from nmt.files.locking import locked
 from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
@@ -189,7 +189,7 @@ def _count_lines(path: Path) -> int:
 
 def _open_behind(path: Path, lines: int, place: Path) -> TextIO:
     """Opens a file for writing behind its first lines and cuts the rest off; errors name `place`."""
-    with open(path, "rb+") as file:
+    with errors_named(place), open(path, "rb+") as file:
         for _ in range(lines):
             file.readline()
         file.truncate(file.tell())

@@ -293,6 +293,13 @@ def test_a_corpus_is_read_back_as_it_was_written(
     assert plan.source_lengths.tolist() == [len(source) + 1 for source, _ in pairs]
 
 
+def test_a_full_disk_names_the_file_and_leaves_no_complete_corpus(tmp_path: Path, full_disk: None) -> None:
+    with pytest.raises(OSError) as caught:
+        EncodedCorpus.write(tmp_path, [([[4]], [[5]])], vocabulary=9)
+    assert caught.value.filename == str(tmp_path / "source.ids")
+    assert not (tmp_path / "about.json").exists()
+
+
 @pytest.mark.parametrize(("vocabulary", "size"), [(2**16, 2), (2**16 + 1, 4)])
 def test_ids_take_two_bytes_where_the_vocabulary_allows(tmp_path: Path, vocabulary: int, size: int) -> None:
     corpus = EncodedCorpus.write(tmp_path, [([[4, vocabulary - 1]], [[vocabulary - 1]])], vocabulary)

@@ -102,6 +102,14 @@ def change_about(directory: Path, place: tuple[Any, ...], value: object) -> None
 
 
 SHARD = ("corpora", 0, "shards", 0)
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path, full_disk: None) -> None:
+    with pytest.raises(OSError) as caught:
+        sharded_corpus.write_synced(tmp_path / "00000.ids", b"ids")
+    assert caught.value.filename == str(tmp_path / "00000.ids")
+
+
 NO_PAIRS, NO_SHARD = "a corpus has no pairs", "a shard has no name or no size"
 
 

@@ -180,6 +180,13 @@ def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):
         assert all(json.loads(line) for line in journal.read_bytes().splitlines())
 
 
+def test_a_full_disk_names_the_journal(tmp_path, full_disk):
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16]}})
+    with pytest.raises(OSError) as caught:
+        open_study(file, read_space(file), tmp_path / "search", seed=1)
+    assert caught.value.filename == str(tmp_path / "search" / "study.log")
+
+
 def test_a_killed_search_keeps_no_lock(tmp_path, monkeypatch):
     """The lock ends with its process. A lock in the form of a file would stay."""
     monkeypatch.chdir(tmp_path)

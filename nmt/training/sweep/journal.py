@@ -5,11 +5,26 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
 from nmt.errors import NmtError
+from nmt.files.atomic_writing import errors_named
 from nmt.files.locking import locked
+
+
+class Journal(JournalFileBackend):
+    """optuna's file of changes; errors of the disk name it."""
+
+    def __init__(self, path: Path, lock: JournalFileOpenLock) -> None:
+        super().__init__(str(path), lock)
+        self._path = path
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Writes changes, and waits until they are on the disk."""
+        with errors_named(self._path):
+            super().append_logs(logs)
 
 
 class _KernelLock(JournalFileOpenLock):
@@ -33,20 +48,20 @@ class _KernelLock(JournalFileOpenLock):
             held.__exit__(None, None, None)
 
 
-def open_journal(path: Path) -> JournalFileBackend:
+def open_journal(path: Path) -> Journal:
     """The journal at a path, or a new one. An incomplete last line is cut off: its writer was stopped.
 
     Raises:
         NmtError: another line is damaged.
     """
     lock = _KernelLock(path)
-    journal = JournalFileBackend(str(path), lock)  # makes the file
+    journal = Journal(path, lock)  # makes the file
     lock.acquire()
     try:
         content = path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
-            with open(path, "rb+") as file:
+            with errors_named(path), open(path, "rb+") as file:
                 file.truncate(whole)
     finally:
         lock.release()
