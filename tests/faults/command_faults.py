@@ -270,12 +270,14 @@ def traced(workshop: Workshop, name: str) -> Traced:
 
 TIMES = {"inputs.json", "study.log"}
 """Files that hold the times of other files, or of trials."""
+DATE = re.compile(rb"\d{4}-\d\d-\d\d")
+"""The date of a report, which is another one behind midnight."""
 
 
 def read_files(directory: Path) -> disk.Files:
     """Files but for hidden ones, the cache, and times in their content."""
     return {
-        name: content
+        name: DATE.sub(b"", content) if name.endswith("report.md") else content
         for name, content in disk.snapshot(directory).items()
         if not any(part.startswith(".") or part in TIMES for part in Path(name).parts)
     }

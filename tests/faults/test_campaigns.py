@@ -58,6 +58,17 @@ def test_a_few_points_have_all_kinds():
     assert alternating([], str) == []
 
 
+def test_the_date_of_a_report_may_change(tmp_path):
+    """A campaign may run over midnight."""
+    report = tmp_path / "compared" / "report.md"
+    report.parent.mkdir()
+    found = []
+    for day, rest in ((27, "BLEU 5"), (28, "BLEU 5"), (28, "BLEU 6")):
+        report.write_text(f"2026-11-{day}, {rest}")
+        found.append(command_faults.read_files(tmp_path))
+    assert found[0] == found[1] != found[2]
+
+
 def test_a_failure_is_found_named_and_repeated(tmp_path):
     """A campaign goes on after a failure; the name of a point repeats it with the same seed."""
 
