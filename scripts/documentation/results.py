@@ -19,6 +19,7 @@ MiB, and `minutes` are minutes of training steps.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import shlex
@@ -91,15 +92,15 @@ def configuration_hash(command: str | None) -> str | None:
     so a new setting that is off by default changes no hash. The working directory must be the repository's root.
     """
     trainings = [shlex.split(line) for line in command_lines(command) if line.startswith("nmt train ")]
-    if not trainings or "--vocabulary.run" in trainings[0]:  # settings that another run decides
+    if not trainings or {"--vocabulary.run", "--training.initial"} & {
+        *trainings[0]
+    }:  # settings that another run decides
         return None
-    words, chosen, flags = trainings[0], {"--config": "", "--recipe": ""}, []
-    for flag, value in zip(words[2::2], words[3::2], strict=True):
-        if flag in chosen:
-            chosen[flag] = value
-        else:
-            flags += [flag, value]
-    config = config_to_dict(load_config(chosen["--config"] or None, flags, chosen["--recipe"]))
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--config")
+    parser.add_argument("--recipe", default="")
+    chosen, flags = parser.parse_known_args(trainings[0][2:])
+    config = config_to_dict(load_config(chosen.config, flags, chosen.recipe))
     kept = {group: _settings_that_are_on(config[group]) for group in ("model", "vocabulary", "training", "search")}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
