@@ -20,6 +20,7 @@ from nmt.serving.limits import Limits, RefusedError, error_body
 from nmt.serving.metrics import Metrics, Observer
 from nmt.serving.models import Models
 from nmt.serving.page_files import add_page
+from nmt.serving.unreadable import problem_of
 from nmt.version import __version__
 
 
@@ -108,9 +109,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return v1.answer(error_body(f"{where[:100]}: {first['msg'].removeprefix('Value error, ')}"), 422)
+        return v1.answer(error_body(problem_of(error.errors())), 422)
 
     @app.exception_handler(HTTPException)
     async def http_error(_: Request, error: HTTPException) -> Response:

@@ -16,6 +16,7 @@ from nmt.serving.limits import Limits, RefusedError
 from nmt.serving.messages import Unicode
 from nmt.serving.models import LOADING_SECONDS, Models, ServedModel
 from nmt.serving.requests import as_texts, checked_texts, search_of
+from nmt.serving.unreadable import problem_of
 from nmt.serving.v1 import answer, answered, as_json
 from nmt.text.languages import Language, english_name, guess_language, main_script, script_counts
 from nmt.text.markup import MarkupKind
@@ -111,8 +112,7 @@ async def _parameters(request: Request) -> Asked:
             values |= {"q": several} if len(several) > 1 else {}
         return Asked.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise RefusedError(400, f"Invalid request: {first['loc'][0]}: {first['msg']}") from None
+        raise RefusedError(400, f"Invalid request: {problem_of(error.errors(), body=False)}") from None
     except (ValueError, RecursionError):
         raise RefusedError(400, "Invalid request: the body cannot be read") from None
 
