@@ -20,7 +20,7 @@ from nmt.cli.parser import Parser, as_flags, positive, refuse_idle
 from nmt.config import CorpusConfig
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 from nmt.text.languages import Words
 from nmt.text.lines import read_lines
 
@@ -283,7 +283,7 @@ def _shown(sentence: SentenceScores, words: tuple[Words, Words]) -> ComparedSent
         source=words[0](sentence.source),
         reference=words[1](sentence.reference),
         outputs=[words[1](text) for text in sentence.texts],
-        scores=[[f"chrF2 {chrf:.1f}", f"BLEU {bleu:.1f}", f"{length} words"] for chrf, bleu, length in scores],
+        scores=[[f"chrF2 {chrf:.1f}", f"BLEU {bleu:.1f}", counted(length, "word")] for chrf, bleu, length in scores],
         best=sentence.chrf.index(top) if sentence.chrf.count(top) == 1 else None,
         difference=f"{sentence.difference:{sign}.1f} chrF2".replace("-", "\u2212"),
     )

@@ -99,8 +99,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     fields = merge_fields(merge_fields(recipe, within), fitted)
     apart = size.pairs - pairs
     others = f" ({apart:,} of {size.pairs:,} are held out or nearly repeat a held-out pair)" if apart else ""
-    suits = recipes.sizes_in_words(name)
-    reason = f"recipe {name}: there are {pairs:,} pairs to train on{others}, and it suits {suits}"
+    reason = f"recipe {name} is for {recipes.sizes_in_words(name)}: there are {pairs:,} to train on{others}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
 
@@ -164,7 +163,7 @@ def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choic
     fitted = {"training": {"passes": training["passes"], "validate_every": every}}
     fields = merge_fields({**recipe, "corpus": {}, "vocabulary": {}}, fitted)
     chosen = merge_fields(merge_fields(fields, corpus.settings), given)
-    reason = f"recipe {name}: {corpus.pairs:,} pairs are prepared, and it suits {recipes.sizes_in_words(name)}"
+    reason = f"recipe {name} is for {recipes.sizes_in_words(name)}: {corpus.pairs:,} are prepared"
     return Choice(fields, [reason, _summary(chosen, bool(corpus.key.get("validation")))])
 
 

@@ -31,4 +31,5 @@ def introductory_lines(trainer: Trainer) -> Iterator[str]:
         yield f"{counted(workers, 'worker')} with {counted(trainer.replicas.local, 'device')} each share every batch"
     if rates := schedule.raised_rate(state.step, state.halvings):
         yield raised_rate_line(state.step, *rates, schedule.planned, schedule.passes)
+    yield "the first step takes longest, because it compiles the network"
     yield from memory_lines(trainer.slices, config.batch_tokens, prepared.run.target.size, trainer.recomputed)

@@ -128,7 +128,7 @@ def _fields_of_begun_run(config_file: Path, say: Callable[[str], None]) -> dict[
 
     A text that has changed since would have other settings, with which the run could not be resumed.
     """
-    say(f"{config_file.parent} has begun already and keeps its settings")
+    say(f"{config_file.parent} has begun already, so nothing is chosen anew")
     fields = load_fields(config_file)
     kept = {name: fields["corpus"][name] for name in ("held_out", "near_duplicates") if name in fields["corpus"]}
     return {"corpus": kept} | {name: fields[name] for name in ("vocabulary", "model", "training", "search")}

@@ -51,18 +51,23 @@ def chosen(given: dict[str, Any]) -> Choice:
 def test_auto_chooses_the_recipe_that_suits_the_number_of_pairs(tmp_path, monkeypatch, pairs, name):
     monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(pairs, pairs, 10 * pairs))
     reason = chosen(fields(tmp_path, 1)).lines[0]
-    assert f"recipe {name}: there are {pairs:,} pairs" in reason
+    assert f"recipe {name} is for " in reason and f": there are {pairs:,} to train on" in reason
     others = [other for other in recipes.OTHERS if other.startswith(f"{name}-")]
     assert [other for other in recipes.OTHERS if other in reason] == others  # others of this size
 
 
 @pytest.mark.parametrize(
     ("pairs", "said"),
-    [(20, "fewer than 320"), (1000, "320 to 1,500"), (2663, "1,500 to 17,000"), (10**7, "3,200,000 pairs or more")],
+    [
+        (20, "fewer than 320 pairs"),
+        (1000, "320 to 1,500 pairs"),
+        (2663, "1,500 to 17,000 pairs"),
+        (10**7, "3,200,000 pairs or more"),
+    ],
 )
 def test_auto_says_which_sizes_a_recipe_suits(tmp_path, monkeypatch, pairs, said):
     monkeypatch.setattr("nmt.training.auto_recipe.measure_text", lambda _: TextSize(pairs, pairs, 10 * pairs))
-    assert f"and it suits {said}" in chosen(fields(tmp_path, 1)).lines[0]
+    assert f" is for {said}: there are {pairs:,} " in chosen(fields(tmp_path, 1)).lines[0]
 
 
 def test_one_epoch_is_one(tmp_path):
@@ -85,7 +90,7 @@ def test_auto_takes_larger_recipes_as_they_are(tmp_path, pairs, held_out):
 def test_auto_holds_out_a_tenth_of_a_small_text(tmp_path, pairs, held_out):
     choice = chosen(fields(tmp_path, pairs, validation=False))
     assert choice.fields["corpus"] == {"held_out": held_out}
-    assert f"{pairs - held_out:,} pairs to train on" in choice.lines[0]
+    assert f"{pairs - held_out:,} to train on" in choice.lines[0]
     assert f"{held_out} pairs held out for validation" in choice.lines[1]
 
 
@@ -97,9 +102,7 @@ def test_fewer_pairs_are_held_out_where_near_duplicates_would_cost_too_much(tmp_
         (tmp_path / side).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     choice = chosen(given)
     assert choice.fields["corpus"] == {"held_out": 5}
-    assert (
-        "there are 80 pairs to train on (20 of 100 are held out or nearly" in choice.lines[0]
-    )  # four of the sentences
+    assert "there are 80 to train on (20 of 100 are held out or nearly" in choice.lines[0]  # four of the sentences
 
 
 @pytest.mark.parametrize("held_out", [30, 100])
@@ -118,7 +121,7 @@ def test_pairs_that_stay_are_counted_as_the_user_treats_near_duplicates(tmp_path
     for treatment in ("keep", "drop"):
         given["corpus"]["near_duplicates"] = treatment
         said[treatment] = chosen(given).lines[0]
-    assert "there are 36 pairs to train on" in said["keep"]
+    assert "there are 36 to train on" in said["keep"]
     assert "there are 36 pairs" not in said["drop"]
 
 
@@ -158,7 +161,7 @@ def test_the_users_settings_override_every_choice_and_the_others_heed_them(tmp_p
     config = load_config(None, [*names, "--corpus.held_out", "50", *flags], "auto", lines.append)
     assert (config.corpus.held_out, config.vocabulary.size, config.vocabulary.adapt_size) == (50, 77, False)
     assert (config.training.passes, config.training.batch_tokens) == (3, 64)
-    assert "150 pairs to train on" in lines[0]
+    assert "150 to train on" in lines[0]
     assert lines[1].startswith("50 pairs held out for validation, 77 pieces, 3 epochs of batches of 64 tokens")
     assert config.training.validate_every < chosen(fields(tmp_path, 200)).fields["training"]["validate_every"]
 
@@ -191,7 +194,7 @@ def test_a_run_that_has_begun_keeps_the_choice(tmp_path):
     fields(tmp_path, 5000)
     said: list[str] = []
     assert load_config(None, flags, "auto", said.append) == begun
-    assert "has begun already and keeps its settings" in said[0]
+    assert "has begun already, so nothing is chosen anew" in said[0]
     assert load_config(None, [*flags, "--training.passes", "99"], "auto").training.passes == 99
 
 
@@ -246,7 +249,7 @@ def test_train_prints_the_recipe_that_auto_chose(tmp_path, capsys):
     flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
     assert main(["train", "--recipe", "auto", *flags, "--print_config"]) == 0
     captured = capsys.readouterr()
-    assert "recipe 100: there are 20 pairs to train on" in captured.err
+    assert "recipe 100 is for fewer than 320 pairs: there are 20 to train on" in captured.err
     printed = tmp_path / "printed.yaml"
     printed.write_text(captured.out, encoding="utf-8")
     assert load_config(printed) == load_config(None, flags, "auto")

@@ -105,7 +105,7 @@ def test_the_cited_commands_are_there():
             flags = [word for word in words if word.startswith("--")]
             assert all(flag in code for flag in flags), command
         else:
-            assert words[:2] == ["head", "-n"], command
+            assert words[0].strip("(") in ("head", "sed", "cat"), command
 
 
 def test_a_row_with_other_fields_is_refused_with_its_line(tmp_path):

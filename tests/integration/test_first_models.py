@@ -75,7 +75,7 @@ def test_too_little_text_is_one_line(tmp_path, capsys):
 def test_25_pairs_are_learned(tmp_path):
     pairs = [tuple(line.split("|")) for line in SENTENCES]
     said, translations = first_model(tmp_path, pairs, [source for source, _ in pairs])  # type: ignore[arg-type]
-    assert "recipe 100: there are 21 pairs to train on" in said
+    assert "recipe 100 is for fewer than 320 pairs: there are 21 to train on" in said
     assert "4 pairs held out for validation" in said
     assert len(translations) == 25
     assert bleu(translations, [target for _, target in pairs]).value > 60
@@ -95,6 +95,6 @@ def test_200_pairs_are_learned(tmp_path):
 def test_3000_pairs_translate_new_sentences(tmp_path):
     new = demo("test", 100)
     said, translations = first_model(tmp_path, demo("train", 3000), [source for source, _ in new])
-    assert re.search(r"recipe 10k: there are 2,663 pairs to train on", said)
+    assert re.search(r"recipe 10k is for 1,500 to 17,000 pairs: there are 2,663 to train on", said)
     assert len(translations) == 100
     assert bleu(translations, [target for _, target in new]).value > 20

@@ -428,6 +428,19 @@ def test_the_command_writes_good_pairs_and_reports_bad_ones(files, capsys):
     assert said.endswith("nmt: the kept pairs are in o.gz and o.txt; the dropped pairs are in r.tsv\n")
 
 
+def test_many_invalid_pairs_may_have_another_encoding(files, capsys):
+    """One bad line of a hundred has other reasons."""
+    command = "clean --source t.fr --target t.en --output-source o.fr --output-target o.en"
+    remedy = "not valid UTF-8: if the text has another encoding, convert it to UTF-8 (if it is Latin-1: iconv "
+    for bad, warned in ((1, False), (2, True)):
+        lines = [f"la rue {number} \u00e9tait vide" for number in range(100)]
+        text = [line.encode("latin1" if number < bad else "utf-8") for number, line in enumerate(lines)]
+        Path("t.fr").write_bytes(b"".join(line + b"\n" for line in text))
+        Path("t.en").write_text("".join(f"the street {number} was empty\n" for number in range(100)))
+        assert main(command.split()) == 0
+        assert (f"nmt: {bad} pairs {remedy}" in capsys.readouterr().err) == warned
+
+
 def test_every_rule_can_be_switched_off(files):
     off = "--no-invalid --no-empty --longest 0 --ratio 0 --identical 0 --script 0 --language 0 --spelling 0"
     off += " --duplicates off"

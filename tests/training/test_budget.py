@@ -157,7 +157,7 @@ def test_a_training_of_some_minutes_is_trained_and_resumed_by_the_same_command(t
     assert saved["passes"] == 1 and saved["minutes"] == 0.05
     assert "even this takes longer than the time allows" in capsys.readouterr().err
     assert main(command) == 0
-    assert "has begun already and keeps its settings" in capsys.readouterr().err
+    assert "has begun already, so nothing is chosen anew" in capsys.readouterr().err
 
 
 @pytest.mark.slow

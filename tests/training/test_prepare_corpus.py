@@ -403,7 +403,7 @@ def test_recipe_auto_reads_the_manifest_alone(tmp_path: Path) -> None:
         path.write_bytes(b"")
     lines: list[str] = []
     config = load_config(None, ["--corpus.prepared", str(tmp_path / "p")], "auto", lines.append)
-    assert lines[0].startswith("recipe 100: 200 pairs are prepared")
+    assert lines[0].startswith("recipe 100 is for fewer than 320 pairs: 200 are prepared")
     assert config.training.validate_every > 0
 
 

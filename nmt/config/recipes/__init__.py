@@ -54,7 +54,7 @@ def sizes_in_words(name: str) -> str:
     fewest, *larger = [sizes.fewest for sizes in SIZES.values() if sizes.fewest >= SIZES[name].fewest]
     if not larger:
         return f"{fewest:,} pairs or more"
-    return f"{fewest:,} to {larger[0]:,}" if fewest else f"fewer than {larger[0]:,}"
+    return f"{fewest:,} to {larger[0]:,} pairs" if fewest else f"fewer than {larger[0]:,} pairs"
 
 
 def path(name: str) -> Path:

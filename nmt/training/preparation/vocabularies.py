@@ -44,23 +44,29 @@ def make_vocabularies(
     if settings.shared:
         of_both = fitted_settings(config, pairs, "source", "target")
         shared = Tokenizer.train(_Sentences(pairs, "source", "target"), of_both)
-        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{_about_pieces(settings, of_both)}")
+        about = _about_pieces(shared, settings.size, of_both, settings)
+        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{about}")
         return shared, shared
     of_source, of_target = fitted_settings(config, pairs, "source"), fitted_settings(config, pairs, "target")
     source = Tokenizer.train(_Sentences(pairs, "source"), of_source)
     target = Tokenizer.train(_Sentences(pairs, "target"), of_target, settings.target_size)
+    about_source = _about_pieces(source, settings.size, of_source, settings)
+    about_target = _about_pieces(target, settings.target_size or settings.size, of_target, settings)
     report(
-        f"vocabularies: {source.size} source{_about_pieces(settings, of_source)} and {target.size} target "
-        f"{settings.type} pieces{_about_pieces(settings, of_target)}"
+        f"vocabularies: {source.size} source{about_source} and {target.size} target {settings.type} "
+        f"pieces{about_target}"
     )
     return source, target
 
 
-def _about_pieces(settings: VocabularyConfig, fitted: VocabularyConfig) -> str:
-    """A remark on shorter pieces that the text has decided."""
-    if fitted.longest_piece == settings.longest_piece:
-        return ""
-    return f" (of {fitted.longest_piece} characters at most, because text has no spaces between words)"
+def _about_pieces(made: Tokenizer, wanted: int, fitted: VocabularyConfig, settings: VocabularyConfig) -> str:
+    """A remark on the number and the length of pieces that the text has decided."""
+    remarks = []
+    if fitted.longest_piece != settings.longest_piece:
+        remarks.append(f"of {fitted.longest_piece} characters at most, because text has no spaces between words")
+    if made.size < wanted:
+        remarks.append("as many as the text allows")
+    return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 class _Sentences:
