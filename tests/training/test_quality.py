@@ -152,10 +152,13 @@ def test_a_short_training_narrows_the_prediction() -> None:
 def test_the_drawing_shows_the_text_its_interval_and_the_measured_texts() -> None:
     figure = draw_prediction(predict([FIGURES._replace(pairs=5000), FIGURES], FIT, ShortTraining(28.0, 8, 16)))
     (axes,) = figure.axes
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert any(label.startswith("this text, with the short training: ") for label in labels)
-    named = {text.get_text() for text in axes.texts}
-    assert named == {one.name for one in FIT.measured if "," not in one.name}
+    assert labels.count("measured texts") == 1
+    named = [text.get_text() for text in axes.texts]
+    assert sorted(named) == sorted({one.name.partition(",")[0] for one in FIT.measured})
+    dots = {tuple(dot) for line in axes.lines if line.get_marker() == "o" for dot in line.get_xydata()}
+    assert dots == {(one.pairs, one.bleu) for one in FIT.measured}
 
 
 def test_the_command_reads_the_best_validation_and_the_epochs_of_a_run(text, capsys, monkeypatch) -> None:
