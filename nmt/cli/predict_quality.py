@@ -138,7 +138,7 @@ def _lines(prediction: Prediction) -> Iterator[str]:
         f"words per sentence; {text.source_types:,} and {text.target_types:,} different words"
     )
     yield (
-        f"words of every tenth sentence that the others lack: {text.source_unseen:.1%} of the source, "
+        f"words that every tenth sentence has and the other sentences lack: {text.source_unseen:.1%} of the source, "
         f"{text.target_unseen:.1%} of the target"
     )
     if prediction.unlike:
