@@ -37,7 +37,7 @@ def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
     first = errors[0]
     if first["type"] == "json_invalid":
         return f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][1] + 1}"
-    places = [_place(error["loc"][body:]) for error in errors]
+    places = [_place(error["loc"][body:], error["type"] == "extra_forbidden") for error in errors]
     field = places[0]
     deepest = max((place for place in places if place[: len(field)] == field), key=len)
     meant = [error for error, place in zip(errors, places, strict=True) if place == deepest]
@@ -47,11 +47,16 @@ def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
     return f"{name}: {' or '.join(dict.fromkeys(said))}".replace(" or expected ", " or ")
 
 
-def _place(parts: Sequence[Any]) -> tuple[Any, ...]:
-    """Fields and numbers of items, without the names that pydantic gives to the kinds of a value."""
-    return tuple(
-        part for part in parts if isinstance(part, int) or (part.isidentifier() and part not in ("str", "list"))
-    )
+def _place(parts: Sequence[Any], unknown: bool) -> tuple[Any, ...]:
+    """Fields and numbers of items, without the names that pydantic gives to the kinds of a value.
+
+    Args:
+        parts: a place of pydantic.
+        unknown: whether the last part is a field that does not exist, which may have any name.
+    """
+    known = parts[:-1] if unknown else parts
+    kept = [part for part in known if isinstance(part, int) or (part.isidentifier() and part not in ("str", "list"))]
+    return (*kept, *parts[len(known) :])
 
 
 def _words(error: Mapping[str, Any]) -> str:
