@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nmt.config import RunConfig, config_to_dict
 from nmt.drawing import save_figure
@@ -25,6 +25,9 @@ from nmt.translation.result import Translation
 PICTURE, PAGE = "history.png", "run.html"
 MOST_STEPS = 12
 """Steps whose sample translations are kept, so that file and page stay small."""
+
+Stage = Literal["training", "interrupted", "ended"]
+"""Whether a training goes on."""
 
 ROUNDING = 1e-4
 """The precision of the values in history.csv."""
@@ -58,7 +61,7 @@ class LiveView:
         rows: Sequence[Mapping[str, Any]],
         state: TrainingState,
         sample: Callable[[], Iterable[tuple[int, str, Translation]]],
-        ended: bool,
+        stage: Stage,
     ) -> None:
         """Draws the run as it is now.
 
@@ -66,11 +69,11 @@ class LiveView:
             rows: the rows of history.csv, the newest for this step.
             state: how far the training is.
             sample: translates some validation pairs: number, reference and translation of each.
-            ended: whether the training has ended.
+            stage: of the training.
         """
         try:
             self._add_samples(state.step, sample)
-            self._draw(rows, state, ended)
+            self._draw(rows, state, stage)
         except Exception as error:  # whatever goes wrong in a picture, the training goes on
             if not self._failed:
                 self._failed = True
@@ -88,7 +91,7 @@ class LiveView:
         self._samples = thinned([*self._samples, *new], MOST_STEPS)
         write_samples(self._run.directory / SAMPLES, self._samples)
 
-    def _draw(self, rows: Sequence[Mapping[str, Any]], state: TrainingState, ended: bool) -> None:
+    def _draw(self, rows: Sequence[Mapping[str, Any]], state: TrainingState, stage: Stage) -> None:
         run, charts = self._run, charts_of(rows)
         best = best_row(rows, run.config.training.metric, state.best)
         step = None if best is None else int(best["step"])
@@ -96,7 +99,7 @@ class LiveView:
             save_figure(draw_history(charts, run.config.name, step), run.directory / PICTURE)
         page = TrainingPage(
             title=run.config.name,
-            facts=_progress(state, run.config, best, ended) | dict(self._facts),
+            facts=_progress(state, run.config, best, stage) | dict(self._facts),
             charts=charts,
             best=step,
             samples=page_sentences(self._samples, tuple(map(str, run.languages))),
@@ -166,11 +169,11 @@ def _heading(sample: Sample) -> str:
     return f"step {sample.step:,}, log-probability {log_probability}"
 
 
-def _progress(state: TrainingState, config: RunConfig, best: Mapping[str, Any] | None, ended: bool) -> dict[str, str]:
+def _progress(state: TrainingState, config: RunConfig, best: Mapping[str, Any] | None, stage: Stage) -> dict[str, str]:
     metric, measure = config.training.metric, measure_of(config.training.metric)
     epochs = f"epoch {min(state.pass_index + 1, config.training.passes)} of {config.training.passes}"
     facts = {
-        "state": "ended" if ended else epochs,
+        "state": {"training": epochs, "interrupted": f"{epochs}, interrupted", "ended": "ended"}[stage],
         "steps": f"{state.step:,}",
         "training time": duration(state.seconds),
     }

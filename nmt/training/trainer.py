@@ -40,7 +40,7 @@ from nmt.training.fine_tuning import begin_with_initial_run
 from nmt.training.history import History
 from nmt.training.interruption import interruption
 from nmt.training.introduction import introductory_lines
-from nmt.training.live_view import LiveView, run_facts
+from nmt.training.live_view import LiveView, Stage, run_facts
 from nmt.training.optimizer import Adam, LossScaleOptimizer, averaging_interval
 from nmt.training.pending_losses import PendingLosses
 from nmt.training.preparation.claim import claimed
@@ -184,6 +184,8 @@ class Trainer:
         """Trains to the end or to an interruption."""
         for line in introductory_lines(self):
             self.status.print(line)
+        if self.state.step and not self.done:
+            self._show(translates=False)  # no longer as interrupted
         if self.has_initial_model and not self.done and self.replicas.is_chief:
             self._measure_initial()
         if self.done and (self.state.batches or self.state.best is None):
@@ -193,6 +195,7 @@ class Trainer:
                 self._train_epoch(interrupted)
                 if self._stops(interrupted, self.losses.stop_wanted) and not self.done:
                     self._save()
+                    self._show("interrupted", translates=False)
                     self.status.print(
                         f"interrupted; step {self.state.step} is saved in {self.prepared.run.directory}, "
                         "the same command resumes the training"
@@ -304,9 +307,11 @@ class Trainer:
         versions = [weight_versions(each, self.config, every) for each in (step, self.state.step)]
         return versions[0] != versions[1]
 
-    def _show(self) -> None:
+    def _show(self, stage: Stage = "training", translates: bool = True) -> None:
+        """Draws the training, and some translations of its weights."""
         if self.replicas.is_chief and self.live_view:
-            self.live_view.show(self.history.rows, self.state, self.validation.samples, self.done)
+            samples = self.validation.samples if translates else tuple
+            self.live_view.show(self.history.rows, self.state, samples, "ended" if self.done else stage)
 
     def _save(self) -> None:
         self._settle()

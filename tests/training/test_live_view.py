@@ -55,10 +55,20 @@ def test_each_validation_draws_the_training(corpus, tmp_path, sampled, steps):
     assert "200 pairs read" in page and "&quot;batch_tokens&quot;: 100" in page
 
 
-def test_the_page_says_that_a_training_has_not_ended(corpus, tmp_path, sampled, counting, steps):
+def test_the_page_says_that_a_training_is_interrupted_and_that_it_goes_on(
+    corpus, tmp_path, sampled, counting, steps, monkeypatch
+):
     counting.signals[2 * steps + 1] = [signal.SIGINT]
     result = train(config(corpus, tmp_path, live_view=True))
-    assert "<dd>epoch 3 of 3</dd>" in (result.directory / "run.html").read_text()
+    page = result.directory / "run.html"
+    assert "<dd>epoch 3 of 3, interrupted</dd>" in page.read_text()
+    assert f"<dd>{2 * steps + 1}</dd>" in page.read_text()
+    assert [sample.step for sample in read_samples(result.directory / "samples.jsonl")] == [steps] * 2 + [2 * steps] * 2
+    pages: list[str] = []
+    monkeypatch.setattr(Validation, "samples", lambda self: pages.append(page.read_text()) or ())
+    train(config(corpus, tmp_path, live_view=True))
+    assert "<dd>epoch 3 of 3</dd>" in pages[0]  # before the next validation was drawn
+    assert "<dd>ended</dd>" in page.read_text()
 
 
 def test_the_last_validation_within_an_epoch_is_the_end(corpus, tmp_path, sampled, steps):
@@ -114,7 +124,8 @@ def test_the_best_row_is_the_one_whose_weights_are_kept():
     assert (last or {})["step"] == 4
     training = TrainingConfig(metric="last")
     assert (
-        live_view._progress(TrainingState(), RunConfig(training=training), last, True)["last BLEU"] == "4.00 at step 4"
+        live_view._progress(TrainingState(), RunConfig(training=training), last, "ended")["last BLEU"]
+        == "4.00 at step 4"
     )
     assert best_row([], "bleu", None) is None
     assert best_row(rows, "bleu", 30.0) is None  # the weights of the initial run are better
