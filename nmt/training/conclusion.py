@@ -35,6 +35,11 @@ def concluding_lines(prepared: Prepared, state: TrainingState) -> Iterator[str]:
         )
 
 
+def interruption_line(prepared: Prepared, state: TrainingState) -> str:
+    """Where an interrupted training is saved, and how it goes on."""
+    return f"interrupted; step {state.step} is saved in {prepared.run.directory}, the same command resumes the training"
+
+
 def no_phrase_is_right(state: TrainingState, config: TrainingConfig) -> bool:
     """Whether the reported value is a BLEU of 0.00."""
     return measure_of(config.metric) == "bleu" and state.best is not None and round(state.best, 2) == 0

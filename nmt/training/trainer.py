@@ -28,7 +28,7 @@ from nmt.run.directory import Run
 from nmt.text.pieces import PAD
 from nmt.training.averaging import averaged_arrays, weight_versions
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
-from nmt.training.conclusion import concluding_lines
+from nmt.training.conclusion import concluding_lines, interruption_line
 from nmt.training.console import progress_line, validation_line
 from nmt.training.distribution.cluster import read_cluster
 from nmt.training.distribution.replicas import Replicas, open_replicas
@@ -196,14 +196,10 @@ class Trainer:
                 if self._stops(interrupted, self.losses.stop_wanted) and not self.done:
                     self._save()
                     self._show("interrupted", translates=False)
-                    self.status.print(
-                        f"interrupted; step {self.state.step} is saved in {self.prepared.run.directory}, "
-                        "the same command resumes the training"
-                    )
+                    self.status.print(interruption_line(self.prepared, self.state))
                     break
-        if self.done:
-            for line in concluding_lines(self.prepared, self.state) if self.replicas.is_chief else ():
-                self.status.print(line)
+        for line in concluding_lines(self.prepared, self.state) if self.done and self.replicas.is_chief else ():
+            self.status.print(line)
         return TrainingResult(self.prepared.run.directory, self.state.step, self.state.best, self.done)
 
     def _train_epoch(self, interrupted: threading.Event) -> None:
