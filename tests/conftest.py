@@ -1,4 +1,4 @@
-"""What the tests of several rooms share. Keras is imported where it is used: tests of text alone stay quick."""
+"""Settings and fixtures of several rooms. Keras is imported where it is used: tests of text alone stay quick."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,15 @@ def write(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write_lines
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser, for the tests of a file."""
+    from browsing import chromium
+
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _BY: Literal["unusual"] = "unusual"
 _WORST = 0.05
 """Share of the pairs that a model drops by default."""
-_ENCODED = 0.01
-"""A text with a larger share of invalid UTF-8 may have another encoding."""
+_OTHER_ENCODING = 0.01
+"""A text with a larger share of invalid pairs may have another encoding."""
 
 DESCRIPTION = (
     "Writes the good pairs of a parallel corpus, unchanged and in their order, and counts the dropped pairs by rule. "
@@ -199,7 +199,7 @@ def _summarize(counts: Counter[str], arguments: Namespace) -> None:
     for rule in RULE_NAMES:
         if counts[rule]:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")
-    if counts["invalid"] > _ENCODED * total:
+    if counts["invalid"] > _OTHER_ENCODING * total:
         say(f"{counted(counts['invalid'], 'pair')} not valid UTF-8: if the text has another encoding, {TO_UTF8}")
     report = f"; the dropped pairs are in {arguments.report}" if arguments.report else ""
     say(f"the kept pairs are in {arguments.output_source} and {arguments.output_target}{report}")

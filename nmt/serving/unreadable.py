@@ -1,4 +1,4 @@
-"""What is wrong with a request that cannot be read, in one line."""
+"""One line about a request that cannot be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORDS = {
     "bool_type": "expected true or false",
     "too_short": "expected a list that is not empty",
 }
-"""What to say of an error of pydantic, by its type. Others have a message of their own."""
+"""Messages for errors of pydantic, by type. Other errors keep the message of pydantic."""
 
 _LONGEST = 100
 """Characters of the name of a field that are repeated: a name may come from the request."""
@@ -31,7 +31,7 @@ def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
     error that it is no text.
 
     Args:
-        errors: of pydantic; the type, the place and a message of each.
+        errors: errors of pydantic, each with a type, a place and a message.
         body: whether places begin with a part for the body of the request.
     """
     first = errors[0]

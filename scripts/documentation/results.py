@@ -92,10 +92,8 @@ def configuration_hash(command: str | None) -> str | None:
     so a new setting that is off by default changes no hash. The working directory must be the repository's root.
     """
     trainings = [shlex.split(line) for line in command_lines(command) if line.startswith("nmt train ")]
-    if not trainings or {"--vocabulary.run", "--training.initial"} & {
-        *trainings[0]
-    }:  # settings that another run decides
-        return None
+    if not trainings or not {"--vocabulary.run", "--training.initial"}.isdisjoint(trainings[0]):
+        return None  # another run decides the settings
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--config")
     parser.add_argument("--recipe", default="")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from accessibility import barriers, needs_axe
-from browsing import CHROMIUM, chromium, contrast
+from browsing import CHROMIUM, OpenedPage, contrast
 
 from nmt.alignment.links import Gold
 from nmt.alignment.word_alignment import WordAlignment
@@ -45,13 +45,8 @@ JAPANESE = translated("黒い 猫", "black cat", [[0.9, 0.1, 0], [0.1, 0.9, 0]])
 EVIL = translated('<script>alert(1)</script> & "x"', "<img/src=x/onerror=alert(2)> </script> y", np.full((3, 4), 0.25))
 
 
-@dataclass
-class Opened:
-    """An open page, with the addresses it requested and the problems it reported."""
-
-    page: Any
-    requests: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+class Opened(OpenedPage):
+    """A drawn page."""
 
     def word(self, text: str, sentence: int = 0) -> Any:
         found = self.page.locator("article").nth(sentence).locator(".word")
@@ -80,23 +75,13 @@ class Opened:
         return text.replace("\u2068", "").replace("\u2069", "")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
 def show_file(browser: Any) -> Iterator[Callable[..., Opened]]:
     """Opens a page; after the test, the page must have loaded only itself and reported no problem."""
     made: list[tuple[Opened, str]] = []
 
     def open_page(path: Path, **settings: Any) -> Opened:
-        opened = Opened(browser.new_context(**settings).new_page())
-        opened.page.set_default_timeout(10_000)
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.on("console", lambda message: opened.problems.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+        opened = Opened.watched(browser, 10_000, **settings)
         opened.page.on("dialog", lambda dialog: (opened.problems.append(dialog.message), dialog.dismiss()))
         opened.page.goto(path.as_uri())
         # Text is invisible until the browser draws its article (content-visibility), late on a busy machine.

@@ -271,7 +271,7 @@ def traced(workshop: Workshop, name: str) -> Traced:
 TIMES = {"inputs.json", "study.log"}
 """Files that hold the times of other files, or of trials."""
 DATE = re.compile(rb"\d{4}-\d\d-\d\d")
-"""The date of a report, which is another one behind midnight."""
+"""The date of a report, which changes at midnight."""
 
 
 def read_files(directory: Path) -> disk.Files:

@@ -9,7 +9,6 @@ from typing import Any
 
 import fake_translator
 import pytest
-from browsing import chromium
 from fastapi.testclient import TestClient
 from served_page import Opened, Paged, serving
 from small_server import LIMITS, Fake
@@ -54,23 +53,13 @@ def page_address() -> Iterator[str]:
     patch.undo()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
 def show_at(browser: Any) -> Iterator[Callable[..., Opened]]:
     """Opens the page; after the test it must have asked its server alone, and reported no problem."""
     made: list[tuple[Opened, str]] = []
 
     def open_page(address: str, fragment: str = "", **settings: Any) -> Opened:
-        opened = Opened(browser.new_context(**settings).new_page())
-        opened.page.set_default_timeout(20_000)
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.on("console", lambda message: opened.problems.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+        opened = Opened.watched(browser, 20_000, **settings)
         opened.page.goto(address + fragment)
         opened.until("document.getElementById('direction').textContent !== ''")
         made.append((opened, address))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fake_translator
 import uvicorn
+from browsing import TranslatingPage
 from small_server import Fake
 
 from nmt.errors import NmtError
@@ -57,43 +57,11 @@ def serving(models: Models, limits: Limits | None = None) -> Iterator[str]:
     thread.join(30)
 
 
-@dataclass
-class Opened:
-    """The open page, with the addresses it requested and the problems it reported."""
-
-    page: Any
-    requests: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def type(self, text: str) -> None:
-        self.page.locator("#text").fill(text)
-
-    def words(self, row: int = 1) -> list[str]:
-        """The words of a row; row 0 is the source's."""
-        return list(self.page.locator(".result .words").nth(row).locator(".text").all_inner_texts())
-
-    def shows(self, words: str, row: int = 1) -> None:
-        """Waits until a row has these words."""
-        wanted = json.dumps(words.split())
-        self.until(
-            f"""JSON.stringify([...document.querySelectorAll(".result .words")[{row}]?.querySelectorAll(".text")
-            ?? []].map(word => word.textContent)) === JSON.stringify({wanted})"""
-        )
-
-    def until(self, condition: str) -> None:
-        """Waits until a condition holds. Playwright's own function evaluates text in the page, which its policy
-        forbids."""
-        for _ in range(400):
-            if self.page.evaluate(condition):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(condition)
+class Opened(TranslatingPage):
+    """The page of a server."""
 
     def word(self, text: str) -> Any:
         return self.page.locator("article .word").filter(has=self.page.locator(f'.text:text-is("{text}")')).first
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).first.click()
 
     def saved(self, act: Callable[[], None]) -> tuple[str, bytes]:
         """Name and content of the file that `act` downloads."""

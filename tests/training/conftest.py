@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import copy_task
 import numpy as np
 import pytest
+from corpus_preparation import SOURCES
+
+from nmt.config import PairsConfig
 
 if TYPE_CHECKING:
     from short_runs import CountingStep
@@ -51,3 +54,18 @@ def trainer(corpus, tmp_path) -> Any:
     from short_runs import make_trainer
 
     return partial(make_trainer, corpus, tmp_path)
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairsConfig:
+    """300 pairs in three files a side; small blocks and shards."""
+    from nmt.training.preparation.shards import blocks, packing
+
+    monkeypatch.setattr(blocks, "ROWS", 40)
+    monkeypatch.setattr(packing, "SHARD_PAIRS", 70)
+    (tmp_path / "text").mkdir()
+    for number in range(3):
+        some = SOURCES[100 * number : 100 * number + 100]
+        (tmp_path / f"text/{number}.en").write_text("".join(f"{line}\n" for line in some))
+        (tmp_path / f"text/{number}.fr").write_text("".join(f"{line.upper()}\n" for line in some))
+    return PairsConfig(source=str(tmp_path / "text/*.en"), target=str(tmp_path / "text/*.fr"))

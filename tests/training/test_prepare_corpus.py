@@ -1,37 +1,31 @@
-"""`nmt prepare`: its pairs are those of a training from text, interrupted or not, by one process or several."""
+"""`nmt prepare`: its pairs are those of a training from text, by one process or several."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import random
-import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any
 
 import commands
 import copy_task
 import numpy as np
 import pytest
+from corpus_preparation import SOURCES, flipped, made, settings
 
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import RECORD, ShardedCorpus
 from nmt.cli import main
-from nmt.config import ConfigError, PairsConfig, RunConfig, config_from_dict
+from nmt.config import ConfigError, PairsConfig, RunConfig
 from nmt.errors import NmtError
 from nmt.files.digests import digest_file
 from nmt.progress import LineProgress
 from nmt.run.errors import RunError
-from nmt.run.prepared_manifest import damaged_files, read_prepared
+from nmt.run.prepared_manifest import read_prepared
 from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.prepare import prepare
@@ -40,42 +34,6 @@ from nmt.training.preparation.shards.parts import PLAIN, Part, read_parts
 from nmt.training.preparation.shards.preparing import prepare_corpus
 from nmt.training.settings import load_config
 from nmt.translation.short_list import ShortList
-
-SOURCES = [f"w{n % 7} w{n % 11} w{n % 13} x{n}" for n in range(300)]
-
-
-def settings(**changes: object) -> RunConfig:
-    fields: dict[str, object] = {
-        "corpus": {"held_out": 5, "near_duplicates": "keep"},
-        "vocabulary": {"type": "char", "size": 60},
-    }
-    return config_from_dict(RunConfig, fields | changes)
-
-
-@pytest.fixture
-def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairsConfig:
-    """300 pairs in three files a side; small blocks and shards."""
-    monkeypatch.setattr(blocks, "ROWS", 40)
-    monkeypatch.setattr(packing, "SHARD_PAIRS", 70)
-    (tmp_path / "text").mkdir()
-    for number in range(3):
-        some = SOURCES[100 * number : 100 * number + 100]
-        (tmp_path / f"text/{number}.en").write_text("".join(f"{line}\n" for line in some))
-        (tmp_path / f"text/{number}.fr").write_text("".join(f"{line.upper()}\n" for line in some))
-    return PairsConfig(source=str(tmp_path / "text/*.en"), target=str(tmp_path / "text/*.fr"))
-
-
-def files_of(directory: Path) -> dict[str, str]:
-    """The digests of all files, without the states of the input files."""
-    paths = (path for path in directory.rglob("*") if path.is_file() and path.name != "inputs.json")
-    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-def made(directory: Path, text: PairsConfig, processes: int = 1, **changes: object) -> list[str]:
-    """Prepares a corpus, and returns the lines."""
-    lines: list[str] = []
-    prepare_corpus(directory, settings(**changes), [Part(PLAIN, text)], processes, lines.append)
-    return lines
 
 
 def bags(corpus: ShardedCorpus | EncodedCorpus) -> list[tuple[bytes, bytes]]:
@@ -105,113 +63,6 @@ def test_the_pairs_are_those_of_a_training_from_the_text(text: PairsConfig, tmp_
     assert bags(corpus) == bags(EncodedCorpus(tmp_path / "usual/corpus"))
     held_out = (tmp_path / "p/validation.jsonl").read_text().splitlines()
     assert held_out == (tmp_path / "usual/corpus/validation.jsonl").read_text().splitlines()
-
-
-def test_an_interrupted_preparation_goes_on_to_equal_files(
-    text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stopped when one of about fifty files gets its name, in each stage."""
-    made(tmp_path / "whole", text)
-    write, stop_at, count = os.replace, 0, 0
-
-    def counting(source: Path, target: Path) -> None:
-        nonlocal count
-        count += 1
-        if count == stop_at:
-            raise KeyboardInterrupt
-        write(source, target)
-
-    monkeypatch.setattr("os.replace", counting)
-    for stop_at in (1, 14, 22, 36, 41):
-        count = 0
-        shutil.rmtree(tmp_path / "stopped", ignore_errors=True)
-        with pytest.raises(KeyboardInterrupt):
-            made(tmp_path / "stopped", text)
-        made(tmp_path / "stopped", text)
-        assert files_of(tmp_path / "stopped") == files_of(tmp_path / "whole"), stop_at
-
-
-STOPS = {
-    "scan": (preparing.Preparation, "_collect"),
-    "learn": (preparing.Preparation, "encoding_arguments"),
-    "encode": (preparing.Preparation, "pack"),
-    "pack": (preparing.Preparation, "_finish"),
-}
-"""Methods with which the next stage begins."""
-
-
-def stopped_behind(stage: str, directory: Path, text: PairsConfig, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Interrupts a preparation behind a stage; returns its files."""
-
-    def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(*STOPS[stage], stopped)
-        made(directory, text)
-    return sorted(path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
-
-
-def goes_on_after(kind: str, name: Path, directory: Path, text: PairsConfig) -> None:
-    """Damages a file; goes on, or does as the message says and goes on then."""
-    whole = (directory / name).read_bytes()
-    (directory / name).write_bytes({"flipped": flipped(whole), "cut": whole[: len(whole) // 2], "empty": b""}[kind])
-    try:
-        made(directory, text)
-    except NmtError as error:
-        advice = re.search(r"^(\S+): damaged or missing: delete (\S+) (to prepare it anew|and repeat .*)$", str(error))
-        assert advice, error
-        assert Path(advice[1]).relative_to(directory) == name
-        remedy = Path(advice[1] if advice[2] == "it" else advice[2])
-        shutil.rmtree(remedy) if remedy == directory else remedy.unlink()
-        made(directory, text)
-
-
-def test_a_damaged_mark_of_an_interrupted_preparation_is_one_line(
-    text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stopped_behind("scan", tmp_path / "p", text, monkeypatch)
-    for name, content in (("00001.end", b"3\xff"), ("00001-000001.json", b"{}")):
-        whole = (tmp_path / "p/work/scan" / name).read_bytes()
-        (tmp_path / "p/work/scan" / name).write_bytes(content)
-        with pytest.raises(NmtError, match=f"work/scan/{name}: damaged or missing: delete it and repeat the command$"):
-            made(tmp_path / "p", text)
-        (tmp_path / "p/work/scan" / name).write_bytes(whole)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stage", STOPS)
-def test_damage_to_an_interrupted_preparation_is_refused_or_mended(
-    stage: str, text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The end has the files of an undisturbed preparation, or damage that verification names."""
-    made(tmp_path / "whole", text)
-    expected = files_of(tmp_path / "whole")
-    for number, name in enumerate(stopped_behind(stage, tmp_path / "stopped", text, monkeypatch)):
-        shutil.copytree(tmp_path / "stopped", tmp_path / "p")
-        goes_on_after(("flipped", "cut", "empty")[number % 3], name, tmp_path / "p", text)
-        bad = damaged_files(tmp_path / "p", read_prepared(tmp_path / "p"))
-        assert bad or files_of(tmp_path / "p") == expected, name
-        assert not bad or name.parts[0] == "shards", name
-        shutil.rmtree(tmp_path / "p")
-
-
-def test_finished_blocks_are_not_made_again(text: PairsConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encode, done = blocks.encode, []
-
-    def stopping(state: object, job: blocks.Job) -> int:
-        done.append((job.unit, job.number))
-        if len(done) == 5:
-            raise KeyboardInterrupt
-        return encode(state, job)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(blocks, "encode", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        made(tmp_path / "p", text)
-    first, done[:] = done[:], [(9, 9)] * 5
-    assert "going on with the interrupted preparation" in "".join(made(tmp_path / "p", text))
-    assert not set(first[:4]) & set(done[5:])
-    assert len(done[5:]) == 5  # nine blocks in all
 
 
 def test_other_text_and_other_settings_are_refused(text: PairsConfig, tmp_path: Path) -> None:
@@ -277,12 +128,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("prepared")
     copy_corpus(directory)
     return directory
-
-
-def flipped(content: bytes) -> bytes:
-    """The content with another bit in its middle."""
-    place = len(content) // 2
-    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 def copy_corpus(directory: Path, **changes: object) -> RunConfig:
@@ -407,33 +252,6 @@ def test_recipe_auto_reads_the_manifest_alone(tmp_path: Path) -> None:
     assert config.training.validate_every > 0
 
 
-@pytest.mark.parametrize("stop", ["manifest.json", "00000.done.npz", "work"])
-def test_a_preparation_that_is_stopped_at_its_very_end_goes_on_to_equal_files(
-    stop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stopped when the manifest gets its name, when a mark of a finished shard goes, and when the work goes."""
-    (tmp_path / "a.tsv").write_text("".join(f"{line}\t{line.upper()}\n" for line in SOURCES[:40]))
-    text = PairsConfig(tsv=str(tmp_path / "a.tsv"))
-    made(tmp_path / "whole", text)
-
-    def stopping(real: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: Any, **options: object) -> object:
-            if any(Path(path).name == stop for path in arguments if isinstance(path, str | Path)):
-                raise KeyboardInterrupt
-            return real(*arguments, **options)
-
-        return call
-
-    with monkeypatch.context() as patched:
-        for name in ("os.replace", "shutil.rmtree", "pathlib.Path.unlink"):
-            module, _, function = name.rpartition(".")
-            patched.setattr(name, stopping(getattr(resolve_name(module), function)))
-        with pytest.raises(KeyboardInterrupt):
-            made(tmp_path / "stopped", text)
-    made(tmp_path / "stopped", text)
-    assert files_of(tmp_path / "stopped") == files_of(tmp_path / "whole")
-
-
 @pytest.mark.parametrize("name", ["00000.ids", "00000.index", "00000.done.npz"])
 def test_a_shard_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.ids").write_bytes(np.array([4, 5], np.uint16).tobytes())
@@ -451,38 +269,6 @@ def test_counts_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left on device") as error:
         ShardedCorpus.write_about(tmp_path, "<u2", [], {"lengths.npy": np.zeros(1, np.int64)})
     assert error.value.filename == str(tmp_path / "lengths.npy")
-
-
-@pytest.mark.slow
-def test_a_killed_preparation_goes_on_to_equal_files(tmp_path: Path) -> None:
-    """SIGKILL at ten random moments, with two processes, which end too."""
-    for name, change in (("en", str), ("fr", str.upper)):
-        lines = (f"{change(SOURCES[n % 300])} {n}\n" for n in range(150_000))
-        (tmp_path / f"a.{name}").write_text("".join(lines))
-    command = [sys.executable, "-m", "nmt", "prepare", "--corpus.train.source", "a.en", "--corpus.train.target", "a.fr"]
-    command += ["--vocabulary.type", "char", "--vocabulary.size", "60", "--corpus.near_duplicates", "keep"]
-    options = {"cwd": tmp_path, "env": commands.environment(), "stderr": subprocess.PIPE}
-    started = time.monotonic()
-    whole = subprocess.run([*command, "--output", "whole", "--processes", "1"], **options)  # type: ignore[call-overload]
-    assert whole.returncode == 0, whole.stderr
-    seconds, kills = time.monotonic() - started, 0
-    for _ in range(10):
-        with subprocess.Popen([*command, "--output", "killed", "--processes", "2"], **options) as process:  # type: ignore[call-overload]
-            try:
-                process.wait(random.uniform(0.1, 0.6) * seconds)
-            except subprocess.TimeoutExpired:
-                kills += 1
-                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                deadline = time.monotonic() + 20
-                while any(Path(f"/proc/{child}").exists() for child in children):
-                    assert time.monotonic() < deadline, "a process has outlived the command"
-                    time.sleep(0.1)
-    assert kills
-    last = subprocess.run([*command, "--output", "killed", "--processes", "2"], **options)  # type: ignore[call-overload]
-    assert last.returncode == 0, last.stderr
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 
 
 @pytest.mark.slow

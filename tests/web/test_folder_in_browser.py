@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from accessibility import barriers, needs_axe
-from browsing import CHROMIUM, chromium, contrast
+from browsing import CHROMIUM, TranslatingPage, contrast
 from commands import REPOSITORY
 from web_folders import serving
 
@@ -37,60 +35,14 @@ def translator(demo_folder: Path) -> Translator:
     return Translator.load(demo_folder)
 
 
-@dataclass
-class Opened:
-    """The open page, with the addresses it requested and the problems it reported."""
-
-    page: Any
-    requests: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def type(self, text: str) -> None:
-        self.page.locator("#text").fill(text)
-
-    def texts(self, row: int = 1) -> list[str]:
-        """The words of a row; row 0 is the source's."""
-        return list(self.page.locator(".result .words").nth(row).locator(".text").all_inner_texts())
-
-    def shows(self, words: str, row: int = 1) -> None:
-        """Waits until a row has these words."""
-        wanted = json.dumps(words.split())
-        self.until(
-            f"""JSON.stringify([...document.querySelectorAll(".result .words")[{row}]?.querySelectorAll(".text")
-            ?? []].map(word => word.textContent)) === JSON.stringify({wanted})"""
-        )
-
-    def until(self, condition: str) -> None:
-        """Waits until a condition holds; the page's policy forbids Playwright's own function."""
-        for _ in range(1200):
-            if self.page.evaluate(condition):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError((condition, self.problems))
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).first.click()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
-def show(browser: Any, demo_folder: Path) -> Iterator[Callable[..., Opened]]:
+def show(browser: Any, demo_folder: Path) -> Iterator[Callable[..., TranslatingPage]]:
     """Opens the page; after the test it must have asked its file server alone, and reported no problem."""
-    made: list[Opened] = []
+    made: list[TranslatingPage] = []
     with serving(demo_folder) as address:
 
-        def open_page(fragment: str = "", **settings: Any) -> Opened:
-            opened = Opened(browser.new_context(**settings).new_page())
-            made.append(opened)
-            opened.page.set_default_timeout(60_000)
-            opened.page.context.on("request", lambda request: opened.requests.append(request.url))
-            opened.page.on("console", lambda message: opened.problems.append(message.text))
-            opened.page.on("pageerror", lambda error: opened.problems.append(str(error)))
+        def open_page(fragment: str = "", **settings: Any) -> TranslatingPage:
+            made.append(opened := TranslatingPage.watched(browser, 60_000, **settings))
             opened.page.goto(address + fragment)
             return opened
 
@@ -101,7 +53,9 @@ def show(browser: Any, demo_folder: Path) -> Iterator[Callable[..., Opened]]:
             opened.page.context.close()
 
 
-def test_translations_and_attention_are_those_of_nmt(show: Callable[..., Opened], translator: Translator) -> None:
+def test_translations_and_attention_are_those_of_nmt(
+    show: Callable[..., TranslatingPage], translator: Translator
+) -> None:
     opened, sources = show(), SOURCES[:5]
     opened.type("\n".join(sources))
     found = [translator.translate_one(source) for source in sources]
@@ -119,7 +73,7 @@ def test_translations_and_attention_are_those_of_nmt(show: Callable[..., Opened]
     assert "MiB once" in opened.page.get_by_text("no text leaves it").inner_text()
 
 
-def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], translator: Translator) -> None:
+def test_words_are_left_out_and_edits_are_scored(show: Callable[..., TranslatingPage], translator: Translator) -> None:
     source, target = SOURCES[0], TARGETS[0]
     opened = show(f"#text={quote(source)}")
     one = translator.translate_one(source)
@@ -150,7 +104,7 @@ def test_words_are_left_out_and_edits_are_scored(show: Callable[..., Opened], tr
     assert opened.page.get_by_label("your translation").input_value().startswith(first)
 
 
-def test_settings_lists_and_files_work(show: Callable[..., Opened], translator: Translator) -> None:
+def test_settings_lists_and_files_work(show: Callable[..., TranslatingPage], translator: Translator) -> None:
     source = SOURCES[3]
     opened = show(f"#alternatives=3&text={quote(source)}")
     expected = [one.text for one in next(iter(translator.translate_nbest([source], nbest=3)))]
@@ -168,7 +122,7 @@ def test_settings_lists_and_files_work(show: Callable[..., Opened], translator: 
 
 
 def test_a_page_that_has_loaded_its_model_works_without_a_network(
-    show: Callable[..., Opened], translator: Translator
+    show: Callable[..., TranslatingPage], translator: Translator
 ) -> None:
     opened, source = show(f"#text={quote(SOURCES[0])}"), SOURCES[1]
     opened.shows(translator.translate_one(SOURCES[0]).text)
@@ -189,7 +143,9 @@ def test_a_page_that_has_loaded_its_model_works_without_a_network(
     assert [url for url in opened.requests[before:] if not url.startswith(("data:", "blob:"))] == []
 
 
-def test_a_file_shows_its_progress_and_can_be_cancelled(show: Callable[..., Opened], translator: Translator) -> None:
+def test_a_file_shows_its_progress_and_can_be_cancelled(
+    show: Callable[..., TranslatingPage], translator: Translator
+) -> None:
     opened = show(f"#text={quote(SOURCES[0])}")
     opened.shows(translator.translate_one(SOURCES[0]).text)
     lines = SOURCES * 20
@@ -207,17 +163,17 @@ def test_a_file_shows_its_progress_and_can_be_cancelled(show: Callable[..., Open
 
 @pytest.mark.parametrize(("text", "direction"), [(JAPANESE, "ltr"), (HEBREW, "rtl")], ids=["japanese", "hebrew"])
 def test_text_of_other_scripts_is_shown_with_its_words_and_direction(
-    show: Callable[..., Opened], text: str, direction: str
+    show: Callable[..., TranslatingPage], text: str, direction: str
 ) -> None:
     opened = show(f"#text={quote(text)}")
     opened.until("document.querySelectorAll('.result .words').length > 1")
     row = opened.page.locator(".result .words").nth(0)
     assert row.get_attribute("dir") == direction
-    assert "".join(opened.texts(0)).replace("end of sentence", "") == text.replace(" ", "")
+    assert "".join(opened.words(0)).replace("end of sentence", "") == text.replace(" ", "")
     assert opened.page.get_by_role("alert").inner_text() == ""
 
 
-def test_a_missing_file_is_named(show: Callable[..., Opened]) -> None:
+def test_a_missing_file_is_named(show: Callable[..., TranslatingPage]) -> None:
     opened = show("#model=none")
     opened.page.context.route("**/step.onnx", lambda route: route.fulfill(status=404))
     opened.page.reload()
@@ -233,7 +189,7 @@ def test_a_page_from_the_file_system_says_how_to_open_it(browser: Any, demo_fold
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_has_readable_colours_and_names(show: Callable[..., Opened], scheme: str) -> None:
+def test_a_phone_has_readable_colours_and_names(show: Callable[..., TranslatingPage], scheme: str) -> None:
     source = SOURCES[0]
     opened = show(
         f"#text={quote(source)}",
@@ -252,7 +208,7 @@ def test_a_phone_has_readable_colours_and_names(show: Callable[..., Opened], sch
 
 @needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_view_has_a_barrier(show: Callable[..., Opened], translator: Translator, scheme: str) -> None:
+def test_no_view_has_a_barrier(show: Callable[..., TranslatingPage], translator: Translator, scheme: str) -> None:
     opened, source = show(color_scheme=scheme), SOURCES[0]
     assert barriers(opened.page) == []  # while the model is loaded
     opened.type(source)
