@@ -112,6 +112,11 @@ class TrainingConfig:
         "Learn word links from the training pairs first, as nmt aligner does, and guide attention with them; the "
         "weight and its decay are those of training.guided.",
     )
+    recombine: int = setting(
+        0,
+        "New pairs for each training pair, in which linked phrases of other pairs replace some of its own; phrases "
+        "between the same words are interchangeable. It takes the links of training.aligner or training.guided.links.",
+    )
     ema: float = setting(
         0.999,
         "Decay of the exponential moving average of the weights, which validates and translates. It is smaller in the "
@@ -158,10 +163,16 @@ class TrainingConfig:
             not (self.aligner and self.guided.links),
             "aligner learns links, and guided.links names other links: choose one of them",
         )
+        require(
+            not self.recombine or self.aligner or bool(self.guided.links),
+            "recombine exchanges linked phrases: set aligner to true, which learns links, or name them in guided.links",
+        )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
-        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience", "devices"):
+        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience", "devices", "recombine"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
         require_at_most(
             self, passes=10**6, minutes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4
         )
-        require_at_most(self, devices=10**4, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9)
+        require_at_most(
+            self, devices=10**4, clip_norm=10**9, validate_every=10**9, patience=10**9, log_every=10**9, recombine=10**4
+        )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nmt.config import RunConfig, recipes
 from nmt.config.reading import build_config, merge_fields
-from nmt.config.recipes import BESIDE, SIZES
+from nmt.config.recipes import BESIDE, RECOMBINED, RECOMBINED_UPDATES, SIZES
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.prepared_manifest import PreparedManifest
@@ -70,15 +70,20 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     name = recipes.suited_to(pairs)
     recipe = load_fields(recipes.path(name))
     training = recipe["training"] | given.get("training", {})
-    if name in SCALED and "passes" not in given.get("training", {}):
-        training["passes"] = max(round(training["passes"] * SIZES[name].made_for / pairs), 1)
+    recombined = _recombined(name, config, given.get("training", {}))
+    training |= recombined
+    longer = 1 + training.get("recombine", 0)
+    if "passes" not in given.get("training", {}):
+        scale = SIZES[name].made_for / pairs if name in SCALED else 1
+        updates = RECOMBINED_UPDATES if longer > 1 else 1
+        training["passes"] = max(round(training["passes"] * scale * updates / longer), 1)
     length = (SHORTER_PIECES if name in SCALED else 1) * size.pieces / size.pairs
-    batches = max(length * pairs / training["batch_tokens"], 1)
+    batches = max(length * pairs * longer / training["batch_tokens"], 1)
     within: dict[str, Any] = {}
     told = []
     if config.training.minutes:
         validation_pairs = _count_validation(config) or held_out["held_out"]
-        work = Work(batches, pairs, validation_pairs, training["passes"])
+        work = Work(batches, pairs * longer, validation_pairs, training["passes"])
         sized = not {"architecture", "units", "embedding", "attention"}.isdisjoint(given.get("model", {}))
         within, line = _within_minutes(
             config, merge_fields(recipe, given), name, work, length, sized, time_network or time_training
@@ -92,6 +97,7 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
             "normalization": "auto",  # recipes name the normalisation of their measurements
         },
         "training": {
+            **recombined,
             "passes": training["passes"],
             "validate_every": training.get("validate_every") or _validate_every(name, training["passes"], batches),
         },
@@ -102,6 +108,21 @@ def fit_to_text(given: Mapping[str, Any], config: RunConfig, time_network: TimeN
     reason = f"recipe {name} is for {recipes.sizes_in_words(name)}: there are {pairs:,} to train on{others}"
     lines = ["; ".join([reason, BESIDE[name]] if name in BESIDE else [reason])]
     return Choice(fields, [*lines, *told, _summary(merge_fields(fields, given), bool(corpus.validation))])
+
+
+def _recombined(name: str, config: RunConfig, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `training` with which a recipe makes new pairs, unless the user's settings speak against it.
+
+    Args:
+        name: of the recipe.
+        config: has the user's settings.
+        given: the fields of `training` that the user gave.
+    """
+    model, decided = config.model, "recombine" in given or not given.get("aligner", True)
+    hard = model.architecture != "transformer" and model.attention.window == "hard"
+    if name not in RECOMBINED or decided or config.training.guided.links or hard or not model.attends:
+        return {}
+    return {"aligner": True, "recombine": RECOMBINED[name]}
 
 
 def _within_minutes(
@@ -255,6 +276,11 @@ def _summary(fields: Mapping[str, Any], validated: bool) -> str:
     chosen = [
         *held_out,
         *([] if vocabulary.get("run") else [pieces]),
+        *(
+            [f"{new} new pairs for each pair, made of phrases of other pairs"]
+            if (new := training.get("recombine"))
+            else []
+        ),
         f"{counted(training['passes'], 'epoch')} of batches of {training['batch_tokens']} tokens",
         f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
     ]

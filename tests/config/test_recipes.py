@@ -79,11 +79,47 @@ def test_one_epoch_is_one(tmp_path):
 def test_auto_takes_larger_recipes_as_they_are(tmp_path, pairs, held_out):
     """All but the normalisation and the size of the vocabulary, which fit the text."""
     expected = load_fields(recipes.path("10k"))
-    made = chosen(fields(tmp_path, pairs, validation=False)).fields
+    given = fields(tmp_path, pairs, validation=False) | {"training": {"recombine": 0}}
+    made = chosen(given).fields
     assert made["corpus"] == {"held_out": held_out}
     assert made["vocabulary"] == {**expected["vocabulary"], "adapt_size": True, "normalization": "auto"}
     assert made["training"] == {**expected["training"], "validate_every": 0}
     assert (made["model"], made["search"]) == (expected["model"], expected["search"])
+
+
+def new_pairs(choice: Choice) -> tuple[int, bool, int]:
+    """New pairs for each pair, whether an aligner learns links, and the epochs."""
+    training = choice.fields["training"]
+    return training.get("recombine", 0), training.get("aligner", False), training["passes"]
+
+
+def test_auto_makes_new_pairs_of_some_thousand_pairs(tmp_path):
+    """Each of the 6 epochs has five times the pairs: 30 times instead of 16."""
+    choice = chosen(fields(tmp_path, 2000))
+    assert new_pairs(choice) == (4, True, 6)
+    assert "4 new pairs for each pair, made of phrases of other pairs, 6 epochs" in choice.lines[1]
+    assert new_pairs(chosen(fields(tmp_path, 300)))[:2] == (0, False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"training": {"recombine": 0}},
+        {"training": {"aligner": False}},
+        {"training": {"guided": {"links": "my.links"}}},
+        {"model": {"attention": {"score": "none"}}},
+        {"model": {"attention": {"window": "hard"}}},
+    ],
+)
+def test_auto_makes_no_new_pairs_against_the_users_settings(tmp_path, given):
+    assert new_pairs(chosen(fields(tmp_path, 2000) | given)) == (0, False, 16)
+
+
+def test_auto_has_as_many_updates_for_another_number_of_new_pairs(tmp_path):
+    given = {"aligner": True, "recombine": 9}
+    training = chosen(fields(tmp_path, 2000) | {"training": given}).fields["training"]
+    assert (training["recombine"], training["passes"]) == (9, 3)
+    assert new_pairs(chosen(fields(tmp_path, 2000) | {"training": {"passes": 2}})) == (4, True, 2)
 
 
 @pytest.mark.parametrize(("pairs", "held_out"), [(20, 4), (25, 4), (200, 20), (3000, 300), (10_000, 1000)])

@@ -19,10 +19,12 @@ from nmt.run.text_changes import TEXT_FINGERPRINTS, text_fingerprints
 from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut
+from nmt.text.languages import words_of
 from nmt.text.pairs import PairReader
 from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
 from nmt.training.preparation.profiling import Profiler, doubtful_sides
+from nmt.training.preparation.recombination import Recombination
 from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
 from nmt.version import __version__
@@ -32,6 +34,9 @@ CACHE_FORMAT = 4
 
 ALIGNER_FORMAT = 1
 """Version of the links that `training.aligner` learns."""
+
+RECOMBINED_FORMAT = 1
+"""Version of the pairs that `training.recombine` makes."""
 
 REPORT = "corpus/report.txt"
 """File with the lines that preparation printed about the pairs."""
@@ -49,7 +54,11 @@ def cache_key(config: RunConfig) -> dict[str, Any]:
         "vocabulary": config_to_dict(config.vocabulary) | _fingerprints(config),
         "seed": None if corpus.validation else config.training.seed,  # it decides which pairs are held out
     }
-    return key | ({"aligner": ALIGNER_FORMAT} if config.training.aligner else {})
+    if config.training.aligner:
+        key["aligner"] = ALIGNER_FORMAT
+    if config.training.recombine:
+        key["recombined"] = [RECOMBINED_FORMAT, config.training.recombine, config.training.seed]
+    return key
 
 
 def _fingerprints(config: RunConfig) -> dict[str, str]:
@@ -95,9 +104,12 @@ def write_corpus_files(
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
     vocabularies = Vocabularies(encoder.source, encoder.target)
     profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
-    encoder.write(directory / "corpus", profiler.over(pairs), report)
+    recombination = Recombination(pairs, words_of(config.corpus), config.training.recombine, config.training.seed)
+    encoder.write(directory / "corpus", recombination.over(profiler.over(pairs)), report)
     profile = profiler.save(directory)
     report(reader.report.summary())
+    if config.training.recombine:
+        report(recombination.summary())
     if isinstance(pairs, WithoutHeldOut):
         near = config.corpus.near_duplicates == "drop"
         duplicates = "near-duplicates of them" if near else "further pairs with their sources"

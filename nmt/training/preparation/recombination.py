@@ -1,0 +1,222 @@
+"""New training pairs, made of phrases of the given pairs (`training.recombine`).
+
+Two phrases that occur between the same words are interchangeable (Andreas 2020, Good-Enough Compositional Data
+Augmentation). Word links keep both sides of a new pair parallel.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, repeat
+from typing import NamedTuple, TypeVar
+
+from nmt.alignment.links import Links
+from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh
+from nmt.alignment.phrases import Phrase, phrases
+from nmt.progress import LineProgress, counted
+from nmt.text.languages.words import Words
+from nmt.text.pairs import Pair
+from nmt.text.spread_sample import SpreadSample
+
+LONGEST = 4
+"""Words of the longest phrase, on either side."""
+EXCHANGES = 3
+"""Phrases that are exchanged in one pair at most."""
+SAMPLE = 30_000
+"""Pairs whose phrases are kept in memory."""
+
+T = TypeVar("T")
+
+Context = tuple[str, str, str, str]
+"""The words before and behind a phrase, of the source and of the target."""
+
+
+class Fragment(NamedTuple):
+    """The words of a phrase, each with the space before it, and the links between them."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    links: Links
+
+
+class Splice(NamedTuple):
+    """Words that replace the words from `begin` to `end`."""
+
+    begin: int
+    end: int
+    words: tuple[str, ...]
+
+
+class LinkedWords:
+    """The words of a pair, its links, and its phrases with their contexts."""
+
+    def __init__(self, pair: Pair, words: tuple[Words, Words]) -> None:
+        self.source = spaced_words(pair.source, words[0])
+        self.target = spaced_words(pair.target, words[1])
+        self.links = parse_pharaoh(pair.links or "", "links").possible
+        contexts = [(phrase, self._context(phrase)) for phrase in phrases(self.links, LONGEST)]
+        self.phrases = [(phrase, context) for phrase, context in contexts if any(context[:2]) and any(context[2:])]
+        """Without phrases that are a whole side."""
+
+    def _context(self, phrase: Phrase) -> Context:
+        source, target = self.source, self.target
+        return (
+            _word(source, phrase.source_begin - 1),
+            _word(source, phrase.source_end),
+            _word(target, phrase.target_begin - 1),
+            _word(target, phrase.target_end),
+        )
+
+    def fragment(self, phrase: Phrase) -> Fragment:
+        """The words and links of one of its phrases."""
+        links = frozenset(
+            (s - phrase.source_begin, t - phrase.target_begin)
+            for s, t in self.links
+            if phrase.source_begin <= s < phrase.source_end
+        )
+        source = self.source[phrase.source_begin : phrase.source_end]
+        return Fragment(tuple(source), tuple(self.target[phrase.target_begin : phrase.target_end]), links)
+
+    def with_fragments(self, chosen: list[tuple[Phrase, Fragment]]) -> Pair:
+        """The pair with other words in place of some phrases, which do not overlap."""
+        of_source = [Splice(old.source_begin, old.source_end, new.source) for old, new in chosen]
+        of_target = [Splice(old.target_begin, old.target_end, new.target) for old, new in chosen]
+        source, source_places, source_begins = spliced(self.source, of_source)
+        target, target_places, target_begins = spliced(self.target, of_target)
+        links = {
+            (source_places[s], target_places[t]) for s, t in self.links if s in source_places and t in target_places
+        }
+        for s, t, (_, fragment) in zip(source_begins, target_begins, chosen, strict=True):
+            links.update((s + one, t + two) for one, two in fragment.links)
+        return Pair("".join(source).strip(), "".join(target).strip(), links=format_pharaoh(links))
+
+
+class Recombination:
+    """Makes new pairs, in which phrases of other pairs replace some of a pair's own.
+
+    Args:
+        pairs: the pairs with their links; their phrases are the replacements.
+        words: how the words of source and target are cut.
+        count: number of new pairs for each pair; 0 changes nothing, and the pairs are not read.
+        seed: of the random choices.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], words: tuple[Words, Words], count: int, seed: int) -> None:
+        self._words, self._count, self._seed = words, count, seed
+        self._given: set[int] = set()
+        """Hashes of the pairs: a new pair is none of them."""
+        self._interchangeable = self._group(pairs) if count else {}
+        self.made = 0
+        """New pairs of the last iteration of `over`."""
+        self.example: Pair | None = None
+        """The first of them."""
+
+    def over(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Hands the pairs on, each followed by its new pairs.
+
+        A pair with too few replaceable phrases is repeated in their place, so that the text always gets longer by the
+        same factor. Each call makes the same pairs.
+        """
+        choice = random.Random(self._seed)
+        self.made, self.example = 0, None
+        for pair in pairs:
+            yield pair
+            new = self._new_pairs(pair, choice) if self._count else []
+            self.made += len(new)
+            self.example = self.example or next(iter(new), None)
+            yield from new
+            yield from repeat(pair, self._count - len(new))
+
+    def summary(self) -> str:
+        """A line on the new pairs of the last iteration."""
+        example = f", such as: {self.example.source} | {self.example.target}" if self.example else ""
+        return f"{counted(self.made, 'new pair')} made of their phrases{example}"
+
+    def _group(self, pairs: Iterable[Pair]) -> dict[Context, list[Fragment]]:
+        """The different fragments of each context that has several."""
+        sample: SpreadSample[Pair] = SpreadSample(SAMPLE)
+        self._given.update(_hash(pair) for pair in sample.over(pairs))
+        found: dict[Context, dict[Fragment, None]] = {}  # a dictionary keeps the order, a set does not
+        for pair in LineProgress(len(sample.kept), task="collecting phrases", unit="pairs").over(sample.kept):
+            linked = LinkedWords(pair, self._words)
+            for phrase, context in linked.phrases:
+                found.setdefault(context, {})[linked.fragment(phrase)] = None
+        return {context: list(fragments) for context, fragments in found.items() if len(fragments) > 1}
+
+    def _new_pairs(self, pair: Pair, choice: random.Random) -> list[Pair]:
+        """Different pairs that are not given, at most `count`."""
+        linked = LinkedWords(pair, self._words)
+        replaceable = [
+            (phrase, others)
+            for phrase, context in linked.phrases
+            if (others := self._others(linked.fragment(phrase), context))
+        ]
+        if not replaceable:
+            return []
+        made: dict[Pair, None] = {}
+        for _ in range(self._count):
+            chosen = apart(choice.sample(replaceable, len(replaceable)), choice.randint(1, EXCHANGES))
+            made[linked.with_fragments([(phrase, choice.choice(others)) for phrase, others in chosen])] = None
+        return [new for new in made if _hash(new) not in self._given]
+
+    def _others(self, fragment: Fragment, context: Context) -> list[Fragment]:
+        """The fragments that may replace a fragment."""
+        return [other for other in self._interchangeable.get(context, ()) if other != fragment]
+
+
+def spaced_words(text: str, words: Words) -> list[str]:
+    """The words of a sentence, each with a space before it if there is one in the sentence."""
+    found, end = [], 0
+    for word in words(text):
+        begin = text.index(word, end)
+        found.append(" " * (begin > end) + word)
+        end = begin + len(word)
+    return found
+
+
+def apart(replaceable: Iterable[tuple[Phrase, T]], most: int) -> list[tuple[Phrase, T]]:
+    """The first phrases, `most` at most, that have a word between each other on both sides."""
+    chosen: list[tuple[Phrase, T]] = []
+    for phrase, others in replaceable:
+        if all(_are_apart(phrase, other) for other, _ in chosen):
+            chosen.append((phrase, others))
+        if len(chosen) == most:
+            break
+    return chosen
+
+
+def spliced(words: list[str], splices: list[Splice]) -> tuple[list[str], dict[int, int], list[int]]:
+    """The words with all splices, the new position of each word that is left, and where each splice begins.
+
+    Args:
+        words: of a sentence.
+        splices: do not overlap.
+    """
+    new: list[str] = []
+    places: dict[int, int] = {}
+    begins: dict[int, int] = {}
+    ordered = sorted(splices)
+    kept = pairwise([0, *(border for splice in ordered for border in splice[:2]), len(words)])
+    for number, (begin, end) in enumerate(kept):
+        if number % 2:
+            begins[begin] = len(new)
+            new.extend(ordered[number // 2].words)
+        else:
+            places.update({old: len(new) + old - begin for old in range(begin, end)})
+            new.extend(words[begin:end])
+    return new, places, [begins[splice.begin] for splice in splices]
+
+
+def _word(words: list[str], position: int) -> str:
+    """A word without its space; "" before and behind the sentence."""
+    return words[position].strip() if 0 <= position < len(words) else ""
+
+
+def _hash(pair: Pair) -> int:
+    return hash((pair.source, pair.target))
+
+
+def _are_apart(one: Phrase, other: Phrase) -> bool:
+    on_source = one.source_end < other.source_begin or other.source_end < one.source_begin
+    return on_source and (one.target_end < other.target_begin or other.target_end < one.target_begin)
