@@ -23,7 +23,7 @@ LONGEST = 4
 """Words of the longest phrase, on either side."""
 EXCHANGES = 3
 """Phrases that are exchanged in one pair at most."""
-SAMPLE = 30_000
+SAMPLE = 20_000
 """Pairs whose phrases are kept in memory."""
 
 T = TypeVar("T")
