@@ -23,7 +23,7 @@ def no_such_run(path: str | Path) -> RunError:
         pack = similar_path(path, lambda other: other.suffix == PACK)
         return RunError(f"{path}: no such pack; {f'did you mean {pack}?' if pack else 'nmt pack makes one'}")
     near = usual / path if _is_run(usual / path) else similar_path(path, _is_run)
-    hint = f"did you mean {near}?" if near else "nmt train makes one"
+    hint = f"did you mean {near}?" if near else "nmt train makes one, and nmt runs lists all"
     return RunError(f"{path}: no such run directory; {hint}")
 
 

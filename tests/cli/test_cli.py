@@ -219,7 +219,7 @@ def test_a_setting_of_the_search_has_one_meaning_under_all_its_names(flag, model
 def test_user_error_of_the_installed_command():
     result = python("-m", "nmt", "translate", "--model", "nowhere", input="")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "nmt: error: nowhere: no such run directory; nmt train makes one\n"
+    assert result.stderr == "nmt: error: nowhere: no such run directory; nmt train makes one, and nmt runs lists all\n"
 
 
 def test_the_error_about_a_bare_run_name_names_its_folder(tmp_path, monkeypatch, capsys):

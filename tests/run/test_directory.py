@@ -60,7 +60,9 @@ def test_a_file_name_of_invalid_utf_8_returns(run):
 def test_a_directory_without_a_run_is_named(tmp_path):
     with pytest.raises(RunError, match=f"{tmp_path}: not a run directory, it has no config.json"):
         Run.open(tmp_path)
-    with pytest.raises(RunError, match=f"{tmp_path}/nowhere: no such run directory; nmt train makes one"):
+    with pytest.raises(
+        RunError, match=f"{tmp_path}/nowhere: no such run directory; nmt train makes one, and nmt runs lists all"
+    ):
         Run.open(tmp_path / "nowhere")
 
 

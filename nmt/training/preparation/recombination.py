@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, repeat
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from nmt.alignment.links import Links
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh
@@ -25,8 +25,6 @@ EXCHANGES = 3
 """Phrases that are exchanged in one pair at most."""
 SAMPLE = 20_000
 """Pairs whose phrases are kept in memory."""
-
-T = TypeVar("T")
 
 Context = tuple[str, str, str, str]
 """The words before and behind a phrase, of the source and of the target."""
@@ -55,9 +53,9 @@ class LinkedWords:
         self.source = spaced_words(pair.source, words[0])
         self.target = spaced_words(pair.target, words[1])
         self.links = parse_pharaoh(pair.links or "", "links").possible
-        contexts = [(phrase, self._context(phrase)) for phrase in phrases(self.links, LONGEST)]
-        self.phrases = [(phrase, context) for phrase, context in contexts if any(context[:2]) and any(context[2:])]
-        """Without phrases that are a whole side."""
+        contexts = {phrase: self._context(phrase) for phrase in phrases(self.links, LONGEST)}
+        self.phrases = {phrase: words for phrase, words in contexts.items() if any(words[:2]) and any(words[2:])}
+        """The context of each phrase that is not a whole side."""
 
     def _context(self, phrase: Phrase) -> Context:
         source, target = self.source, self.target
@@ -104,8 +102,8 @@ class Recombination:
 
     def __init__(self, pairs: Iterable[Pair], words: tuple[Words, Words], count: int, seed: int) -> None:
         self._words, self._count, self._seed = words, count, seed
-        self._given: set[int] = set()
-        """Hashes of the pairs: a new pair is none of them."""
+        self._given: set[tuple[str, str]] = set()
+        """Source and target of each pair: a new pair is none of them."""
         self._interchangeable = self._group(pairs) if count else {}
         self.made = 0
         """New pairs of the last iteration of `over`."""
@@ -136,33 +134,32 @@ class Recombination:
     def _group(self, pairs: Iterable[Pair]) -> dict[Context, list[Fragment]]:
         """The different fragments of each context that has several."""
         sample: SpreadSample[Pair] = SpreadSample(SAMPLE)
-        self._given.update(_hash(pair) for pair in sample.over(pairs))
+        for _ in sample.over(pairs):
+            pass
+        self._given.update(pair[:2] for pair in sample.kept)
         found: dict[Context, dict[Fragment, None]] = {}  # a dictionary keeps the order, a set does not
         for pair in LineProgress(len(sample.kept), task="collecting phrases", unit="pairs").over(sample.kept):
             linked = LinkedWords(pair, self._words)
-            for phrase, context in linked.phrases:
+            for phrase, context in linked.phrases.items():
                 found.setdefault(context, {})[linked.fragment(phrase)] = None
         return {context: list(fragments) for context, fragments in found.items() if len(fragments) > 1}
 
     def _new_pairs(self, pair: Pair, choice: random.Random) -> list[Pair]:
         """Different pairs that are not given, at most `count`."""
         linked = LinkedWords(pair, self._words)
-        replaceable = [
-            (phrase, others)
-            for phrase, context in linked.phrases
-            if (others := self._others(linked.fragment(phrase), context))
-        ]
-        if not replaceable:
-            return []
+        replaceable = [phrase for phrase, context in linked.phrases.items() if context in self._interchangeable]
         made: dict[Pair, None] = {}
-        for _ in range(self._count):
+        for _ in range(self._count if replaceable else 0):
             chosen = apart(choice.sample(replaceable, len(replaceable)), choice.randint(1, EXCHANGES))
-            made[linked.with_fragments([(phrase, choice.choice(others)) for phrase, others in chosen])] = None
-        return [new for new in made if _hash(new) not in self._given]
+            made[linked.with_fragments([(phrase, self._other(linked, phrase, choice)) for phrase in chosen])] = None
+        return [new for new in made if new[:2] not in self._given]
 
-    def _others(self, fragment: Fragment, context: Context) -> list[Fragment]:
-        """The fragments that may replace a fragment."""
-        return [other for other in self._interchangeable.get(context, ()) if other != fragment]
+    def _other(self, linked: LinkedWords, phrase: Phrase, choice: random.Random) -> Fragment:
+        """A fragment that may replace a phrase, and differs from it."""
+        own, group = linked.fragment(phrase), self._interchangeable[linked.phrases[phrase]]
+        while (other := choice.choice(group)) == own:  # a group has another one
+            pass
+        return other
 
 
 def spaced_words(text: str, words: Words) -> list[str]:
@@ -175,12 +172,12 @@ def spaced_words(text: str, words: Words) -> list[str]:
     return found
 
 
-def apart(replaceable: Iterable[tuple[Phrase, T]], most: int) -> list[tuple[Phrase, T]]:
-    """The first phrases, `most` at most, that have a word between each other on both sides."""
-    chosen: list[tuple[Phrase, T]] = []
-    for phrase, others in replaceable:
-        if all(_are_apart(phrase, other) for other, _ in chosen):
-            chosen.append((phrase, others))
+def apart(candidates: Iterable[Phrase], most: int) -> list[Phrase]:
+    """The first candidates, `most` at most, that have a word between each other on both sides."""
+    chosen: list[Phrase] = []
+    for phrase in candidates:
+        if all(_are_apart(phrase, other) for other in chosen):
+            chosen.append(phrase)
         if len(chosen) == most:
             break
     return chosen
@@ -211,10 +208,6 @@ def spliced(words: list[str], splices: list[Splice]) -> tuple[list[str], dict[in
 def _word(words: list[str], position: int) -> str:
     """A word without its space; "" before and behind the sentence."""
     return words[position].strip() if 0 <= position < len(words) else ""
-
-
-def _hash(pair: Pair) -> int:
-    return hash((pair.source, pair.target))
 
 
 def _are_apart(one: Phrase, other: Phrase) -> bool:
