@@ -164,8 +164,9 @@ class TrainingConfig:
             "aligner learns links, and guided.links names other links: choose one of them",
         )
         require(
-            not self.recombine or self.aligner or bool(self.guided.links),
-            "recombine exchanges linked phrases: set aligner to true, which learns links, or name them in guided.links",
+            self.recombine <= 0 or self.aligner or bool(self.guided.links),
+            "recombine exchanges linked phrases: add --training.aligner true, which learns links, or "
+            "--training.guided.links",
         )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
         for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience", "devices", "recombine"):

@@ -94,10 +94,10 @@ def new_pairs(choice: Choice) -> tuple[int, bool, int]:
 
 
 def test_auto_makes_new_pairs_of_some_thousand_pairs(tmp_path):
-    """Each of the 5 epochs has five times the pairs: 25 times instead of 16."""
+    """Each of the 6 epochs has five times the pairs: 30 times instead of 16."""
     choice = chosen(fields(tmp_path, 2000))
-    assert new_pairs(choice) == (4, True, 5)
-    assert "4 new pairs for each pair, made of phrases of other pairs, 5 epochs" in choice.lines[1]
+    assert new_pairs(choice) == (4, True, 6)
+    assert "4 new pairs for each pair, made of phrases of other pairs, 6 epochs" in choice.lines[1]
     assert new_pairs(chosen(fields(tmp_path, 300)))[:2] == (0, False)
 
 

@@ -155,5 +155,5 @@ def test_another_count_or_seed_prepares_the_text_again(corpus, tmp_path):
 
 
 def test_new_pairs_need_links():
-    with pytest.raises(ConfigError, match="recombine exchanges linked phrases: set aligner to true"):
+    with pytest.raises(ConfigError, match="recombine exchanges linked phrases: add --training.aligner true"):
         TrainingConfig(recombine=2)

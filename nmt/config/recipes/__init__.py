@@ -30,7 +30,7 @@ two recipes, except 1k and 10k: 1k translates better with 1,000 pairs, and 10k w
 RECOMBINED = {"10k": 4}
 """`training.recombine` with the recipes for which "auto" makes new pairs of the given ones."""
 
-RECOMBINED_UPDATES = 1.5625
+RECOMBINED_UPDATES = 1.875
 """Updates of a training with new pairs, in times of the updates without them."""
 
 OTHERS = ("30k-transformer", "30k-tiny")
