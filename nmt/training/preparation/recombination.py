@@ -23,7 +23,7 @@ LONGEST = 4
 """Words of the longest phrase, on either side."""
 EXCHANGES = 3
 """Phrases that are exchanged in one pair at most."""
-SAMPLE = 20_000
+SAMPLE = 50_000
 """Pairs whose phrases are kept in memory."""
 
 Context = tuple[str, str, str, str]
@@ -137,12 +137,21 @@ class Recombination:
         for _ in sample.over(pairs):
             pass
         self._given.update(pair[:2] for pair in sample.kept)
+        once, again = set[int](), set[int]()  # most contexts occur once, and their fragments would need much memory
+        for linked in self._linked(sample.kept, "counting phrases"):
+            for code in map(hash, linked.phrases.values()):
+                (again if code in once else once).add(code)
         found: dict[Context, dict[Fragment, None]] = {}  # a dictionary keeps the order, a set does not
-        for pair in LineProgress(len(sample.kept), task="collecting phrases", unit="pairs").over(sample.kept):
-            linked = LinkedWords(pair, self._words)
+        for linked in self._linked(sample.kept, "collecting phrases"):
             for phrase, context in linked.phrases.items():
-                found.setdefault(context, {})[linked.fragment(phrase)] = None
+                if hash(context) in again:
+                    found.setdefault(context, {})[linked.fragment(phrase)] = None
         return {context: list(fragments) for context, fragments in found.items() if len(fragments) > 1}
+
+    def _linked(self, pairs: list[Pair], task: str) -> Iterator[LinkedWords]:
+        """The words of each pair, with a line of progress."""
+        progress = LineProgress(len(pairs), task=task, unit="pairs")
+        return (LinkedWords(pair, self._words) for pair in progress.over(pairs))
 
     def _new_pairs(self, pair: Pair, choice: random.Random) -> list[Pair]:
         """Different pairs that are not given, at most `count`."""
