@@ -151,6 +151,11 @@ class ModelConfig:
     dropout: DropoutConfig = group(DropoutConfig, "Dropout rates.")
 
     @property
+    def attends_hard(self) -> bool:
+        """Whether the decoder attends to a single source position at a time, which has no gradient."""
+        return self.architecture != "transformer" and self.attention.window == "hard"
+
+    @property
     def attends(self) -> bool:
         """Whether the decoder attends to the source."""
         return self.architecture == "transformer" or self.attention.score != "none"

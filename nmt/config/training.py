@@ -115,7 +115,7 @@ class TrainingConfig:
     recombine: int = setting(
         0,
         "New pairs for each training pair, in which linked phrases of other pairs replace some of its own; phrases "
-        "between the same words are interchangeable. It takes the links of training.aligner or training.guided.links.",
+        "between equal words are interchangeable. It takes the links of training.aligner or training.guided.links.",
     )
     ema: float = setting(
         0.999,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from nmt.config import SearchConfig
 from nmt.serving.limits import Limits, RefusedError, over_limit
 from nmt.serving.messages import TranslateRequest
+from nmt.text.languages.words import word_spans
 from nmt.translation.glossary import Term
 from nmt.translation.request import TranslationRequest
 from nmt.translation.translator import Translator
@@ -135,8 +136,7 @@ def without_words(text: str, words: Sequence[str], erased: Sequence[int]) -> str
     if gone and max(gone) >= len(words):
         raise RefusedError(422, f"erase has {max(gone)}, and the text has {len(words)} words, counted from 0")
     kept, at = [], 0
-    for index, word in enumerate(words):
-        begin = text.index(word, at)
-        kept += [text[at:begin], "" if index in gone else word]
-        at = begin + len(word)
+    for index, (begin, end) in enumerate(word_spans(text, words)):
+        kept += [text[at:begin], "" if index in gone else text[begin:end]]
+        at = end
     return " ".join("".join(kept).split())

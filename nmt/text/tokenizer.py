@@ -24,6 +24,7 @@ from nmt.config import VocabularyConfig
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.errors import VocabularyError
 from nmt.text.languages import SPACED, Words
+from nmt.text.languages.words import word_spans
 from nmt.text.model_sizes import require_sizes
 from nmt.text.pieces import BOS, EOS, PAD, SPACE, UNK
 from nmt.text.sentencepiece_training import single_spaced, train_model
@@ -267,11 +268,7 @@ class Tokenizer:
 
 def _word_at(text: str, words: Sequence[str]) -> list[int]:
     """The index of the word at each position of `text`; a space has the index of the word before it."""
-    starts, end = set(), 0
-    for word in words:
-        begin = text.index(word, end)
-        starts.add(begin)
-        end = begin + len(word)
+    starts = {begin for begin, _ in word_spans(text, words)}
     return [count - 1 for count in accumulate(position in starts for position in range(len(text)))]
 
 

@@ -118,9 +118,9 @@ def _recombined(name: str, config: RunConfig, given: Mapping[str, Any]) -> dict[
         config: has the user's settings.
         given: the fields of `training` that the user gave.
     """
-    model, decided = config.model, "recombine" in given or not given.get("aligner", True)
-    hard = model.architecture != "transformer" and model.attention.window == "hard"
-    if name not in RECOMBINED or decided or config.training.guided.links or hard or not model.attends:
+    decided = "recombine" in given or not given.get("aligner", True) or config.training.guided.links
+    can_be_guided = config.model.attends and not config.model.attends_hard
+    if name not in RECOMBINED or decided or not can_be_guided:
         return {}
     return {"aligner": True, "recombine": RECOMBINED[name]}
 
@@ -269,18 +269,14 @@ def _summary(fields: Mapping[str, Any], validated: bool) -> str:
     """The line on what was chosen, the user's own settings among it."""
     corpus, vocabulary, training = (fields.get(name, {}) for name in ("corpus", "vocabulary", "training"))
     pieces = f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces"
-    every = training["validate_every"]
+    every, new = training["validate_every"], training.get("recombine")
     held_out = [] if validated else [f"{corpus['held_out']} pairs held out for validation"]
     if corpus.get("near_duplicates") == "keep":
         held_out.append("their near-duplicates kept, because most of the text is made of them")
     chosen = [
         *held_out,
         *([] if vocabulary.get("run") else [pieces]),
-        *(
-            [f"{new} new pairs for each pair, made of phrases of other pairs"]
-            if (new := training.get("recombine"))
-            else []
-        ),
+        *([f"{new} new pairs for each pair, made of phrases of other pairs"] if new else []),
         f"{counted(training['passes'], 'epoch')} of batches of {training['batch_tokens']} tokens",
         f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
     ]

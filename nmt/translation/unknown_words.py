@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nmt.alignment.hard_links import BY_ALIGNER
 from nmt.alignment.pieces_to_words import piece_parts
 from nmt.alignment.word_alignment import WordAlignment
+from nmt.text.languages.words import word_spans
 from nmt.text.pieces import UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation.result import Translation
@@ -58,12 +59,11 @@ def _choosing(alignment: WordAlignment, word: int) -> NDArray[np.float32]:
 
 def _with_words(text: str, old: Sequence[str], new: Sequence[str]) -> str:
     """The text with a new word in place of each of its words. The text between them stays."""
-    parts, end = [], 0
-    for word, changed in zip(old, new, strict=True):
-        begin = text.index(word, end)
-        parts += [text[end:begin], changed]
-        end = begin + len(word)
-    return "".join([*parts, text[end:]])
+    parts, at = [], 0
+    for (begin, end), changed in zip(word_spans(text, old), new, strict=True):
+        parts += [text[at:begin], changed]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _with_copy(word: str, source: str, lexicon: Mapping[str, str]) -> str:

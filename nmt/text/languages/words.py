@@ -104,6 +104,21 @@ def _unit() -> Any:
     return regex.compile(rf"(?:{kinds})\X(?:(?=\p{{M}})\X)*\u200b*", regex.V1)
 
 
+def word_spans(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Where each word of a text begins and ends.
+
+    Args:
+        text: a sentence.
+        words: its words, in order.
+    """
+    spans, end = [], 0
+    for word in words:
+        begin = text.index(word, end)
+        end = begin + len(word)
+        spans.append((begin, end))
+    return spans
+
+
 def words_of_language(language: Language) -> Words:
     """The words of a language without spaces.
 

@@ -145,8 +145,7 @@ def _begun(directory: Path) -> list[Path]:
 
 def _require_teachable(config: RunConfig) -> None:
     """Refuses links for attention that cannot learn from them; older runs of this kind still open and translate."""
-    hard = config.model.architecture != "transformer" and config.model.attention.window == "hard"
-    if (config.training.guided.links or config.training.aligner) and hard:
+    if (config.training.guided.links or config.training.aligner) and config.model.attends_hard:
         name = "guided.links" if config.training.guided.links else "aligner"
         raise RunError(
             f"training.{name} trains attention weights, but model.attention.window hard makes them 0 or 1, "

@@ -1,6 +1,6 @@
 """New training pairs, made of phrases of the given pairs (`training.recombine`).
 
-Two phrases that occur between the same words are interchangeable (Andreas 2020, Good-Enough Compositional Data
+Two phrases that occur between equal words are interchangeable (Andreas 2020, Good-Enough Compositional Data
 Augmentation). Word links keep both sides of a new pair parallel.
 """
 
@@ -15,7 +15,7 @@ from nmt.alignment.links import Links
 from nmt.alignment.pharaoh_and_naacl import format_pharaoh, parse_pharaoh
 from nmt.alignment.phrases import Phrase, phrases
 from nmt.progress import LineProgress, counted
-from nmt.text.languages.words import Words
+from nmt.text.languages.words import Words, word_spans
 from nmt.text.pairs import Pair
 from nmt.text.spread_sample import SpreadSample
 
@@ -113,8 +113,8 @@ class Recombination:
     def over(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Hands the pairs on, each followed by its new pairs.
 
-        A pair with too few replaceable phrases is repeated in their place, so that the text always gets longer by the
-        same factor. Each call makes the same pairs.
+        A pair with too few replaceable phrases is repeated in their place, so that each pair gives
+        `1 + count` pairs. Each call makes equal pairs.
         """
         choice = random.Random(self._seed)
         self.made, self.example = 0, None
@@ -173,12 +173,9 @@ class Recombination:
 
 def spaced_words(text: str, words: Words) -> list[str]:
     """The words of a sentence, each with a space before it if there is one in the sentence."""
-    found, end = [], 0
-    for word in words(text):
-        begin = text.index(word, end)
-        found.append(" " * (begin > end) + word)
-        end = begin + len(word)
-    return found
+    spans = word_spans(text, words(text))
+    ends = [0, *(end for _, end in spans)]
+    return [" " * (begin > before) + text[begin:end] for before, (begin, end) in zip(ends, spans, strict=False)]
 
 
 def apart(candidates: Iterable[Phrase], most: int) -> list[Phrase]:
