@@ -93,10 +93,11 @@ def new_pairs(choice: Choice) -> tuple[int, bool, int]:
     return training.get("recombine", 0), training.get("aligner", False), training["passes"]
 
 
-def test_auto_makes_new_pairs_of_some_thousand_pairs(tmp_path):
-    """Each of the 6 epochs has five times the pairs: 30 times instead of 16."""
+def test_auto_makes_new_pairs_of_hundreds_and_thousands_of_pairs(tmp_path):
+    """Each of the 6 epochs has five times the pairs: 30 times instead of 16. 500 pairs have 150 instead of 80."""
     choice = chosen(fields(tmp_path, 2000))
     assert new_pairs(choice) == (4, True, 6)
+    assert new_pairs(chosen(fields(tmp_path, 500))) == (4, True, 30)
     assert "4 new pairs for each pair, made of phrases of other pairs, 6 epochs" in choice.lines[1]
     assert new_pairs(chosen(fields(tmp_path, 300)))[:2] == (0, False)
 

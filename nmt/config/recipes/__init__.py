@@ -27,7 +27,7 @@ SIZES = {
 """Recipes that "auto" chooses from, in ascending order. The geometric mean of the sizes that they are made for divides
 two recipes, except 1k and 10k: 1k translates better with 1,000 pairs, and 10k with 2,000."""
 
-RECOMBINED = {"10k": 4}
+RECOMBINED = {"1k": 4, "10k": 4}
 """`training.recombine` with the recipes for which "auto" makes new pairs of the given ones."""
 
 RECOMBINED_UPDATES = 1.875
