@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, repeat, tee
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
+from nmt.cli.loading import require_runs
 from nmt.cli.pair_files import GivenText, add_pair_flags
-from nmt.cli.parser import Parser
+from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
+from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
+from nmt.progress import LineProgress
 
 if TYPE_CHECKING:
+    from nmt.aligning.aligner import Aligner
     from nmt.translation.inference.protocol import Report
     from nmt.translation.minimum_bayes_risk import Utility
     from nmt.translation.result import Translation
@@ -23,8 +29,8 @@ Similarity = Callable[[str, str], float]
 
 DESCRIPTION = (
     "Writes each given pair, followed by its source with the model's own translation. A smaller model that trains on "
-    "these pairs learns to imitate this model or ensemble (sequence-level knowledge distillation). After an "
-    "interruption, --resume continues."
+    "these pairs learns to imitate this model or ensemble (sequence-level knowledge distillation). --recombine "
+    "translates new sentences too. After an interruption, --resume continues."
 )
 EXAMPLE = (
     "nmt distil --model saved_models/one saved_models/two --source my.en --target my.de --output-source d.en "
@@ -42,26 +48,87 @@ def add_flags(parser: Parser) -> None:
         help="write the translation in the beam that is most similar to the given one (default: the best one)",
     )
     parser.add_argument("--only-translations", action="store_true", help="leave out the given pairs")
+    parser.add_argument(
+        "--recombine",
+        type=count,
+        default=0,
+        metavar="N",
+        help="also translate N new sentences for each pair, in which phrases of other pairs replace some of its own "
+        "(default: 0)",
+    )
+    parser.add_argument(
+        "--aligner",
+        metavar="DIR",
+        help="aligner of nmt aligner that links words for --recombine (default: the one that the first model keeps)",
+    )
     add_search_flags(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Writes given and translated pairs alternately (Kim and Rush 2016, sequence-level knowledge distillation)."""
-    text = GivenText(arguments)
+    """Writes given and translated pairs alternately (Kim and Rush 2016, sequence-level knowledge distillation).
+
+    With --recombine, translated new sentences follow each pair.
+    """
+    from nmt.translation.paragraphs import LineReport
+
+    text, new, aligner = GivenText(arguments), arguments.recombine, _aligner(arguments)
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
         sources, targets = text.checked_sides(translator, done)
+        more = islice(_new_sources(text, aligner, new), done, None) if aligner else repeat([])
+        given, groups = tee(zip(sources, targets, more, strict=False))
         similarity = _similarity(arguments.closest, translator) if arguments.closest else None
         nbest = search.beam_size if arguments.closest else 1
-        lists = translator.translate_nbest(sources, search, nbest, first=done, report=report)
-        for found, target in zip(lists, targets, strict=True):
+        sentences = (sentence for source, _, others in groups for sentence in (source, *others))
+        counted = LineReport(report, lines=1, sentences=1 + new)
+        lists = translator.translate_nbest(sentences, search, nbest, first=done * (1 + new), report=counted)
+        for _, target, _ in given:
+            found, *of_new = islice(lists, 1 + new)
             best = _closest(found, target, similarity) if similarity else found[0]
-            given = [] if arguments.only_translations else [(best.source, target)]
-            yield best, [*given, (best.source, best.text)]
+            human = [] if arguments.only_translations else [(best.source, target)]
+            machine = [best, *(hypotheses[0] for hypotheses in of_new)]
+            yield best, [*human, *((one.source, one.text) for one in machine)]
 
-    per_line = 1 if arguments.only_translations else 2
-    flags = ("closest", "only_translations", *text.columns)
-    write_made_pairs(arguments, text.paths, text.count, per_line, made, flags)
+    per_line = 1 + new + (not arguments.only_translations)
+    flags = ("closest", "only_translations", "recombine", *text.columns)
+    write_made_pairs(arguments, text.paths, text.count, per_line, made, flags, aligner)
+
+
+def _aligner(arguments: Namespace) -> Aligner | None:
+    """The aligner for --recombine; None without this flag.
+
+    Raises:
+        NmtError: there is none.
+    """
+    if not arguments.recombine:
+        refuse_idle(arguments, ["aligner"], "links words for --recombine: give --recombine, or leave it out")
+        return None
+    from nmt.aligning.aligner import Aligner
+    from nmt.aligning.run_aligner import load_run_aligner
+    from nmt.run.pack_storage import storage_of
+
+    if arguments.aligner:
+        return Aligner.load(arguments.aligner)
+    model = arguments.model[0]
+    require_runs([model])
+    if kept := load_run_aligner(storage_of(Path(model))):
+        return kept
+    raise NmtError(f"{model}: keeps no aligner: name one with --aligner, or add one by nmt aligner --for {model}")
+
+
+def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list[str]]:
+    """`count` new sources for each pair, or the pair's own where no more can be made: see `Recombination`."""
+    from nmt.aligning.directory import words_of_aligner
+    from nmt.text.pairs import Pair
+    from nmt.training.preparation.recombination import Recombination
+
+    pairs = list(zip(*text.sides(), strict=True))
+    progress = LineProgress(len(pairs), task="aligning", unit="pairs")
+    aligned = progress.over(aligner.align(pairs))
+    linked = [Pair(*pair, links=found.pharaoh()) for pair, found in zip(pairs, aligned, strict=True)]
+    recombined = Recombination(linked, words_of_aligner(aligner.config), count, seed=1).over(linked)
+    while group := list(islice(recombined, 1 + count)):
+        yield [pair.source for pair in group[1:]]
 
 
 def _similarity(measure: Utility, translator: Translator) -> Similarity:

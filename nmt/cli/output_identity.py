@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nmt.config import SearchConfig, config_to_dict
 
 if TYPE_CHECKING:
+    from nmt.translation.aligner_links import PairAligner
     from nmt.translation.translator import Translator
 
 
@@ -20,17 +21,20 @@ def output_identity(
     search: SearchConfig,
     inputs: Sequence[str | None],
     flags: Sequence[str],
+    aligner: PairAligner | None = None,
 ) -> str:
     """A digest of everything that the lines of an output depend on.
 
     Args:
         inputs: files that are read; None for a file that was not named.
         flags: names of the arguments that decide the output besides model and search.
+        aligner: decides the output too; None: the translator's, if it has one.
     """
     contents = [_digest(name) if name else "" for name in inputs]
     settings = {name: getattr(arguments, name) for name in ("averaging", *flags)} | {"search": config_to_dict(search)}
-    if translator.aligner is not None:
-        settings["links"] = translator.aligner.fingerprint
+    aligner = aligner or translator.aligner
+    if aligner is not None:
+        settings["links"] = aligner.fingerprint
     return hashlib.sha256(json.dumps([translator.fingerprint, contents, settings]).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 from nmt.progress import counted
 
 if TYPE_CHECKING:
+    from nmt.aligning.aligner import Aligner
     from nmt.translation.inference.protocol import Report
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
@@ -38,6 +39,7 @@ def write_made_pairs(
     per_line: int,
     made: Callable[[Translator, SearchConfig, int, Report], MadePairs],
     flags: tuple[str, ...],
+    aligner: Aligner | None = None,
 ) -> None:
     """Writes the pairs that are made from each line of the input, and continues after an interruption.
 
@@ -49,6 +51,7 @@ def write_made_pairs(
         made: the pairs of the input's lines behind the first lines, given translator, search, number of the first
             lines, and the report of progress.
         flags: names of the arguments that decide the pairs besides model, search and input.
+        aligner: decides them too; None: no aligner does.
     """
     from nmt.translation.translator import Translator
 
@@ -63,7 +66,7 @@ def write_made_pairs(
     translator, search = load(arguments)
     done = resumable.done
     progress = lines_of(total - done)
-    with resumable.open(output_identity(arguments, translator, search, inputs, flags)) as files:
+    with resumable.open(output_identity(arguments, translator, search, inputs, flags, aligner)) as files:
         if done:
             say(f"continuing behind line {done}")
         for number, (translation, pairs) in enumerate(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import fake_translator
 import pytest
 
 from nmt.cli import main
 from nmt.config import TrainingConfig
+from nmt.config.aligner import AlignerConfig
 
 
 @pytest.fixture
@@ -62,6 +65,55 @@ def test_closest_counts_bleu_by_the_tokenizer_of_the_run(model, write, tmp_path,
     assert written(tmp_path) == [("abcd", "ABCD!!")]
 
 
+class Diagonal:
+    """An aligner that links the first word to the first, and so on."""
+
+    config, fingerprint = AlignerConfig(), "diagonal"
+
+    def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[SimpleNamespace]:
+        for source, _ in pairs:
+            links = " ".join(f"{place}-{place}" for place in range(len(source.split())))
+            yield SimpleNamespace(pharaoh=lambda links=links: links)
+
+
+ANIMALS = (["a dog sleeps", "a cat sleeps here", "so"], ["un chien dort", "un chat dort ici", "si"])
+
+
+def test_new_sentences_of_exchanged_phrases_are_translated_too(model, write, tmp_path, monkeypatch, capsys):
+    """`dog` and `cat` stand between equal words. A pair without such a phrase takes the place of its new one."""
+    monkeypatch.setattr("nmt.aligning.run_aligner.load_run_aligner", lambda storage: Diagonal())
+    command = [*distil(model, write, *ANIMALS), *outputs(tmp_path), "--recombine", "1"]
+    assert main(command) == 0
+    assert written(tmp_path) == [
+        ("a dog sleeps", "un chien dort"),
+        ("a dog sleeps", "A DOG SLEEPS"),
+        ("a cat sleeps", "A CAT SLEEPS"),
+        ("a cat sleeps here", "un chat dort ici"),
+        ("a cat sleeps here", "A CAT SLEEPS HERE"),
+        ("a dog sleeps here", "A DOG SLEEPS HERE"),
+        ("so", "si"),
+        ("so", "SO"),
+        ("so", "SO"),
+    ]
+    assert "; 9 pairs in " in capsys.readouterr().err
+    assert main([*command, "--only-translations", "--closest", "bleu"]) == 0
+    assert [source for source, _ in written(tmp_path)] == [
+        "a dog sleeps", "a cat sleeps", "a cat sleeps here", "a dog sleeps here", "so", "so"
+    ]  # fmt: skip
+
+
+def test_new_sentences_need_an_aligner(model, write, tmp_path, capsys):
+    command = [*distil(model, write, *ANIMALS), *outputs(tmp_path)]
+    for flags, message in (
+        (["--recombine", "1"], f"{model}: keeps no aligner: name one with --aligner, or add one by nmt aligner --for"),
+        (["--recombine", "1", "--aligner", model], f"{model}: holds no aligner"),
+        (["--aligner", model], "--aligner links words for --recombine: give --recombine, or leave it out"),
+    ):
+        assert main([*command, *flags]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.en").exists()
+
+
 @pytest.mark.parametrize(("tag", "sources"), [([], ["<bt> A B", "", "<bt> C"]), (["--tag", ""], ["A B", "", "C"])])
 def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path, capsys, tag, sources):
     command = ["back-translate", "--model", model, "--input", write("mono", "a b", "", "c"), *outputs(tmp_path), *tag]
@@ -70,12 +122,14 @@ def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path,
     assert ("--vocabulary.symbols '[<bt>]'" in capsys.readouterr().err) == (not tag)
 
 
-@pytest.mark.parametrize("name", ["distil", "back-translate"])
+@pytest.mark.parametrize("name", ["distil", "distil --recombine", "back-translate"])
 def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp_path, capsys, name, monkeypatch):
     """The ninth of ten lines interrupts: two chunks of four lines are kept."""
-    lines = [*(f"word {number}" for number in range(8)), "interrupt", "end"]
+    monkeypatch.setattr("nmt.aligning.run_aligner.load_run_aligner", lambda storage: Diagonal())
+    lines = [*(f"a word {number}" for number in range(8)), "interrupt", "end"]
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
-    command = [*(distil(model, write, lines, lines[::-1]) if name == "distil" else command), *outputs(tmp_path)]
+    command = [*(distil(model, write, lines, lines) if "distil" in name else command), *outputs(tmp_path)]
+    command += ["--recombine", "2"] if "--recombine" in name else []
     assert main(command) == 130
     assert "nmt: 8 lines are kept; repeat the command with --resume to continue there" in capsys.readouterr().err
     assert not (tmp_path / "out.en").exists()
@@ -86,7 +140,7 @@ def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp
     resumed = written(tmp_path)
     assert main(command) == 0  # from the beginning
     assert written(tmp_path) == resumed
-    assert len(resumed) == (20 if name == "distil" else 10)
+    assert len(resumed) == {"distil": 20, "distil --recombine": 40, "back-translate": 10}[name]
 
 
 @pytest.mark.parametrize(
