@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import multiprocessing
 import socket
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess, multiprocess
+from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess as uvicorn_workers
+
+from nmt.progress import report
 
 IDLE_SECONDS = 0.5
 """Seconds in which a request may arrive on an open connection after the server has begun to end."""
@@ -24,6 +28,8 @@ class DrainingServer(uvicorn.Server):
     """A server that takes every connection that the system has accepted before it stops to listen."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if multiprocessing.parent_process() is None:  # the supervisor of workers says it for all
+            _say_ending(self.config)
         late = [connection for listener in sockets or () for connection in accepted_by_system(listener)]
         taking = asyncio.create_task(self._take(late))  # runs when the sockets are closed
         await super().shutdown(sockets)
@@ -55,9 +61,14 @@ class DrainingWorkers(Multiprocess):
     """Workers that share a port, and are the only ones that listen when they end."""
 
     def terminate_all(self) -> None:
+        _say_ending(self.config)
         for listener in self.sockets:
             listener.close()
         super().terminate_all()
 
 
-multiprocess.Server = DrainingServer  # type: ignore[misc]  # workers look their server up there
+def _say_ending(config: uvicorn.Config) -> None:
+    report(f"ending: requests that have begun get up to {config.timeout_graceful_shutdown} s")
+
+
+uvicorn_workers.Server = DrainingServer  # type: ignore[misc]  # workers look their server up there

@@ -53,6 +53,8 @@ def test_a_server_finishes_its_requests_when_it_is_terminated(tmp_path):
         with pytest.raises(OSError):
             while True:
                 socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE).close()
+        ending = "nmt: ending: requests that have begun get up to 100 s\n"
+        assert next(line for line in server.process.stderr if "ending" in line) == ending
         (tmp_path / "gate").touch()
         assert held.result(PATIENCE)["translations"]
         server.process.wait(PATIENCE)
