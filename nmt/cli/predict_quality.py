@@ -127,7 +127,8 @@ def _short_training(arguments: Namespace, config: RunConfig) -> ShortTraining | 
         from nmt.training.auto_recipe import fit_to_text
 
         whole = replace(config, training=replace(config.training, minutes=0))
-        full = fit_to_text({}, whole).fields["training"]["passes"]
+        alike = {"training": {"recombine": opened.config.training.recombine}}  # an epoch has these new pairs too
+        full = fit_to_text(alike, whole).fields["training"]["passes"]
     return read_short_training(opened, full)
 
 
