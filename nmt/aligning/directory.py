@@ -119,7 +119,10 @@ def open_directory(path: Path) -> AlignerDirectory:
         RunError: it is missing, damaged, or no aligner.
     """
     if not is_aligner(path):
-        raise RunError(f"{path}: holds no aligner: expected a directory that nmt aligner made")
+        raise RunError(
+            f"{path}: holds no aligner: expected a directory that nmt aligner made, or a run with an aligner (nmt "
+            "aligner --for)"
+        )
     storage = DirectoryStorage(path)
     try:
         about = json.loads(storage.read(CONFIG, _LONGEST))

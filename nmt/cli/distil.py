@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat, tee
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
@@ -14,7 +13,6 @@ from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
-from nmt.errors import NmtError
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
 from nmt.progress import LineProgress
 
@@ -80,8 +78,8 @@ def run(arguments: Namespace) -> None:
         similarity = _similarity(arguments.closest, translator) if arguments.closest else None
         nbest = search.beam_size if arguments.closest else 1
         sentences = (sentence for source, _, others in groups for sentence in (source, *others))
-        counted = LineReport(report, lines=1, sentences=1 + new)
-        lists = translator.translate_nbest(sentences, search, nbest, first=done * (1 + new), report=counted)
+        of_lines = LineReport(report, lines=1, sentences=1 + new)
+        lists = translator.translate_nbest(sentences, search, nbest, first=done * (1 + new), report=of_lines)
         for _, target, _ in given:
             found, *of_new = islice(lists, 1 + new)
             best = _closest(found, target, similarity) if similarity else found[0]
@@ -104,16 +102,9 @@ def _aligner(arguments: Namespace) -> Aligner | None:
         refuse_idle(arguments, ["aligner"], "links words for --recombine: give --recombine, or leave it out")
         return None
     from nmt.aligning.aligner import Aligner
-    from nmt.aligning.run_aligner import load_run_aligner
-    from nmt.run.pack_storage import storage_of
 
-    if arguments.aligner:
-        return Aligner.load(arguments.aligner)
-    model = arguments.model[0]
-    require_runs([model])
-    if kept := load_run_aligner(storage_of(Path(model))):
-        return kept
-    raise NmtError(f"{model}: keeps no aligner: name one with --aligner, or add one by nmt aligner --for {model}")
+    require_runs(arguments.model)
+    return Aligner.load(arguments.aligner or arguments.model[0])
 
 
 def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list[str]]:

@@ -24,6 +24,10 @@ IDLE_SECONDS = 0.5
 """Seconds in which a request may arrive on an open connection after the server has begun to end."""
 
 
+def _say_ending(config: uvicorn.Config) -> None:
+    report(f"ending: requests that have begun get up to {config.timeout_graceful_shutdown} s")
+
+
 class DrainingServer(uvicorn.Server):
     """A server that takes every connection that the system has accepted before it stops to listen."""
 
@@ -65,10 +69,6 @@ class DrainingWorkers(Multiprocess):
         for listener in self.sockets:
             listener.close()
         super().terminate_all()
-
-
-def _say_ending(config: uvicorn.Config) -> None:
-    report(f"ending: requests that have begun get up to {config.timeout_graceful_shutdown} s")
 
 
 uvicorn_workers.Server = DrainingServer  # type: ignore[misc]  # workers look their server up there

@@ -81,7 +81,7 @@ ANIMALS = (["a dog sleeps", "a cat sleeps here", "so"], ["un chien dort", "un ch
 
 def test_new_sentences_of_exchanged_phrases_are_translated_too(model, write, tmp_path, monkeypatch, capsys):
     """`dog` and `cat` stand between equal words. A pair without such a phrase takes the place of its new one."""
-    monkeypatch.setattr("nmt.aligning.run_aligner.load_run_aligner", lambda storage: Diagonal())
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
     command = [*distil(model, write, *ANIMALS), *outputs(tmp_path), "--recombine", "1"]
     assert main(command) == 0
     assert written(tmp_path) == [
@@ -105,8 +105,9 @@ def test_new_sentences_of_exchanged_phrases_are_translated_too(model, write, tmp
 def test_new_sentences_need_an_aligner(model, write, tmp_path, capsys):
     command = [*distil(model, write, *ANIMALS), *outputs(tmp_path)]
     for flags, message in (
-        (["--recombine", "1"], f"{model}: keeps no aligner: name one with --aligner, or add one by nmt aligner --for"),
-        (["--recombine", "1", "--aligner", model], f"{model}: holds no aligner"),
+        (["--recombine", "1"], f"{model}: holds no aligner: expected a directory that nmt aligner made, or a run"),
+        (["--recombine", "1", "--aligner", f"{model}/none"], f"{model}/none: holds no aligner"),
+        (["--recombine", "1", "--model", f"{model}/none"], f"{model}/none: no such run directory"),
         (["--aligner", model], "--aligner links words for --recombine: give --recombine, or leave it out"),
     ):
         assert main([*command, *flags]) == 2
@@ -125,7 +126,7 @@ def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path,
 @pytest.mark.parametrize("name", ["distil", "distil --recombine", "back-translate"])
 def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp_path, capsys, name, monkeypatch):
     """The ninth of ten lines interrupts: two chunks of four lines are kept."""
-    monkeypatch.setattr("nmt.aligning.run_aligner.load_run_aligner", lambda storage: Diagonal())
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
     lines = [*(f"a word {number}" for number in range(8)), "interrupt", "end"]
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
     command = [*(distil(model, write, lines, lines) if "distil" in name else command), *outputs(tmp_path)]
