@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.floating[Any]]
+Colour = str | tuple[float, ...]
+"""A name such as #222222, or the shares of red, green and blue from 0 to 1, and perhaps the opacity."""
 
 DPI = 200
 FONT = "DejaVu Sans"  # comes with matplotlib
@@ -92,6 +94,21 @@ def draw_text(axes: Axes, x: float, y: float, text: str, fonts: list[str], size:
     """Draws text at a position in inches. `$` and backslash are ordinary characters."""
     families = [*fonts, GENERIC]
     axes.text(x, y, text, fontfamily=families, fontsize=size, parse_math=False, **{"color": INK, **style})
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    """The contrast of two opaque colours, from 1 to 21 (Web Content Accessibility Guidelines 2.2, "contrast ratio")."""
+    darker, lighter = sorted(map(_luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: Colour) -> float:
+    """0 for black, 1 for white (the same guidelines, "relative luminance")."""
+    from matplotlib.colors import to_rgb
+
+    shares: Floats = np.array(to_rgb(colour))  # type: ignore[arg-type]
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def style_bar(bar: Any) -> None:

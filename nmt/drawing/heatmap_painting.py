@@ -20,7 +20,9 @@ from nmt.drawing.canvas import (
     SMALL,
     TITLE,
     WORD,
+    Colour,
     Floats,
+    contrast,
     draw_text,
     inch_axes,
     inch_box,
@@ -44,8 +46,10 @@ if TYPE_CHECKING:
 
 # Both colour maps suit colour-blind readers. The first also suits print; the second is white at 0.
 _ATTENTION_COLOURS, _ERASURE_COLOURS = "Blues", "PuOr_r"
-LINK_COLOUR = "#c04f00"
-LIGHT_INK_FROM = 0.55
+LINK_COLOUR, SHARE_COLOUR = "#c04f00", "#8a3800"
+READABLE_CONTRAST = (
+    4.5  # the smallest contrast of small text, Web Content Accessibility Guidelines 2.2, criterion 1.4.3
+)
 SHARE_SIZE, SHARE_SHIFT = 6.0, 0.055  # points; inches above and below the middle of a cell
 
 
@@ -116,13 +120,15 @@ class HeatMap:
         mesh = axes.pcolormesh(columns, rows, values, edgecolors=GRID, linewidth=0.4 if readable else 0.2, **style)
         if readable:
             most = max(abs(style["vmin"]), abs(style["vmax"]))
+            cells = mesh.to_rgba(values)
             for (row, column), value in np.ndenumerate(values):
                 x, y = float(_centres(columns)[column]), float(_centres(rows)[row])
-                share = shares.get((row, column))
+                share, cell = shares.get((row, column)), tuple(cells[row, column])
                 if share is not None:
-                    _draw_share(axes, x, y + SHARE_SHIFT, share, abs(value) / most)
+                    _draw_share(axes, x, y + SHARE_SHIFT, share, cell)
                     y -= SHARE_SHIFT
-                _draw_value(axes, x, y, float(value), abs(value) / most)
+                if abs(value) >= 0.005:  # a smaller one would read 0.00
+                    _draw_value(axes, x, y, float(value), FAINT if abs(value) < 0.1 * most else _ink_on(cell))
         return mesh
 
     @property
@@ -201,22 +207,20 @@ def _centres(edges: Floats) -> Floats:
     return (edges[:-1] + edges[1:]) / 2
 
 
-def _draw_value(axes: Axes, x: float, y: float, value: float, strength: float) -> None:
-    if abs(value) < 0.005:  # it would read 0.00
-        return
+def _draw_value(axes: Axes, x: float, y: float, value: float, colour: str) -> None:
     text = _decimal(value, 2 if abs(value) < 9.995 else 1)
-    draw_text(axes, x, y, text, [FONT], size=SMALL, color=_ink_on(strength), ha="center", va="center")
+    draw_text(axes, x, y, text, [FONT], size=SMALL, color=colour, ha="center", va="center")
 
 
-def _draw_share(axes: Axes, x: float, y: float, share: float, strength: float) -> None:
+def _draw_share(axes: Axes, x: float, y: float, share: float, cell: Colour) -> None:
     """Draws the share by which a rule made a link, below the attention: it explains links of pale cells."""
-    colour = "white" if strength > LIGHT_INK_FROM else LINK_COLOUR
+    colour = SHARE_COLOUR if contrast(SHARE_COLOUR, cell) >= READABLE_CONTRAST else _ink_on(cell)
     draw_text(axes, x, y, f"{100 * share:.0f} %", [FONT], size=SHARE_SIZE, color=colour, ha="center", va="center")
 
 
-def _ink_on(strength: float) -> str:
-    """The colour of a value on a cell whose value is this share of the strongest."""
-    return "white" if strength > LIGHT_INK_FROM else INK if strength >= 0.1 else FAINT
+def _ink_on(cell: Colour) -> str:
+    """The ink that reads best on a cell of this colour."""
+    return max((INK, "white"), key=lambda ink: contrast(ink, cell))
 
 
 def _decimal(value: float, digits: int) -> str:

@@ -27,6 +27,7 @@ from nmt.drawing import (
     save_heatmap,
     show_heatmaps,
 )
+from nmt.drawing.canvas import contrast
 
 
 def outlines(figure: Figure) -> set[tuple[int, int]]:
@@ -164,6 +165,29 @@ def test_large_cells_show_their_weights_except_zeros() -> None:
     assert "0.87" in written and "0.13" in written and "0.00" not in written
     many = " ".join(["w"] * 40)
     assert not [label for label in labels(heatmap(alignment(many, "a"))) if label.startswith("0.") and len(label) == 4]
+
+
+def test_the_contrast_of_two_colours() -> None:
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#767676", "white") == contrast("white", "#767676") == pytest.approx(4.54, abs=0.005)
+    assert contrast("red", "red") == 1
+
+
+@pytest.mark.parametrize("attention", np.arange(0.1, 0.95, 0.05))
+def test_values_and_shares_read_well_on_every_colour(attention: float) -> None:
+    weights = [[attention, 1 - attention], [1 - attention, attention]]
+    figure = heatmap(made(("a", "b"), ("c", "d"), weights, [0.0, 0.0]), erasure=[[1, -attention], [attention, -1]])
+    read = 0
+    for mesh in (mesh for mesh in figure.axes[0].collections if isinstance(mesh, QuadMesh)):
+        columns, rows = corners(mesh)[0, :, 0], corners(mesh)[:, 0, 1]
+        for text in texts(figure):
+            x, y = text.get_position()
+            if text.axes is mesh.axes and columns[0] < x < columns[-1] and rows[0] < y < rows[-1]:
+                place = np.searchsorted(rows, y) - 1, np.searchsorted(columns, x) - 1
+                cell = mesh.to_rgba(np.asarray(mesh.get_array()))[place]
+                assert contrast(text.get_color(), tuple(cell)) >= 3.6, (text.get_text(), attention)
+                read += 1
+    assert read >= 8 + len([label for label in labels(figure) if label.endswith("%")])
 
 
 @pytest.mark.parametrize("many", [2, 60])
