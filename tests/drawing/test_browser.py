@@ -256,6 +256,16 @@ def test_the_table_has_every_value(show: Callable[..., Opened]) -> None:
     assert rows[2] == ["cat", "", "3.00", "−1.00"]
 
 
+def test_a_print_shows_every_table(show: Callable[..., Opened]) -> None:
+    page = show(PageSentence([CAT, CAT_TOO], "line 1"), PageSentence([ARABIC], "line 2")).page
+    page.evaluate(
+        "addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('tbody tr').length))"
+    )
+    page.pdf()
+    assert page.evaluate("printed") == 3 + 2 + 2
+    assert page.locator("details[open]").count() == 0
+
+
 def test_arabic_words_run_from_right_to_left(show: Callable[..., Opened]) -> None:
     opened = show(PageSentence([ARABIC], "line 1"), PageSentence([JAPANESE], "line 2"))
     first, second = (opened.word(word).bounding_box()["x"] for word in ARABIC.alignment.source)
