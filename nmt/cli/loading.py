@@ -73,7 +73,7 @@ def loaded(
     """Like `load`, with the aligner that the command line names and with --processes.
 
     Args:
-        arguments: of a command with `add_aligner_flag` and `add_processes_flag`.
+        arguments: of a command with `add_processes_flag`, and with `add_aligner_flag` if it needs links.
         needs_links: whether the output depends on links, by the search. Otherwise no aligner is loaded.
 
     Raises:
@@ -89,7 +89,8 @@ def loaded(
 
     search = _search(arguments)
     links = needs_links(search)
-    load_one = partial(load_worker, arguments.model, options_of(arguments), arguments.aligner, links)
+    aligner = arguments.aligner if links else None
+    load_one = partial(load_worker, arguments.model, options_of(arguments), aligner, links)
     with ProcessTranslator(arguments.model[0], load_one, arguments.processes) as far:
         _prepare(far, search)
         if links:

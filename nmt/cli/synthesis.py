@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from nmt.cli.files import require_files_of_their_own
-from nmt.cli.loading import lines_of, load, say, say_if_cut
+from nmt.cli.loading import add_processes_flag, lines_of, loaded, say, say_if_cut
 from nmt.cli.output_identity import output_identity
 from nmt.cli.parser import Parser
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
-from nmt.progress import counted
+from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
     from nmt.aligning.aligner import Aligner
@@ -30,6 +30,7 @@ def add_made_pairs_flags(parser: Parser) -> None:
     parser.add_argument("--output-source", required=True, metavar="FILE", help="file for the sources of the pairs")
     parser.add_argument("--output-target", required=True, metavar="FILE", help="file for the targets of the pairs")
     parser.add_argument("--resume", action="store_true", help="continue after an interruption")
+    add_processes_flag(parser)
 
 
 def write_made_pairs(
@@ -63,21 +64,27 @@ def write_made_pairs(
         raise NmtError(f"{unfit[0]}: expected a plain file, not compressed, so that --resume can continue")
     total = count() or 0
     resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
-    translator, search = load(arguments)
     done = resumable.done
     progress = lines_of(total - done)
-    with resumable.open(output_identity(arguments, translator, search, inputs, flags, aligner)) as files:
-        if done:
-            say(f"continuing behind line {done}")
-        for number, (translation, pairs) in enumerate(
-            progress.over(made(translator, search, done, progress.advance)), start=done + 1
-        ):
-            say_if_cut(translation, progress)
-            for pair in pairs:
-                for file, text in zip(files, pair, strict=True):
-                    file.write(text + "\n")
-            if number % translator.chunk_size == 0:  # so that an interruption leaves whole chunks
-                for file in files:
-                    file.flush()
+    with loaded(arguments, needs_links=lambda search: False) as (translator, search):
+        identity = output_identity(arguments, translator, search, inputs, flags, aligner)
+        with resumable.open(identity) as files:
+            if done:
+                say(f"continuing behind line {done}")
+            _write(made(translator, search, done, progress.advance), done, files, progress)
     made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
     say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")
+
+
+def _write(made: MadePairs, done: int, files: Sequence[TextIO], progress: LineProgress) -> None:
+    """Writes the pairs of the lines behind the first `done` lines."""
+    from nmt.translation.translator import Translator
+
+    for number, (translation, pairs) in enumerate(progress.over(made), start=done + 1):
+        say_if_cut(translation, progress)
+        for pair in pairs:
+            for file, text in zip(files, pair, strict=True):
+                file.write(text + "\n")
+        if number % Translator.chunk_size == 0:  # so that an interruption leaves whole chunks
+            for file in files:
+                file.flush()

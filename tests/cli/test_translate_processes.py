@@ -1,4 +1,4 @@
-"""`nmt translate --processes`: the text of one process, and every process ends with the command."""
+"""`--processes` of `nmt translate` and others: the text of one process, and every process ends with the command."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def test_two_processes_write_the_text_of_one(place, flags):
     assert (place / "two").read_bytes() == (place / "one").read_bytes()
     if "links" in flags:
         assert (place / "two.links").read_bytes() == (place / "one.links").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["distil --target source --closest chrf", "back-translate"])
+def test_two_processes_make_the_pairs_of_one(place, command):
+    for name, processes in (("one", 1), ("two", 2)):
+        flags = f"--model copier.onnx --source source --output-source {name}.en --output-target {name}.de --beam-size 2"
+        made = commands.run(["-m", "nmt", *command.split(), *flags.split(), "--processes", str(processes)], place)
+        assert made.returncode == 0, made.stderr
+    for side in ("en", "de"):
+        assert (place / f"two.{side}").read_bytes() == (place / f"one.{side}").read_bytes()
 
 
 def workers_of(parent: int) -> list[int]:
