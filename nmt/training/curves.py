@@ -110,5 +110,5 @@ def draw_curves(curves: Mapping[str, Sequence[Point]]) -> Figure:
                 axes.set_xlabel(below)
             if not column:
                 axes.set_ylabel(label)
-    grid[0][1].legend(frameon=False, fontsize=8)
+    grid[0][1].legend(loc="upper right", frameon=False, fontsize=8)
     return figure

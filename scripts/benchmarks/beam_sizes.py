@@ -240,7 +240,7 @@ def draw(points: list[Point]) -> Figure:
     axes.margins(y=0.12)
     axes.grid(color="#dddddd", linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8)
     return figure
 
 
