@@ -37,6 +37,20 @@ STARTED = time.monotonic()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--minutes", type=float, metavar="N", help="skip the tests that would begin after N minutes")
+    parser.addoption("--turn", type=int, metavar="N", help="run the first half of the files if N is odd, or the second")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the files whose turn it is not: slow tests take longer than one run of `.ci/run` may."""
+    turn = config.getoption("--turn")
+    if turn is None or not items:
+        return
+    paths = [item.path for item in items]
+    middle = paths.index(paths[len(paths) // 2])
+    first, second = items[:middle], items[middle:]
+    items[:], left = (first, second) if turn % 2 else (second, first)
+    config.hook.pytest_deselected(items=left)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
