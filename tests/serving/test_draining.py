@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ import psutil
 import pytest
 from raw_requests import all_bytes, one_answer, request_of, translation_in
 from server_process import PATIENCE, Server, running
+
+from nmt.serving.draining import accepted_by_system, drop_new_connections
 
 AT_ONCE = 20
 """Connections of each kind."""
@@ -24,6 +27,23 @@ def connections(server: Server) -> Iterator[list[socket.socket]]:
     yield opened
     for one in opened:
         one.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the packet filter of Linux")
+def test_a_socket_takes_begun_connections_and_ignores_new_ones():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+        with socket.create_connection(address) as begun:
+            drop_new_connections([listener])
+            with pytest.raises(TimeoutError):
+                socket.create_connection(address, timeout=0.3)
+            begun.sendall(b"sent later")
+            (accepted,) = accepted_by_system(listener)
+            with accepted:
+                accepted.settimeout(PATIENCE)
+                assert accepted.recv(100) == b"sent later"
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address, timeout=PATIENCE)
 
 
 @pytest.mark.slow
