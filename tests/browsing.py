@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from nmt.drawing import canvas
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--no-sandbox",
@@ -105,12 +107,5 @@ def contrast(element: Any) -> float:
     under = np.zeros(3)
     for *colour, alpha in reversed(layers):
         under = under * (1 - alpha / 255) + np.array(colour) * alpha / 255
-    light, dark = sorted((luminance(np.array(ink[:3])), luminance(under)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: np.ndarray) -> float:
-    """The relative luminance of a colour with channels from 0 to 255."""
-    channels = colour / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+    shares = (tuple(np.clip(np.array(colour) / 255, 0, 1)) for colour in (ink[:3], under))
+    return canvas.contrast(*shares)

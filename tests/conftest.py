@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the files whose turn it is not: slow tests take longer than one run of `.ci/run` may."""
+    """Leaves out one half of the files with --turn: all slow tests take longer than one run of `.ci/run` may."""
     turn = config.getoption("--turn")
     if turn is None or not items:
         return

@@ -66,12 +66,13 @@ def write_made_pairs(
     resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     done = resumable.done
     progress = lines_of(total - done)
-    with loaded(arguments, needs_links=lambda search: False) as (translator, search):
-        identity = output_identity(arguments, translator, search, inputs, flags, aligner)
-        with resumable.open(identity) as files:
-            if done:
-                say(f"continuing behind line {done}")
-            _write(made(translator, search, done, progress.advance), done, files, progress)
+    with (
+        loaded(arguments, needs_links=lambda search: False) as (translator, search),
+        resumable.open(output_identity(arguments, translator, search, inputs, flags, aligner)) as files,
+    ):
+        if done:
+            say(f"continuing behind line {done}")
+        _write(made(translator, search, done, progress.advance), done, files, progress)
     made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
     say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")
 

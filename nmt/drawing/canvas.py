@@ -103,7 +103,7 @@ def contrast(one: Colour, other: Colour) -> float:
 
 
 def _luminance(colour: Colour) -> float:
-    """0 for black, 1 for white (the same guidelines, "relative luminance")."""
+    """From 0 for black to 1 for white (Web Content Accessibility Guidelines 2.2, "relative luminance")."""
     from matplotlib.colors import to_rgb
 
     shares: Floats = np.array(to_rgb(colour))  # type: ignore[arg-type]

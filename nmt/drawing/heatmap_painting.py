@@ -47,9 +47,7 @@ if TYPE_CHECKING:
 # Both colour maps suit colour-blind readers. The first also suits print; the second is white at 0.
 _ATTENTION_COLOURS, _ERASURE_COLOURS = "Blues", "PuOr_r"
 LINK_COLOUR, SHARE_COLOUR = "#c04f00", "#8a3800"
-READABLE_CONTRAST = (
-    4.5  # the smallest contrast of small text, Web Content Accessibility Guidelines 2.2, criterion 1.4.3
-)
+READABLE_CONTRAST = 4.5  # least for small text: Web Content Accessibility Guidelines 2.2, criterion 1.4.3
 SHARE_SIZE, SHARE_SHIFT = 6.0, 0.055  # points; inches above and below the middle of a cell
 
 

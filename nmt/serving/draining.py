@@ -2,7 +2,7 @@
 
 uvicorn closes the socket that listens, and so resets the connections that the system has accepted for it. With several
 workers its supervisor keeps that socket open until the last worker ends: clients connect, wait, and are reset then.
-Between the last accepted connection and the close another one may come, so the system drops new ones before that.
+A connection may also arrive between the last one that is taken and the close of the socket: the system drops it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ IDLE_SECONDS = 0.5
 """Seconds in which a request may arrive on an open connection after the server has begun to end."""
 
 HANDSHAKE_SECONDS = 0.2
-"""Seconds in which a connection that has begun is complete."""
+"""Seconds that a connection gets to complete its handshake."""
 
 _SO_ATTACH_FILTER = 26  # of Linux; the module `socket` does not name it
 _NO_NEW_CONNECTIONS = [  # code, jump if true, jump if false, operand
     (0x30, 0, 0, 13),  # load the byte of a TCP header that holds its flags
     (0x45, 0, 1, 0x02),  # does it have SYN, with which a connection begins?
     (0x06, 0, 0, 0),  # then drop the packet
-    (0x06, 0, 0, 0xFFFF),  # otherwise take it
+    (0x06, 0, 0, 0xFFFFFFFF),  # otherwise take all of it
 ]
 """A classic BPF program (Linux, Documentation/networking/filter.rst)."""
 
@@ -68,8 +68,10 @@ class DrainingServer(uvicorn.Server):
 
 
 def drop_new_connections(listeners: Iterable[socket.socket]) -> None:
-    """Has the system ignore the beginnings of connections, which clients repeat after a second. On Linux alone: other
-    systems may reset a connection that begins while its server ends."""
+    """Has the system drop the first packet of each new connection, which its client repeats after a second.
+
+    Only on Linux. Other systems may reset a connection that begins while its server ends.
+    """
     if sys.platform != "linux":
         return
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in _NO_NEW_CONNECTIONS))

@@ -1,4 +1,4 @@
-"""`--processes` of `nmt translate` and others: the text of one process, and every process ends with the command."""
+"""`--processes`: several processes write what one writes, and all of them end with their command."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def test_the_contrast_of_two_colours() -> None:
     assert contrast("red", "red") == 1
 
 
-@pytest.mark.parametrize("attention", np.arange(0.1, 0.95, 0.05))
+@pytest.mark.parametrize("attention", np.arange(0.15, 0.9, 0.05))
 def test_values_and_shares_read_well_on_every_colour(attention: float) -> None:
     weights = [[attention, 1 - attention], [1 - attention, attention]]
     figure = heatmap(made(("a", "b"), ("c", "d"), weights, [0.0, 0.0]), erasure=[[1, -attention], [attention, -1]])
@@ -187,7 +187,7 @@ def test_values_and_shares_read_well_on_every_colour(attention: float) -> None:
                 cell = mesh.to_rgba(np.asarray(mesh.get_array()))[place]
                 assert contrast(text.get_color(), tuple(cell)) >= 3.6, (text.get_text(), attention)
                 read += 1
-    assert read >= 8 + len([label for label in labels(figure) if label.endswith("%")])
+    assert read == 8 + len([label for label in labels(figure) if label.endswith("%")])
 
 
 @pytest.mark.parametrize("many", [2, 60])

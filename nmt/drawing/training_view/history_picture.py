@@ -63,6 +63,15 @@ def _draw_chart(axes: Axes, chart: Chart, best: int | None) -> None:
     axes.spines[["left", "bottom"]].set_color(GRID)
     if len(chart.curves) > 1:
         # Beside the title: matplotlib's search for a free place takes long where there are many points.
-        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1, "ncols": 3}
-        place |= {"handlelength": 1.2, "handletextpad": 0.4, "columnspacing": 0.9}
-        axes.legend(frameon=False, fontsize=SMALL, labelcolor=QUIET, **place)
+        axes.legend(
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            borderaxespad=0.1,
+            ncols=3,
+            handlelength=1.2,
+            handletextpad=0.4,
+            columnspacing=0.9,
+            frameon=False,
+            fontsize=SMALL,
+            labelcolor=QUIET,
+        )
