@@ -17,8 +17,9 @@ from nmt.errors import NmtError, install_command
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.sweep.space import read_space
-from nmt.training.sweep.study import open_study
-from nmt.training.sweep.trials import run_trial
+from nmt.training.sweep import study as sweep_study
+from nmt.training.sweep.study import Budget, open_study, sweep
+from nmt.training.sweep.trials import TrialError, run_trial
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -139,6 +140,68 @@ def test_a_history_that_was_changed_has_no_value_or_is_named(tmp_path):
     assert trained("2.5", "much", "1.5") == 2.5
     with pytest.raises(NmtError, match=r"runs/.*: history.csv has no number in validation_bleu: see .*\.log"):
         trained("much")
+
+
+@pytest.mark.parametrize(("code", "failed"), [(2, True), (-9, True), (130, False), (-15, False)])
+def test_a_training_that_fails_differs_from_one_that_is_interrupted(tmp_path, code, failed):
+    trial = optuna.create_study().ask()
+
+    class Training:
+        returncode = code
+
+        def poll(self):
+            return code
+
+    class Starter:
+        @contextmanager
+        def started(self, arguments, log):
+            yield Training()
+
+    read = read_space(space(tmp_path, space={"model.units": {"choices": [4]}}))
+    with pytest.raises(TrialError):
+        run_trial(trial, read, tmp_path, Starter())
+    assert ("failed" in trial.user_attrs) == failed
+
+
+def trains_below(limit, monkeypatch):
+    """Replaces trainings: one with more units than `limit` fails. Returns the list of the units that were tried."""
+    tried = []
+
+    def trained(trial, space, output, commands):
+        units = space.suggest(trial)["model.units"]
+        tried.append(units)
+        if units > limit:
+            trial.set_user_attr("failed", f"{units} are too many")
+            raise TrialError("failed")
+        return float(units)
+
+    monkeypatch.setattr(sweep_study, "run_trial", trained)
+    return tried
+
+
+def test_a_search_goes_on_without_the_trials_that_fail(tmp_path, monkeypatch, capsys):
+    """They count as trials, their values are not tried first in the next call, and the others make a report."""
+    tried = trains_below(32, monkeypatch)
+    file = space(tmp_path, space={"model.units": {"low": 8, "high": 64, "step": 8}})
+    sweep(file, tmp_path / "search", Budget(trials=12, hours=None))
+    assert len(tried) == 12 and max(tried) > 32
+    shown = capsys.readouterr().err
+    assert f"failed: {max(tried)} are too many" in shown and "Traceback" not in shown
+    assert json.loads((tmp_path / "search" / "best.yaml").read_text().split("units:")[1].split()[0]) == 32
+    assert (tmp_path / "search" / "trials.csv").read_text().count(",fail,") == sum(units > 32 for units in tried)
+
+    tried.clear()
+    sweep(file, tmp_path / "search", Budget(trials=12, hours=None))
+    assert tried == []
+
+
+def test_a_search_whose_trials_all_fail_ends_soon(tmp_path, monkeypatch):
+    tried = trains_below(0, monkeypatch)
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}})
+    for trials in (3, 4):  # the second call tries once more
+        with pytest.raises(NmtError, match=r"^no trial completed; the last failure: \d+ are too many$"):
+            sweep(file, tmp_path / "search", Budget(trials=None, hours=1.0))
+        assert len(tried) == trials
 
 
 def test_a_directory_continues_the_search_of_one_space_only(tmp_path):

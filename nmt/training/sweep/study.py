@@ -23,9 +23,10 @@ from nmt.training.processes import CommandRunner, shared_cores
 from nmt.training.sweep.journal import open_journal
 from nmt.training.sweep.report import write_report
 from nmt.training.sweep.space import Space, read_space
-from nmt.training.sweep.trials import run_trial
+from nmt.training.sweep.trials import FAILED, TrialError, run_trial
 
-FINISHED = TrialState.COMPLETE, TrialState.PRUNED
+FRUITLESS = 3
+"""Failed trials after which a search ends where no trial has completed: its settings are probably wrong."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,14 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
         NmtError: the space cannot be searched, the directory holds another search, or no trial completed.
     """
     space, status = read_space(space_file), StatusLine()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # its warning of a failed trial has a traceback
     study = open_study(space_file, space, output, seed)
     status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
     _search(study, space, output, budget, jobs, status)
-    if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+    if not _completed(study):
+        failures = [trial.user_attrs[FAILED] for trial in _finished(study) if FAILED in trial.user_attrs]
+        if failures:
+            raise NmtError(f"no trial completed; the last failure: {failures[-1]}")
         raise NmtError("no trial completed: repeat the command with more --trials or --hours to continue")
     table, drawing, config = write_report(study, space, output, space_file.stem)
     status.print(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
@@ -65,25 +69,44 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
 
 
 def _search(study: optuna.Study, space: Space, output: Path, budget: Budget, jobs: int, status: StatusLine) -> None:
-    """Runs trials until the budget is spent."""
-    if budget.trials and len(study.get_trials(deepcopy=False, states=FINISHED)) >= budget.trials:
+    """Runs trials until the budget is spent, or nothing but failures comes."""
+
+    def end_when_spent(study: optuna.Study, trial: FrozenTrial) -> None:
+        status.print(_describe(trial, space.metric))
+        finished = _finished(study)
+        failed = sum(FAILED in trial.user_attrs for trial in finished)
+        if (budget.trials and len(finished) >= budget.trials) or (failed >= FRUITLESS and not _completed(study)):
+            study.stop()
+
+    if budget.trials and len(_finished(study)) >= budget.trials:
         return
     commands = CommandRunner(shared_cores(jobs))
-    callbacks: list[Any] = [lambda _, trial: status.print(_describe(trial, space.metric))]
-    if budget.trials:
-        callbacks.append(optuna.study.MaxTrialsCallback(budget.trials, FINISHED))
     with _ended_by_signal(commands):
         study.optimize(
             lambda trial: run_trial(trial, space, output, commands),
             timeout=None if budget.hours is None else 3600 * budget.hours,
             n_jobs=jobs,
-            callbacks=callbacks,
+            catch=(TrialError,),
+            callbacks=[end_when_spent],
         )
+
+
+def _completed(study: optuna.Study) -> list[FrozenTrial]:
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+def _finished(study: optuna.Study) -> list[FrozenTrial]:
+    """The completed, pruned and failed trials; the interrupted ones are not among them."""
+    ended = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL))
+    return [trial for trial in ended if trial.state != TrialState.FAIL or FAILED in trial.user_attrs]
 
 
 def _describe(trial: FrozenTrial, metric: str) -> str:
     """One line: the trial's result and its values."""
-    result = trial.state.name.lower() if trial.value is None else f"{metric} {trial.value:.2f}"
+    if trial.state == TrialState.FAIL:
+        result = f"failed: {trial.user_attrs[FAILED]}" if FAILED in trial.user_attrs else "interrupted"
+    else:
+        result = trial.state.name.lower() if trial.value is None else f"{metric} {trial.value:.2f}"
     values = (
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in trial.params.items()
     )
@@ -153,10 +176,10 @@ def _read_study(path: Path, space: Space) -> optuna.Study:
 
 
 def _enqueue_interrupted(study: optuna.Study) -> None:
-    """Tries the values of interrupted and failed trials again, each once."""
+    """Tries the values of interrupted trials again, each once."""
     for trial in study.get_trials(states=(TrialState.RUNNING,)):  # left by a process that was killed
         study.tell(trial.number, state=TrialState.FAIL)
-    known = [trial.params for trial in study.get_trials(states=(*FINISHED, TrialState.WAITING))]
+    known = [trial.params for trial in [*_finished(study), *study.get_trials(states=(TrialState.WAITING,))]]
     for trial in study.get_trials(states=(TrialState.FAIL,)):
         if trial.params and trial.params not in known:
             study.enqueue_trial(trial.params)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -24,6 +25,16 @@ from nmt.training.sweep.space import Space
 POLL_SECONDS = 1.0
 """Time between two looks at a trial's history."""
 
+FAILED = "failed"
+"""Attribute of a trial whose training failed: the message. Its values are not tried again."""
+
+_INTERRUPTED = 130, -signal.SIGINT, -signal.SIGTERM
+"""Exit codes of an interrupted training, which can continue."""
+
+
+class TrialError(NmtError):
+    """A trial has no result. The search goes on without it."""
+
 
 def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: CommandRunner) -> float:
     """Trains the values that optuna suggests, and returns the best value of the metric.
@@ -39,7 +50,8 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
     Raises:
         TrialPruned: the trial falls behind the median of the others at the same validation, its values contradict each
             other, or another trial is training them.
-        NmtError: training failed.
+        TrialError: training was interrupted, or it failed, as the trial's attribute then says.
+        NmtError: the sweep is ending.
     """
     values = space.suggest(trial)
     name = "run-" + hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:10]
@@ -62,12 +74,20 @@ def run_trial(trial: optuna.Trial, space: Space, output: Path, commands: Command
         pruned_after = _watch(process, trial, space.metric, output / "runs" / name)
     if pruned_after:
         raise optuna.TrialPruned(f"behind the others after {counted(pruned_after, 'validation')}")
+    if process.returncode in _INTERRUPTED:
+        raise TrialError(f"{name}: interrupted")
     if process.returncode:
-        raise NmtError(f"{name}: nmt train ended with {process.returncode}, see {log}")
+        raise _failure(trial, f"{name}: nmt train ended with {process.returncode}, see {log}")
     measured = _validations(output / "runs" / name, space.metric)
     if not measured:
-        raise NmtError(f"{output / 'runs' / name}: history.csv has no number in validation_{space.metric}: see {log}")
+        lacking = f"history.csv has no number in validation_{space.metric}"
+        raise _failure(trial, f"{output / 'runs' / name}: {lacking}: see {log}")
     return max(measured) if space.metric == "bleu" else min(measured)
+
+
+def _failure(trial: optuna.Trial, message: str) -> TrialError:
+    trial.set_user_attr(FAILED, message)
+    return TrialError(message)
 
 
 def _watch(process: subprocess.Popen[bytes], trial: optuna.Trial, metric: str, run: Path) -> int:
