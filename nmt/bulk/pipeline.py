@@ -42,6 +42,12 @@ class Work:
     sharing: int = 0
     """Processes that share the processors of a machine; 0: one for each processor, as engines usually start them."""
 
+    @property
+    def search_settings(self) -> SearchConfig:
+        """The settings of the search."""
+        settings: SearchConfig = config_from_dict(SearchConfig, self.search)
+        return settings
+
 
 class PlanShards(beam.DoFn):
     """Source -> its shards that are not finished. Writes the plan of the source."""
@@ -79,13 +85,13 @@ class TranslateShards(beam.DoFn):
 
     def setup(self) -> None:
         self._translator = self._shared.acquire(self._load)
-        self._search: SearchConfig = config_from_dict(SearchConfig, self._work.search)
+        self._search = self._work.search_settings
 
     def _load(self) -> Any:
         from nmt.backend.machine import processors, share_processors
 
         share_processors(self._work.sharing or processors())
-        return load_models(self._work.models, self._work.options)
+        return load_models(self._work)
 
     def process(self, shard: Shard) -> Iterator[tuple[str, int]]:
         lines, bad = _checked(shard, self._work.longest)
@@ -134,13 +140,15 @@ def finished_shards(source: Source) -> set[str]:
     return {file.path for file in found.metadata_list}
 
 
-def load_models(models: Sequence[str], options: dict[str, Any]) -> Any:
-    """The translator of models on any file system; remote ones are copied to this machine first."""
+def load_models(work: Work) -> Any:
+    """The translator of models on any file system. Remote ones are copied to this machine until it is prepared."""
     from nmt.translation.loading import load_translator
 
     with tempfile.TemporaryDirectory() as place:
-        local = [local_copy(model, Path(place) / str(number)) for number, model in enumerate(models)]
-        return load_translator(*local, **options)
+        local = [local_copy(model, Path(place) / str(number)) for number, model in enumerate(work.models)]
+        translator = load_translator(*local, **work.options)
+        translator.prepare(work.search_settings)
+        return translator
 
 
 def local_copy(model: str, place: Path) -> str:

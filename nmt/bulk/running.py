@@ -13,13 +13,12 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from nmt.bulk.formats import suffix_of, write_file
 from nmt.bulk.local import DeadWorkerError, run_locally
-from nmt.bulk.pipeline import NAMESPACE, PLAN, BulkTranslate, Work, finished_shards
-from nmt.bulk.shards import Source, text_columns
+from nmt.bulk.pipeline import PLAN, BulkTranslate, Work, finished_shards
+from nmt.bulk.shards import BAD_LINES, Source, text_columns
 from nmt.errors import NmtError
 from nmt.progress import LineProgress, report
 
@@ -41,7 +40,7 @@ class Summary:
     done_before: int
     """Shards that an earlier command has written."""
     bad_lines: int
-    """Of the shards that this command has written."""
+    """Lines of the .bad.jsonl files, those of earlier commands included."""
 
 
 def match_sources(patterns: Sequence[str], output: str, format: str, column: str | None) -> list[Source]:
@@ -102,6 +101,7 @@ def run_job(
             worker.
     """
     _require_same_job(work, fingerprint, sources, output)
+    done_before = _count_finished(sources)
     options = PipelineOptions(list(beam_options), save_main_session=False)
     local = options.view_as(StandardOptions).runner is None
 
@@ -109,32 +109,47 @@ def run_job(
         pipeline | beam.Create(list(sources)) | BulkTranslate(work)
 
     with _progress(sources):
-        result = _run_again(build, options, processes, sources) if local else _run_elsewhere(build, options)
+        if local:
+            _run_again(build, options, processes, sources)
+        else:
+            _run_elsewhere(build, options)
     lines, shards = _require_all(sources)
-    counters = _counters(result)
-    return Summary(lines, shards, counters.get("shards_done_before", 0), counters.get("bad_lines", 0))
+    return Summary(lines, shards, done_before, sum(map(_count_bad_lines, sources)))
+
+
+def _count_finished(sources: Sequence[Source]) -> int:
+    return sum(len(finished_shards(source)) for source in sources)
+
+
+def _count_bad_lines(source: Source) -> int:
+    (found,) = FileSystems.match([FileSystems.join(source.folder, f"*{BAD_LINES}")])
+    count = 0
+    for path in [file.path for file in found.metadata_list]:
+        with FileSystems.open(path) as file:
+            count += file.read().count(b"\n")
+    return count
 
 
 def _run_again(
     build: Callable[[Any], None], options: PipelineOptions, processes: int, sources: Sequence[Source]
-) -> Any:
+) -> None:
     """Runs on this machine, and again as long as a worker ends after some shards were finished."""
     done = -1
     while True:
-        before, done = done, sum(len(finished_shards(source)) for source in sources)
+        before, done = done, _count_finished(sources)
         try:
             with _one_line():
-                return run_locally(build, options, processes)
+                run_locally(build, options, processes)
+            return
         except DeadWorkerError as error:
-            now = sum(len(finished_shards(source)) for source in sources)
-            if now == done == before:
+            if _count_finished(sources) == done == before:
                 raise NmtError(
                     f"{error}, twice without a finished shard: try fewer --processes or --shard-lines"
                 ) from None
             report(f"{error}: the shards that it had begun are translated again")
 
 
-def _run_elsewhere(build: Callable[[Any], None], options: PipelineOptions) -> Any:
+def _run_elsewhere(build: Callable[[Any], None], options: PipelineOptions) -> None:
     with _one_line():
         pipeline = beam.Pipeline(options=options)
         build(pipeline)
@@ -142,7 +157,6 @@ def _run_elsewhere(build: Callable[[Any], None], options: PipelineOptions) -> An
         state = result.wait_until_finish()
     if state not in (None, "DONE"):
         raise NmtError(f"the pipeline ended as {state}: its runner says why; repeat the command to go on")
-    return result
 
 
 @contextmanager
@@ -208,7 +222,7 @@ def _plan(source: Source) -> dict[str, int] | None:
 @contextmanager
 def _progress(sources: Sequence[Source]) -> Iterator[None]:
     """Shows how many shards are finished, of all sources whose shards are counted."""
-    before = sum(len(finished_shards(source)) for source in sources)
+    before = _count_finished(sources)
     stop, status = threading.Event(), LineProgress(unit="shards")
 
     def watch() -> None:
@@ -217,7 +231,7 @@ def _progress(sources: Sequence[Source]) -> Iterator[None]:
             plans = [_plan(source) for source in sources]
             if all(plans):
                 status.total = sum(plan["shards"] for plan in plans if plan) - before
-            now = sum(len(finished_shards(source)) for source in sources) - before
+            now = _count_finished(sources) - before
             status.advance(now - done)
             done = now
         status.clear()
@@ -229,9 +243,3 @@ def _progress(sources: Sequence[Source]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-
-
-def _counters(result: Any) -> dict[str, int]:
-    """The counters of a pipeline by name."""
-    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))["counters"]
-    return {counter.key.metric.name: counter.result for counter in found}

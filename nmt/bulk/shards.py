@@ -13,6 +13,8 @@ from apache_beam.io.filesystems import FileSystems
 from nmt.errors import NmtError
 
 PARQUET = ".parquet"
+BAD_LINES = ".bad.jsonl"
+"""Ending of the names of the files that list the lines which cannot be translated."""
 _BLOCK = 1 << 20
 _OTHER_ENCODINGS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE
 
@@ -38,7 +40,7 @@ class Source(NamedTuple):
 
     def bad_lines_path(self, number: int) -> str:
         """The path of the bad lines of a shard, if it has any."""
-        return FileSystems.join(self.folder, f"{number:06d}.bad.jsonl")
+        return FileSystems.join(self.folder, f"{number:06d}{BAD_LINES}")
 
 
 class Shard(NamedTuple):

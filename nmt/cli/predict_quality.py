@@ -79,7 +79,10 @@ def _config(arguments: Namespace) -> RunConfig:
         from nmt.run.directory import Run
 
         require_runs([arguments.run])
-        return Run.open(arguments.run).config
+        config = Run.open(arguments.run).config
+        if config.corpus.prepared:
+            raise NmtError(f"{arguments.run}: learned from a prepared corpus: give its text by --source and --target")
+        return config
     pairs = pairs_from_flags(arguments, languages=True)
     source, target = arguments.source_language or "", arguments.target_language or ""
     return RunConfig(corpus=CorpusConfig(train=pairs, source_language=source, target_language=target))

@@ -99,6 +99,8 @@ def run(arguments: Namespace) -> None:
     from nmt.translation import loading
 
     tokens = access.read_tokens(arguments.token_file) if arguments.token_file else ()
+    hosts = tuple(map(access.host_name, arguments.allow_host))
+    origins = tuple(map(access.read_origin, arguments.allow_origin))
     limits = _limits(arguments)
     paths = [models.model_path(text) for text in arguments.model]
     require_runs(paths)
@@ -114,7 +116,7 @@ def run(arguments: Namespace) -> None:
         arguments.drain_seconds,
         arguments.log_requests,
         limits,
-        access.Access(tuple(map(str.lower, arguments.allow_host)), tuple(arguments.allow_origin), tokens),
+        access.Access(hosts, origins, tokens),
     )
     server.serve(settings, arguments.open)
 

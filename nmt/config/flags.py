@@ -121,7 +121,7 @@ def _yaml_list(flag: str, text: str) -> list[str]:
 
     try:
         values = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: such as an impossible date
         values = None
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ConfigError(f"{flag} is {text!r}: expected a list of texts, such as '[a, b]'")

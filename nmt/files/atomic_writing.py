@@ -7,6 +7,7 @@ old content or the new one. All writers of the package use `replacing` or, for t
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -20,9 +21,8 @@ from nmt.errors import NmtError
 from nmt.files.locking import locked, owner_ended
 from nmt.files.paths import is_stream, real_path
 
-_SHOWN = 60
+_SHOWN = 57
 """Characters of the final name in a temporary name: at four bytes each the result fits the usual limit of 255 bytes."""
-
 
 NEW_SECONDS = 1
 """Age from which an unlocked temporary directory belongs to a writer that has ended: a new one is not locked yet."""
@@ -152,7 +152,7 @@ def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
 
 def _remove_left(place: Path) -> None:
     """Removes the temporary directories for a place whose writers have ended without removing them."""
-    pattern = re.compile(re.escape(f".{place.name[:_SHOWN]}") + r"\.[0-9a-f]{8}\.part")
+    pattern = re.compile(re.escape(f".{_shortened(place.name)}") + r"\.[0-9a-f]{8}\.part")
     for path in place.parent.iterdir():
         if pattern.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # another writer has removed it
@@ -175,7 +175,12 @@ def errors_named(path: Path) -> Iterator[None]:
 
 def _temporary(place: Path, unique: bool) -> Path:
     mark = f".{uuid.uuid4().hex[:8]}" if unique else ""
-    return place.with_name(f".{place.name[:_SHOWN]}{mark}.part")
+    return place.with_name(f".{_shortened(place.name)}{mark}.part")
+
+
+def _shortened(name: str) -> str:
+    """A name for a temporary file; long names are cut, and a digest tells those with one beginning apart."""
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
 
 
 def sync(path: Path) -> None:

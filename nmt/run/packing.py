@@ -108,7 +108,7 @@ def members_of(
 
 def without_paths(config: RunConfig) -> RunConfig:
     """The settings without the names of files and directories, which say more about their machine than the model."""
-    corpus: CorpusConfig = replace(config.corpus, train=PairsConfig(), validation=PairsConfig())
+    corpus: CorpusConfig = replace(config.corpus, train=PairsConfig(), validation=PairsConfig(), prepared="")
     guided = replace(config.training.guided, links="")
     return replace(
         config,

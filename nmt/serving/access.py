@@ -33,7 +33,7 @@ class Access:
         Raises:
             RefusedError: an unknown name.
         """
-        name = _without_port(host).lower()
+        name = host_name(host)
         if name != "localhost" and name not in self.hosts and not _is_address(name):
             raise RefusedError(421, "this server is not known by the name in Host: nmt serve --allow-host names it")
 
@@ -79,6 +79,28 @@ def read_tokens(path: str) -> tuple[str, ...]:
     if not all(token.isascii() and token.isprintable() and " " not in token for token in tokens):
         raise NmtError(f"{path}: a token has a blank or a character beyond ASCII, which headers cannot carry")
     return tokens
+
+
+def host_name(host: str) -> str:
+    """A host as `Access.hosts` has it: lower-case, without a port."""
+    return _without_port(host).lower()
+
+
+def read_origin(text: str) -> str:
+    """An origin as browsers send it, from what a user writes, such as https://Example.org/.
+
+    Raises:
+        NmtError: it is no origin.
+    """
+    try:
+        parts = urlsplit(text)
+        port, default = parts.port, {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        parts, port, default = urlsplit(""), None, None
+    if not (parts.scheme and parts.hostname) or parts.path.strip("/") or parts.query or parts.username:
+        raise NmtError(f"--allow-origin {text}: expected the origin of a page, such as https://example.org")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, default) else "")
 
 
 def _netloc(origin: str) -> str | None:

@@ -19,6 +19,7 @@ from nmt.text.pairs import PairReader
 from nmt.text.text_size import TextSize, measure_text
 from nmt.training.budget import Speed as Timing
 from nmt.training.budget import Work, plan, scaled_dropout, smaller_networks, time_training
+from nmt.training.preparation.validation_pairs import read_validation_pairs
 
 LEAST_PAIRS = 20
 """Fewer pairs teach nothing that a validation could measure."""
@@ -169,8 +170,7 @@ def _count_parameters(config: RunConfig) -> int:
 
 def _count_validation(config: RunConfig) -> int:
     """The validation pairs that the user names; 0 if pairs are held out instead."""
-    corpus = config.corpus
-    return sum(1 for _ in PairReader(corpus.validation, corpus)) if corpus.validation else 0
+    return len(read_validation_pairs(config.corpus)) if config.corpus.validation else 0
 
 
 def fit_to_prepared(given: Mapping[str, Any], corpus: PreparedManifest) -> Choice:

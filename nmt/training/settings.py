@@ -66,6 +66,8 @@ def resolve_config(
     runs = build_config(_fields_of_runs(over), path, _fields_of_runs(flags))
     initial = _initial_run(runs)
     begun = Path(runs.directory) / runs.name / "config.json"
+    if initial and given.get("training", {}).get("minutes"):
+        raise ConfigError("training.minutes is for a new network: give --training.passes for a fine-tuning instead")
     if (recipe == "auto" or initial) and begun.exists():
         fields = _fields_of_begun_run(begun, say)
     elif initial:
@@ -82,7 +84,8 @@ def resolve_config(
     config = build(fields)
     if runs.corpus.prepared:
         require_prepared_settings(config)
-    if config.training.minutes and recipe != "auto" and "passes" not in given.get("training", {}):
+    timed = "minutes" in flags.get("training", {}) or "passes" not in given.get("training", {})
+    if config.training.minutes and recipe != "auto" and timed:
         raise ConfigError("training.minutes is for recipe auto, which chooses the epochs: give --recipe auto too")
     return config
 
@@ -130,8 +133,9 @@ def _fields_of_begun_run(config_file: Path, say: Callable[[str], None]) -> dict[
     """
     say(f"{config_file.parent} has begun already, so nothing is chosen anew")
     fields = load_fields(config_file)
-    kept = {name: fields["corpus"][name] for name in ("held_out", "near_duplicates") if name in fields["corpus"]}
-    return {"corpus": kept} | {name: fields[name] for name in ("vocabulary", "model", "training", "search")}
+    corpus = fields.get("corpus", {})
+    kept = {name: corpus[name] for name in ("held_out", "near_duplicates") if name in corpus}
+    return {"corpus": kept} | {name: fields.get(name, {}) for name in ("vocabulary", "model", "training", "search")}
 
 
 def _initial_run(config: RunConfig) -> Run | None:

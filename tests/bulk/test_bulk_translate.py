@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,10 @@ pytest.importorskip("apache_beam", reason="bash scripts/beam.sh makes an environ
 import pyarrow
 import zstandard
 from pyarrow import parquet
+
+from nmt.bulk import pipeline
+from nmt.config import SearchConfig
+from nmt.translation.request import TranslationRequest
 
 MODEL = commands.REPOSITORY / "tests" / "exporting" / "version_1" / "recurrent-float32"
 
@@ -82,6 +87,7 @@ def test_every_format_goes_in_and_out_in_order(tmp_path):
     written = {path: path.stat().st_mtime_ns for path in out.rglob("0*")}
     again = bulk("text.en *.gz b.zst c.parquet", tmp_path, "--shard-lines 16")
     assert "160 lines in 12 shards, 12 of them before, in " in again.stderr
+    assert "; 8 bad lines in .bad.jsonl files" in again.stderr
     assert {path: path.stat().st_mtime_ns for path in out.rglob("0*")} == written
     other = bulk("text.en", tmp_path, "--shard-lines 5")
     assert other.returncode == 2
@@ -158,6 +164,16 @@ def text_of(directory: Path) -> list[str]:
     return "".join(path.read_text() for path in shards(directory / "out" / "source", ".txt")).splitlines()
 
 
+def test_a_remote_model_is_prepared_before_its_copy_goes(monkeypatch, tmp_path):
+    """Its short list too, which a search reads late."""
+    monkeypatch.setattr(pipeline, "local_copy", lambda model, place: shutil.copytree(model, place))
+    models = (str(MODEL.parent / "short-list-float32"),)
+    search = {"beam_size": 1, "short_list": 20}
+    translator = pipeline.load_models(pipeline.Work(models, {}, search, longest=1000, shard_lines=10))
+    (found,) = translator.answer([TranslationRequest("ba be", SearchConfig(**search))])
+    assert found[0].text
+
+
 def listening(process: int) -> set[str]:
     """The local addresses, in hexadecimal, of the sockets on which a process listens."""
     inodes = set()
@@ -180,7 +196,7 @@ def test_a_killed_worker_costs_nothing_and_no_server_is_open_to_others(ignores_i
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
     assert "a worker process has ended before its work was done: the shards that it had begun are translated" in said
-    assert "Traceback" not in said
+    assert "Traceback" not in said and "of them before" not in said
     assert all(map(gone, workers))
     assert text_of(tmp_path) == translated(sentences(3000), tmp_path)
 

@@ -72,6 +72,8 @@ def test_text_that_looks_like_a_number_stays_text(value):
         (["--no-training.deterministic", "true"], "--no-training.deterministic is 'true': expected no value"),
         (["--vocabulary.symbols", "[a, 1]"], "--vocabulary.symbols is '[a, 1]': expected a list of texts"),
         (["--vocabulary.symbols", "[a: ]]"], "--vocabulary.symbols is '[a: ]]': expected a list of texts"),
+        (["--vocabulary.symbols", "[2020-13-45]"], "--vocabulary.symbols is '[2020-13-45]': expected a list of texts"),
+        (["--vocabulary.symbols", "[" * 3000 + "]" * 3000], "expected a list of texts"),
         (["--beam-size", "3"], "unrecognized argument: --beam-size, did you mean --search.beam_size?"),
         (["--model.unit", "3"], "unrecognized argument: --model.unit, did you mean --model.units? (see nmt train"),
         (["--zzz"], "unrecognized argument: --zzz (see nmt train --help)"),

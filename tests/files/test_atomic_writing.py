@@ -114,6 +114,18 @@ def test_the_directory_of_a_killed_writer_is_removed_by_the_next_one(tmp_path):
     assert names(tmp_path) == sorted([*others, ".made.onnx.01234567.part", "made.onnx"])
 
 
+@pytest.mark.parametrize("letter", ["a", "ö", "世", "🌍"])
+def test_long_names_have_temporary_names_of_their_own(letter, tmp_path):
+    """Also fixed ones, within the 255 bytes that a name may have."""
+    long = letter * (240 // len(letter.encode()))
+    places = [tmp_path / f"{long}-1", tmp_path / f"{long}-2"]
+    for unique in (False, True):
+        with replacing(places, unique) as temporaries:
+            for number, temporary in enumerate(temporaries):
+                temporary.write_text(str(number))
+        assert [place.read_text() for place in places] == ["0", "1"]
+
+
 def test_a_directory_with_files_is_not_replaced_and_an_empty_one_is(tmp_path):
     place = tmp_path / "above" / "made"
     with complete_directory(place, NmtError) as directory:

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from corruptions import make_run
 
+from nmt.config.reading import build_config
+from nmt.config.relative_paths import path_settings
 from nmt.run.arrays import save_arrays
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.manifest import Manifest
 from nmt.run.model_card import UNKNOWN_LICENCE
-from nmt.run.packing import members_of, write_pack
+from nmt.run.packing import members_of, without_paths, write_pack
 from nmt.run.text_profile import load_profile
 from nmt.run.verification import accept
 
@@ -58,6 +60,16 @@ def test_a_pack_has_the_files_that_translate_and_names_the_others(tmp_path: Path
     corpus = sum(path.stat().st_size for path in (run.directory / "corpus").rglob("*") if path.is_file())
     (checkpoint,) = run.checkpoints()
     assert packed.left_out == {"checkpoints/": checkpoint.stat().st_size, "corpus/": corpus, "notes.txt": 8}
+
+
+@pytest.mark.parametrize("name", sorted(path_settings()))
+def test_nothing_that_is_given_away_names_a_path(name: str) -> None:
+    pair = {} if name.rpartition(".")[2] not in ("source", "target") else {"source": "/home/a", "target": "/home/b"}
+    *_, group, last = name.split(".")
+    outer = name.removesuffix(f"{group}.{last}").rstrip(".")
+    fields = {group: {**pair, last: "/home/it"}}
+    config = build_config({outer: fields} if outer else fields, None, {})
+    assert "/home/it" in str(config) and "/home" not in str(without_paths(config))
 
 
 def test_equal_runs_give_equal_packs(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from small_server import LIMITS, Fake
 
 from nmt.errors import NmtError
-from nmt.serving.access import Access, read_tokens
+from nmt.serving.access import Access, host_name, read_origin, read_tokens
 from nmt.serving.app import create_app
 from nmt.serving.models import Models, ServedModel
 
@@ -61,6 +61,34 @@ def test_pages_of_other_origins_are_refused_unless_they_are_named(guarded):
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
     assert guarded.options("/v1/translate", headers={"Origin": "https://friend.example", **asked}).status_code == 200
     assert guarded.options("/v1/translate", headers={"Origin": "https://evil.example", **asked}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("https://friend.example", "https://friend.example"),
+        ("https://Friend.example/", "https://friend.example"),
+        ("https://friend.example:443", "https://friend.example"),
+        ("http://friend.example:8080", "http://friend.example:8080"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+        ("moz-extension://0f-1a", "moz-extension://0f-1a"),
+    ],
+)
+def test_an_origin_is_read_as_browsers_send_it(given, sent):
+    assert read_origin(given) == sent
+
+
+@pytest.mark.parametrize(
+    "given", ["*", "null", "friend.example", "https://", "https://a.example/page", "http://a:b", ""]
+)
+def test_what_is_no_origin_is_refused(given):
+    with pytest.raises(NmtError, match="expected the origin of a page, such as https://example.org"):
+        read_origin(given)
+
+
+@pytest.mark.parametrize("given", ["NMT.example", "nmt.example:8000"])
+def test_a_name_of_the_server_is_known_without_its_port(given):
+    Access((host_name(given),)).check_host("nmt.example:80")
 
 
 def test_no_other_origin_is_allowed_by_default(client):

@@ -6,10 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from corruptions import make_run
 
 from nmt.cli import main
 from nmt.config import ConfigError, recipes
 from nmt.config.yaml_files import load_fields
+from nmt.errors import NmtError
 from nmt.training import auto_recipe
 from nmt.training.budget import Speed, Work, plan, scaled_dropout, smaller_networks, time_training
 from nmt.training.quality.fit import load_fit
@@ -141,12 +143,33 @@ def test_a_run_that_has_begun_is_never_timed_again(text, timed, tmp_path):
     [
         (["--training.minutes", "5"], "30k", "training.minutes is for recipe auto"),
         (["--training.minutes", "5", "--training.passes", "3"], "auto", "leave one of them out"),
+        (["--training.minutes", "5", "--training.passes", "3"], "", "training.minutes is for recipe auto"),
         (["--training.minutes", "-1"], "auto", "minutes is -1.0: expected 0 or more"),
     ],
 )
 def test_minutes_without_effect_are_refused(text, timed, flags, recipe, message):
     with pytest.raises(ConfigError, match=message):
         load_config(None, [*text, *flags], recipe)
+
+
+def test_minutes_need_validation_pairs_and_a_new_network(text, timed, tmp_path):
+    (tmp_path / "none").write_text("")
+    flags = [*text, "--training.minutes", "5"]
+    none = ["--corpus.validation.source", str(tmp_path / "none"), "--corpus.validation.target", str(tmp_path / "none")]
+    with pytest.raises(NmtError, match="corpus.validation has no pairs"):
+        load_config(None, [*flags, *none], "auto")
+    run = make_run(tmp_path / "old", 0)
+    with pytest.raises(ConfigError, match="training.minutes is for a new network: give --training.passes"):
+        load_config(None, [*flags, "--training.initial", str(run.directory)], "auto")
+
+
+def test_a_run_of_few_settings_is_resumed(text, tmp_path):
+    """Such as one that another program has written: the missing groups have their defaults."""
+    (tmp_path / "mine").mkdir()
+    saved = {"format": 2, "name": "mine", "model": {"units": 64}, "corpus": {"held_out": 5}}
+    (tmp_path / "mine" / "config.json").write_text(json.dumps(saved), encoding="utf-8")
+    config = load_config(None, text, "auto")
+    assert (config.model.units, config.corpus.held_out) == (64, 5)
 
 
 @pytest.mark.slow

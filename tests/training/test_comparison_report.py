@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nmt.training.comparison import ComparisonError, read_plan
-from nmt.training.comparison.outcomes import Outcome, Paths
+from nmt.training.comparison.outcomes import Outcome, Paths, read_outcomes
 from nmt.training.comparison.plan import ComparisonPlan
 from nmt.training.comparison.report import line_to_draw, write_report
 
@@ -91,6 +91,15 @@ def test_bleu_by_length_is_measured_in_each_bucket(plan: ComparisonPlan, tmp_pat
     assert rows["first"] == ["100.0"] * 2
     assert rows["second"][0] == "100.0" and float(rows["second"][1]) < 5
     assert (output / "by_length.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_other_line_separators_stay_within_their_translation(plan: ComparisonPlan, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    measured(output, "first-1")
+    lines = [REFERENCES[0] + "\u2028", *REFERENCES[1:]]
+    Paths.of(output, "first-1").translation.write_text("".join(f"{line}\n" for line in lines))
+    (found,) = read_outcomes(plan, output)
+    assert found.translations == lines
 
 
 def test_each_outcome_is_a_row_of_the_csv(plan: ComparisonPlan, tmp_path: Path) -> None:

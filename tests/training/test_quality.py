@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nmt.cli import main
-from nmt.config import VocabularyConfig
+from nmt.config import CorpusConfig, RunConfig, VocabularyConfig
 from nmt.config.reading import build_config
 from nmt.errors import NmtError
 from nmt.run.directory import Run
@@ -206,6 +206,14 @@ def test_a_text_like_the_measured_ones_has_no_remark(capsys):
     assert main(["predict-quality", "--source", "data/demo/train.en", "--target", "data/demo/train.fr"]) == 0
     printed = capsys.readouterr().out
     assert "text: 20000 pairs" in printed and "unlike" not in printed
+
+
+def test_a_run_on_a_prepared_corpus_has_no_text_to_measure(text, capsys) -> None:
+    config = RunConfig(corpus=CorpusConfig(prepared="corpus"))
+    tokenizer = Tokenizer.train(["the old dog sees"] * 3, VocabularyConfig(type="word", size=8))
+    Run.create(text / "run", config, tokenizer, tokenizer)
+    assert main(["predict-quality", "--run", "run"]) == 2
+    assert "run: learned from a prepared corpus: give its text by --source and --target" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

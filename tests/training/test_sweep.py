@@ -9,6 +9,7 @@ from pathlib import Path
 
 import optuna
 import pytest
+import yaml
 from commands import run
 
 from nmt.cli import main
@@ -16,8 +17,8 @@ from nmt.config import RunConfig, VocabularyConfig
 from nmt.errors import NmtError, install_command
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
-from nmt.training.sweep.space import read_space
 from nmt.training.sweep import study as sweep_study
+from nmt.training.sweep.space import read_space
 from nmt.training.sweep.study import Budget, open_study, sweep
 from nmt.training.sweep.trials import TrialError, run_trial
 
@@ -26,7 +27,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 def space(directory: Path, **fields) -> Path:
     path = directory / "space.yaml"
-    path.write_text(json.dumps(fields))
+    path.write_text(yaml.safe_dump(fields, sort_keys=False))
     return path
 
 
@@ -55,6 +56,9 @@ def test_the_values_of_a_trial_override_the_common_fields(tmp_path):
         ({"space": {"model.units": {"low": 3, "high": 8}}}, "model.units = 3: model.units is 3: expected an even"),
         ({"space": {"model.units": {"low": 8, "high": 4}}}, "space: model.units: "),
         ({"space": {"training.ema": {"low": 0.0, "high": 0.5, "log": True}}}, "space: training.ema: "),
+        ({"space": {"model.units": {"low": 4, "high": 8, "step": 0.5}}}, "units: step is 0.5: expected a whole number"),
+        ({"space": {"search.length_penalty": {"low": 0, "high": 2, "step": 0}}}, "space: search.length_penalty: "),
+        ({"space": {1: {"low": 4, "high": 8}}}, "space: 1: expected the name of a field"),
         ({"config": 5, "space": {"model.units": {"choices": [4]}}}, "expected a file name at config"),
         ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),
     ],
@@ -73,6 +77,15 @@ def test_the_space_of_the_demo_corpus_can_be_read(monkeypatch):
 def test_a_range_may_end_in_a_power_of_ten(tmp_path):
     read = read_space(space(tmp_path, space={"training.schedule.learning_rate": {"low": "1e-4", "high": "1e-2"}}))
     assert read.ranges == {"training.schedule.learning_rate": {"low": 1e-4, "high": 1e-2}}
+
+
+def test_the_kind_of_a_field_decides_between_whole_numbers_and_others(tmp_path):
+    """Not the way in which its range is written."""
+    ranges = {"search.length_penalty": {"low": 0, "high": 2}, "model.units": {"low": 8.0, "high": 1e2, "step": 2}}
+    read = read_space(space(tmp_path, space=ranges))
+    values = [read.suggest(optuna.create_study().ask()) for _ in range(5)]
+    assert any(value["search.length_penalty"] % 1 for value in values)
+    assert {type(value["model.units"]) for value in values} == {int}
 
 
 def test_the_common_fields_may_be_empty(tmp_path):

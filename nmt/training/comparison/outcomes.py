@@ -19,6 +19,7 @@ from nmt.run.directory import HISTORY, Run
 from nmt.run.history import history_numbers
 from nmt.run.resuming import differing_settings, with_saved_values
 from nmt.run.text_changes import text_changed
+from nmt.text.lines import read_lines
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
 
 _MAY_DIFFER = ("name", "directory", "training.precision", "training.log_every", "training.live_view")
@@ -87,8 +88,7 @@ def read_outcomes(plan: ComparisonPlan, output: Path) -> Iterator[Measured]:
     for run in plan.runs:
         outcome = saved_outcome(run, plan, output)
         if outcome is not None:
-            lines = Paths.of(output, run.name).translation.read_text(encoding="utf-8").splitlines()
-            yield Measured(run, outcome, lines)
+            yield Measured(run, outcome, [*read_lines(str(Paths.of(output, run.name).translation))])
 
 
 def saved_outcome(run: VariantRun, plan: ComparisonPlan, output: Path) -> Outcome | None:

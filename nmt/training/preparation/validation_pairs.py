@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from nmt.config import RunConfig
+from nmt.config import CorpusConfig, RunConfig
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.text.held_out_pairs import WithoutHeldOut, hold_out
@@ -25,13 +25,22 @@ def split_pairs(config: RunConfig, reader: PairReader) -> tuple[list[Pair], Iter
     if not config.corpus.validation:
         validation = hold_out(reader, config.corpus.held_out, config.training.seed)
         return validation, WithoutHeldOut(reader, validation, config.corpus.near_duplicates == "drop")
-    validation = list(PairReader(config.corpus.validation, config.corpus))
-    if not validation:
+    return read_validation_pairs(config.corpus), reader
+
+
+def read_validation_pairs(corpus: CorpusConfig) -> list[Pair]:
+    """The validation pairs that the user names.
+
+    Raises:
+        NmtError: there are none, or they cannot be read.
+    """
+    pairs = list(PairReader(corpus.validation, corpus))
+    if not pairs:
         raise NmtError(
             "corpus.validation has no pairs: leave --corpus.validation.source and --corpus.validation.target out, or "
             "give other files"
         )
-    return validation, reader
+    return pairs
 
 
 def save_validation_pairs(directory: Path, pairs: Iterable[Pair]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import ConfigError, RunConfig, config_from_dict
-from nmt.config.checks import as_number
+from nmt.config.checks import as_number, shown
+from nmt.config.fields import settings_of
 from nmt.config.reading import merge_fields
 from nmt.config.relative_paths import fields_from_file, from_file
 from nmt.config.yaml_files import load_fields, read_yaml
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from optuna import Trial
 
 RANGE_KEYS = {"low", "high", "step", "log", "choices"}
+
+_KINDS = {setting.name: setting.type for setting in settings_of(RunConfig)}
+"""The type of each field."""
 
 Range = dict[str, Any]
 """`choices`, or `low` and `high` with `step` or `log`."""
@@ -104,24 +108,34 @@ def _check_range(place: str, name: str, given: Any) -> None:
     """
     from optuna.trial import FixedTrial
 
+    if not isinstance(name, str):
+        raise NmtError(f"{place}: expected the name of a field, such as model.units")
     known = isinstance(given, dict) and set(given) <= RANGE_KEYS
     if not known or ("choices" in given) == ("low" in given and "high" in given):
         raise NmtError(f"{place}: expected choices, or low and high with an optional step or log")
     if "choices" in given and not (isinstance(given["choices"], list) and given["choices"]):
         raise NmtError(f"{place}: choices: expected a list")
     given |= {key: as_number(value) for key, value in given.items()}
+    if _KINDS.get(name) is int and "low" in given:
+        given |= {key: _whole(f"{place}: {key}", given[key]) for key in ("low", "high", "step") if key in given}
     first = given["choices"][0] if "choices" in given else given["low"]
     try:
         _suggest(FixedTrial({name: first}), name, given)
-    except (ValueError, TypeError) as error:  # such as low above high
+    except (ValueError, TypeError, ArithmeticError) as error:  # such as low above high
         raise NmtError(f"{place}: {error}") from None
+
+
+def _whole(place: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise NmtError(f"{place} is {shown(value)}: expected a whole number")
+    return int(value)
 
 
 def _suggest(trial: Any, name: str, given: Range) -> Any:
     if "choices" in given:
         return trial.suggest_categorical(name, given["choices"])
     low, high, log = given["low"], given["high"], bool(given.get("log"))
-    if isinstance(low, int) and isinstance(high, int):
+    if _KINDS.get(name) is int:
         return trial.suggest_int(name, low, high, step=given.get("step", 1), log=log)
     return trial.suggest_float(name, low, high, step=given.get("step"), log=log)
 

@@ -44,7 +44,7 @@ from nmt.text.errors import CorpusError
 from nmt.text.formats import require_more_pairs
 from nmt.text.held_out_pairs import WithoutHeldOut, require_left_over, smallest_sources
 from nmt.text.languages import languages_of, words_of
-from nmt.text.pairs import CorpusReport, Pair, PairReader
+from nmt.text.pairs import CorpusReport, Pair
 from nmt.text.row_blocks import row_blocks
 from nmt.text.spread_sample import SpreadSample
 from nmt.text.swapped_sides import SAMPLE, Vocabularies, measure_profile
@@ -62,7 +62,7 @@ from nmt.training.preparation.shards.reports import encoding_lines, sum_of
 from nmt.training.preparation.shards.sample import VOCABULARY_PAIRS, Sample
 from nmt.training.preparation.shards.work_files import load_values, require_sum, save_values
 from nmt.training.preparation.shards.workers import Workers, started
-from nmt.training.preparation.validation_pairs import pairs_as_lines, parse_pairs
+from nmt.training.preparation.validation_pairs import pairs_as_lines, parse_pairs, read_validation_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies
 
 _FIRST = 10_000
@@ -296,9 +296,7 @@ class Preparation(PreparationDirectory):
         config = with_languages(config, self._report, first.kept)
         self.config = replace(config, corpus=replace(config.corpus, train=PairsConfig()))
         corpus = self.config.corpus
-        validation = list(PairReader(corpus.validation, corpus)) if corpus.validation else self._held_out
-        if not validation:
-            raise NmtError("corpus.validation has no pairs: leave it out, or give other files")
+        validation = read_validation_pairs(corpus) if corpus.validation else self._held_out
         near = corpus.near_duplicates == "drop"
         pairs = sample if corpus.validation else WithoutHeldOut(sample, validation, near)
         if not self.config.vocabulary.run:
