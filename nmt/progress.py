@@ -171,7 +171,7 @@ class LineProgress(StatusLine):
     @property
     def speed(self) -> str:
         """Items per second since the beginning, with their unit."""
-        return f"{self._ready / max(self.seconds, 1e-9):.1f} {self.unit}/s"
+        return f"{self._ready / max(self.seconds, 1e-9):,.1f} {self.unit}/s"
 
     @property
     def _ready(self) -> int:
@@ -182,9 +182,9 @@ class LineProgress(StatusLine):
 
     def _text(self) -> str:
         if self.total is None:
-            return f"{self._prefix}{self._ready} {self.unit}, {self.speed}"
+            return f"{self._prefix}{self._ready:,} {self.unit}, {self.speed}"
         left = self.seconds / max(self._ready, 1) * (self.total - self._ready)
-        return f"{self._prefix}{self._ready} of {self.total} {self.unit}, {self.speed}, {duration(left)} left"
+        return f"{self._prefix}{self._ready:,} of {self.total:,} {self.unit}, {self.speed}, {duration(left)} left"
 
     def _fitted(self, text: str, columns: int | None) -> str:
         if self.total is None:

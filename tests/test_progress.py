@@ -245,7 +245,7 @@ def test_threads_may_advance_one_progress():
         thread.join()
     clock.now += 10
     progress.advance(0)
-    assert stream.getvalue() == "nmt: 4000 of 4000 lines, 400.0 lines/s, 0:00 left\n"
+    assert stream.getvalue() == "nmt: 4,000 of 4,000 lines, 400.0 lines/s, 0:00 left\n"
 
 
 def test_seconds_since_the_beginning():

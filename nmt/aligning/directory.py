@@ -118,6 +118,8 @@ def open_directory(path: Path) -> AlignerDirectory:
     Raises:
         RunError: it is missing, damaged, or no aligner.
     """
+    if not path.exists():
+        raise RunError(f"{path}: no such directory: expected one that nmt aligner made, or a run with an aligner")
     if not is_aligner(path):
         raise RunError(
             f"{path}: holds no aligner: expected a directory that nmt aligner made, or a run with an aligner (nmt "

@@ -64,6 +64,8 @@ def learn_for_run(
     if is_export(run.directory):
         raise RunError(f"{run.directory}: is an export: give the run an aligner, and export it again")
     run.storage.require_inside()
+    if run.has_aligner:
+        say(f"{run.directory}: the new aligner will replace the one that this run has")
     work = run.directory / WORK
     pairs = pairs or training_text(run, work)
     aligner = Aligner.train(pairs, work, settings_for(run.config.corpus, config), None, say, interrupted)

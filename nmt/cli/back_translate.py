@@ -59,4 +59,4 @@ def run(arguments: Namespace) -> None:
 
     write_made_pairs(arguments, [arguments.input], partial(count_lines, arguments.input), 1, made, ("tag",))
     if arguments.tag:
-        say(f"train on them with --vocabulary.symbols '[{arguments.tag}]', so that the tag is one piece")
+        say(f"train on them with --vocabulary.symbols '{arguments.tag}', so that the tag is one piece")

@@ -8,7 +8,7 @@ from itertools import islice, repeat, tee
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import require_runs
+from nmt.cli.loading import require_runs, say
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
@@ -73,18 +73,19 @@ def run(arguments: Namespace) -> None:
 
     def made(translator: Translator, search: SearchConfig, done: int, report: Report) -> MadePairs:
         sources, targets = text.checked_sides(translator, done)
-        more = islice(_new_sources(text, aligner, new), done, None) if aligner else repeat([])
-        given, groups = tee(zip(sources, targets, more, strict=False))
+        more = iter(_new_sources(text, aligner, new)) if aligner else repeat([])
+        before = sum(1 + len(others) for others in islice(more, done)) if aligner else done
+        given, groups = tee(zip(sources, targets, more, strict=aligner is not None))
         similarity = _similarity(arguments.closest, translator) if arguments.closest else None
         nbest = search.beam_size if arguments.closest else 1
         sentences = (sentence for source, _, others in groups for sentence in (source, *others))
         of_lines = LineReport(report, lines=1, sentences=1 + new)
-        lists = translator.translate_nbest(sentences, search, nbest, first=done * (1 + new), report=of_lines)
-        for _, target, _ in given:
-            found, *of_new = islice(lists, 1 + new)
+        lists = translator.translate_nbest(sentences, search, nbest, first=before, report=of_lines)
+        for _, target, others in given:
+            found, *of_new = islice(lists, 1 + len(others))
             best = _closest(found, target, similarity) if similarity else found[0]
             human = [] if arguments.only_translations else [(best.source, target)]
-            machine = [best, *(hypotheses[0] for hypotheses in of_new)]
+            machine = [best, *(hypotheses[0] for hypotheses in of_new), *repeat(best, new - len(of_new))]
             yield best, [*human, *((one.source, one.text) for one in machine)]
 
     per_line = 1 + new + (not arguments.only_translations)
@@ -108,7 +109,7 @@ def _aligner(arguments: Namespace) -> Aligner | None:
 
 
 def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list[str]]:
-    """`count` new sources for each pair, or the pair's own where no more can be made: see `Recombination`."""
+    """The different new sources of each pair, at most `count`: see `Recombination`. Reports how many there are."""
     from nmt.aligning.directory import words_of_aligner
     from nmt.text.pairs import Pair
     from nmt.training.preparation.recombination import Recombination
@@ -118,8 +119,15 @@ def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list
     aligned = progress.over(aligner.align(pairs))
     linked = [Pair(*pair, links=found.pharaoh()) for pair, found in zip(pairs, aligned, strict=True)]
     recombined = Recombination(linked, words_of_aligner(aligner.config), count, seed=1).over(linked)
+    made = 0
     while group := list(islice(recombined, 1 + count)):
-        yield [pair.source for pair in group[1:]]
+        given, *others = dict.fromkeys(pair.source for pair in group)
+        made += len(others)
+        yield others
+    say(
+        f"{made:,} of {count * len(pairs):,} new sentences were made; the translations of their pairs are repeated in "
+        "place of the others"
+    )
 
 
 def _similarity(measure: Utility, translator: Translator) -> Similarity:

@@ -146,7 +146,7 @@ def _pair_lines(pair: UnusualPair) -> str:
 
 
 def _score(pair: UnusualPair) -> str:
-    return "" if math.isnan(pair.score) else f", score {pair.score:.1f}"
+    return "" if math.isnan(pair.score) else f", score {pair.score:.2f}"
 
 
 class _RecordedPair(NamedTuple):

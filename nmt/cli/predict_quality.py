@@ -13,7 +13,7 @@ from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import require_runs, say
 from nmt.cli.pair_files import add_pair_flags, are_pairs_given, is_text_given, pairs_from_flags
 from nmt.cli.parser import Parser, positive, refuse_idle
-from nmt.config import CorpusConfig, RunConfig
+from nmt.config import CorpusConfig, RunConfig, recipes
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.progress import LineProgress, counted
@@ -156,6 +156,8 @@ def _lines(prediction: Prediction) -> Iterator[str]:
     yield f"expected after a full training: BLEU {_range(prediction.bleu)}, chrF2 {_range(prediction.chrf)}"
     for one in prediction.more[1:]:
         yield f"  with {one.pairs:,.0f} pairs of this kind: BLEU {_range(one.bleu)}"
+    if recipes.suited_to(text.pairs) in recipes.RECOMBINED:
+        yield "New pairs, which recipe auto makes from so much text, are not counted; they add one to three BLEU."
     yield "Four of five trainings should end within these ranges: a beam of 5, sentences like those of the text."
 
 

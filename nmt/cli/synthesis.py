@@ -58,10 +58,11 @@ def write_made_pairs(
 
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    unfit = [path for path in inputs if not can_be_read_again([path])]
-    unfit += [path for path in outputs if not can_be_resumed([path])]
-    if unfit:
-        raise NmtError(f"{unfit[0]}: expected a plain file, not compressed, so that --resume can continue")
+    for path in [path for path in inputs if not can_be_read_again([path])]:
+        raise NmtError(f"{path}: expected a plain file, which --resume can read again")
+    for path in [path for path in outputs if not can_be_resumed([path])]:
+        plain = f", such as {path.removesuffix('.gz')}" if path.endswith(".gz") else ""
+        raise NmtError(f"{path}: expected a plain file{plain}, whose lines --resume can keep")
     total = count() or 0
     resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     done = resumable.done

@@ -65,6 +65,9 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, flag: str) -> NoReturn:
         if (name := flag.removeprefix("--")) in self.groups:
             self.error(f"{name} is a group: set one of {', '.join(self.groups[name])}")
+        places = [action.metavar for action in self._actions if not action.option_strings]
+        if flag == "--model" and places:
+            self.error(f"unrecognized argument: {flag}: give {places[0]} without a flag")
         self.error(f"unrecognized argument: {flag}{did_you_mean(flag, self._option_string_actions)}")
 
 

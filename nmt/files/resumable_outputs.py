@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,10 +13,13 @@ from nmt.files.atomic_writing import errors_named, move_into_place, write_atomic
 from nmt.files.locking import locked
 from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
-from nmt.progress import report
+from nmt.progress import counted, report
 
 _RENAMING = "renaming "
 """Begins the identity file from the moment when the first of several files may have its final name."""
+
+_SHAPE = re.compile(r"([0-9]+)x([0-9]+) ")
+"""Begins an identity: the number of files, and of output lines for each input line; both are 1 without it."""
 
 
 def can_be_resumed(paths: Sequence[str]) -> bool:
@@ -57,19 +61,28 @@ class ResumableOutputs:
         """Input lines whose results an interruption left: complete blocks."""
         if self.done:
             if not resume:
-                left = " and ".join(str(part) for part in self._parts if part.exists())
-                raise NmtError(
-                    f"{paths[0]}: an interrupted command left {self.done} lines: continue with --resume, or delete "
-                    f"{left} to start again"
-                )
+                raise NmtError(f"{self._left()}: continue with --resume, or {self._start_again()}")
             return
         self._refuse_single_parts()
         if resume:
             report(f"{paths[0]}: there is nothing to resume: starting at line 1")
 
+    def _left(self) -> str:
+        """The beginning of a message on the lines of an interruption."""
+        return f"{self._places[0]}: an interrupted command left {counted(self.done, 'line')}"
+
+    def _start_again(self) -> str:
+        """The end of a message: the remedy that drops these lines."""
+        return f"delete {' and '.join(str(part) for part in self._parts if part.exists())} to start again"
+
     def _lines_done(self) -> int:
         """Input lines in complete blocks of all files."""
-        return min(map(_count_lines, self._lines_left())) // (self._block * self._per_line) * self._block
+        return min(map(_count_lines, self._lines_left())) // self._lines_of_block() * self._block
+
+    def _lines_of_block(self) -> int:
+        """Output lines of a block by the command that began the files, which may write more for each input line."""
+        saved = _SHAPE.match(self._saved_identity().removeprefix(_RENAMING))
+        return self._block * (int(saved[2]) if saved else self._per_line)
 
     def _lines_left(self) -> list[Path]:
         """The files with the lines that an interruption left, one for each output.
@@ -88,7 +101,7 @@ class ResumableOutputs:
         if all(part.exists() for part in self._parts):
             return  # the same command, stopped before each file had a block
         for part in self._parts:
-            if _count_lines(part) >= self._block * self._per_line:
+            if _count_lines(part) >= self._lines_of_block():
                 raise NmtError(
                     f"{part}: an interrupted command left this file, but its other files are missing: repeat that "
                     "command, or delete this file to start again"
@@ -140,9 +153,8 @@ class ResumableOutputs:
         saved = self._saved_identity().removeprefix(_RENAMING)
         if self.done and saved != self._numbered(identity):
             raise NmtError(
-                f"{self._parts[0]}: an interrupted command left this file, but its model, input, search, precision or "
-                "outputs were different, or another version of nmt began the file: repeat that command, or delete "
-                "this file to start again"
+                f"{self._left()}, but its model, input, search, precision, outputs or other flags were different, or "
+                f"another version of nmt began the file: repeat that command, or {self._start_again()}"
             )
 
     def _hide_again(self) -> None:
@@ -162,8 +174,9 @@ class ResumableOutputs:
             raise not_writable(self._places[0], error) from None
 
     def _numbered(self, identity: str) -> str:
-        """The identity with the number of files: a command with an equal first file may write more or fewer files."""
-        return f"{len(self._places)} {identity}" if len(self._places) > 1 else identity
+        """The identity with the numbers of files and of lines: commands with an equal first file may differ in them."""
+        files, lines = len(self._places), self._per_line
+        return f"{files}x{lines} {identity}" if files > 1 or lines > 1 else identity
 
     def _keep_or_remove(self, error: BaseException) -> None:
         """Reports the complete blocks after an error, or removes all hidden files if there is none."""

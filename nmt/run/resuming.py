@@ -59,9 +59,11 @@ def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -
     idle = () if saved.training.guided.links or saved.training.aligner else _GUIDANCE
     for name, old, new in differing_settings(config_to_dict(saved), config_to_dict(requested)):
         if not may_change(name) and name not in idle:
+            forgotten = not new and name in path_settings()
+            first = "repeat the flags of the first command, or " if forgotten else ""
             raise RunError(
                 f"{directory} was begun with {name} = {old!r}, now it is {new!r}: "
-                "give this run another name, set the old value, or delete the directory"
+                f"{first}give this run another name, set the old value, or delete the directory"
             )
 
 

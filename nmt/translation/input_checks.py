@@ -66,7 +66,8 @@ class _Findings:
     def example(self, kind: str) -> str:
         """The first line of a kind, for a message."""
         line, text = self.examples[kind]
-        return f"such as '{text[:_SHOWN]}{'...' * (len(text) > _SHOWN)}' in {self.unit} {line}"
+        place = f" in {self.unit} {line}" if self.lines > 1 else ""
+        return f"such as '{text[:_SHOWN]}{'...' * (len(text) > _SHOWN)}'{place}"
 
 
 class InputCheck:
@@ -211,9 +212,10 @@ class InputCheck:
     def _unreadable(self, side: SideProfile) -> Iterator[str]:
         found = self._found
         if found.unreadable > (_UNREADABLE + _TIMES * side.unreadable_share) * found.pieces:
+            some = f"{found.unreadable_lines} of {found.lines} {found.unit}s have" if found.lines > 1 else "it has"
             yield (
-                f"{found.unreadable_lines} of {found.lines} {found.unit}s have characters or words that the vocabulary "
-                f"does not have, {found.example('unreadable')}: {self._effect}"
+                f"{some} characters or words that the vocabulary does not have, {found.example('unreadable')}: "
+                f"{self._effect}"
             )
 
     @property

@@ -95,6 +95,7 @@ def test_tensorflow_is_quiet_by_default(monkeypatch):
         ("transalte", "unknown command: transalte, did you mean translate? (see nmt --help)"),
         ("translate", "--model"),
         ("translate --model nowhere --input setup.cfg", "nowhere: no such run directory"),
+        ("info --model nowhere", "unrecognized argument: --model: give RUN without a flag (see nmt info --help)"),
         ("translate --mod nowhere", "unrecognized argument: --mod, did you mean --model? (see nmt translate --help)"),
         ("translate --model nowhere --beem-size=3", "unrecognized argument: --beem-size, did you mean --beam-size?"),
         ("translate --model nowhere --zzz 3", "unrecognized argument: --zzz (see nmt translate --help)"),

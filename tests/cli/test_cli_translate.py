@@ -130,7 +130,7 @@ def test_an_interrupted_translation_is_resumed(model, write, tmp_path, capsys):
     assert main([*command, "--resume"]) == 130
     assert "continuing behind line 8" in capsys.readouterr().err
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
-    assert "its model, input, search, precision or outputs were different" in capsys.readouterr().err
+    assert "its model, input, search, precision, outputs or other flags were different" in capsys.readouterr().err
     fake_translator.Translator.interrupts = False
     try:
         assert main([*command, "--resume"]) == 0
@@ -188,7 +188,7 @@ def test_an_output_is_resumed_only_beside_the_files_it_began_with(tmp_path):
             raise KeyboardInterrupt
         before = {path.name: path.read_text() for path in tmp_path.iterdir()}
         with (
-            pytest.raises(NmtError, match="an interrupted command left this file"),
+            pytest.raises(NmtError, match="command left (1 line, but its model|this file, but its other)"),
             ResumableOutputs(then, resume=True, block=1).open("same"),
         ):
             pass

@@ -65,7 +65,7 @@ def test_help_of_train_shows_the_common_settings_and_where_all_are(capsys):
         main(["train", "--help"])
     assert end.value.code == 0
     printed = capsys.readouterr().out
-    flags = {line.split()[0] for line in printed.splitlines() if line.startswith("  -")}
+    flags = {line.split()[0].replace("[no-]", "") for line in printed.splitlines() if line.startswith("  -")}
     assert {name for name in ALL if f"--{name}" in flags} == set(COMMON)
     assert "--help-all" in printed
     assert "configuration file" not in printed.lower()

@@ -95,18 +95,58 @@ def test_new_sentences_of_exchanged_phrases_are_translated_too(model, write, tmp
         ("so", "SO"),
         ("so", "SO"),
     ]
-    assert "; 9 pairs in " in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "; 9 pairs in " in shown and "nmt: 2 of 3 new sentences were made; the translations of their" in shown
     assert main([*command, "--only-translations", "--closest", "bleu"]) == 0
     assert [source for source, _ in written(tmp_path)] == [
         "a dog sleeps", "a cat sleeps", "a cat sleeps here", "a dog sleeps here", "so", "so"
     ]  # fmt: skip
 
 
+def test_a_sentence_that_is_repeated_is_translated_once(model, write, tmp_path, monkeypatch):
+    """Also behind an interruption, where each sentence keeps its number, which decides samples."""
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
+    asked: list[tuple[list[str], int]] = []
+    translate = fake_translator.Translator.translate_nbest
+
+    def watched(self, sentences, *rest, first=0, **more):
+        given = [*sentences]
+        asked.append((given, first))
+        return translate(self, given, *rest, first=first, **more)
+
+    monkeypatch.setattr(fake_translator.Translator, "translate_nbest", watched)
+    lines = ["so", "a dog sleeps", "a cat sleeps here", "so", "interrupt"]
+    command = [*distil(model, write, lines, lines), *outputs(tmp_path), "--recombine", "1"]
+    assert main(command) == 130
+    first = ["so", "a dog sleeps", "a cat sleeps", "a cat sleeps here", "a dog sleeps here", "so"]
+    assert asked == [([*first, "interrupt"], 0)]
+    monkeypatch.setattr(fake_translator.Translator, "interrupts", False)
+    assert main([*command, "--resume"]) == 0
+    assert asked[1:] == [(["interrupt"], 6)]
+    assert [source for source, _ in written(tmp_path)].count("so") == 6
+
+
+def test_lines_of_a_command_with_other_new_sentences_are_kept(model, write, tmp_path, monkeypatch, capsys):
+    """The other command writes more lines for each line, so a block of its own would be longer."""
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
+    lines = [*(f"a word {number}" for number in range(5)), "interrupt"]
+    command = [*distil(model, write, lines, lines), *outputs(tmp_path)]
+    assert main([*command, "--recombine", "1"]) == 130
+    left = (tmp_path / ".out.en.part").read_text(encoding="utf-8")
+    for other in (["--recombine", "9"], ["--recombine", "9", "--resume"], ["--resume"], []):
+        assert main([*command, *other]) == 2
+        assert "out.en: an interrupted command left 4 lines" in capsys.readouterr().err
+    assert (tmp_path / ".out.en.part").read_text(encoding="utf-8") == left
+
+
 def test_new_sentences_need_an_aligner(model, write, tmp_path, capsys):
     command = [*distil(model, write, *ANIMALS), *outputs(tmp_path)]
     for flags, message in (
         (["--recombine", "1"], f"{model}: holds no aligner: expected a directory that nmt aligner made, or a run"),
-        (["--recombine", "1", "--aligner", f"{model}/none"], f"{model}/none: holds no aligner"),
+        (
+            ["--recombine", "1", "--aligner", f"{model}/none"],
+            f"{model}/none: no such directory: expected one that nmt aligner made",
+        ),
         (["--recombine", "1", "--model", f"{model}/none"], f"{model}/none: no such run directory"),
         (["--aligner", model], "--aligner links words for --recombine: give --recombine, or leave it out"),
     ):
@@ -120,7 +160,7 @@ def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path,
     command = ["back-translate", "--model", model, "--input", write("mono", "a b", "", "c"), *outputs(tmp_path), *tag]
     assert main(command) == 0
     assert written(tmp_path) == list(zip(sources, ["a b", "", "c"], strict=True))
-    assert ("--vocabulary.symbols '[<bt>]'" in capsys.readouterr().err) == (not tag)
+    assert ("--vocabulary.symbols '<bt>'" in capsys.readouterr().err) == (not tag)
 
 
 @pytest.mark.parametrize("name", ["distil", "distil --recombine", "back-translate"])

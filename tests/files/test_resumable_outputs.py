@@ -177,7 +177,7 @@ def test_the_kept_lines_of_a_command_with_other_files_are_refused(tmp_path: Path
             ResumableOutputs(paths, resume, block=1)
         ResumableOutputs(paths, resume, block=2)
     interrupt_after(paths[:1], 1)
-    with pytest.raises(NmtError, match="or outputs were different"):
+    with pytest.raises(NmtError, match="outputs or other flags were different"):
         finish(paths)
     finish(paths[:1])
     finish(paths[1:])

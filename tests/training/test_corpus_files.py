@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -160,6 +161,19 @@ def test_near_duplicates_of_held_out_pairs_can_stay(corpus):
     result = prepared(copy_task.config(corpus, name="kept", vocabulary={"size": 80}, **changes), said := list[str]())
     assert len(texts(result)) == 50
     assert "held out for validation: 10 pairs; 0 further pairs with their sources are left out of training" in said
+
+
+def test_a_warning_says_that_most_pairs_are_held_out(corpus):
+    """The settings of a recipe for more text hold out too many; the vocabulary of the rest may then fail too."""
+    changes = {"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 40}}
+    count = len(lines(corpus, "train.source"))
+    for held, warned in ((count // 2 - 5, False), (count // 2 + 5, True)):
+        changes["corpus"] |= {"held_out": held, "near_duplicates": "keep"}
+        said: list[str] = []
+        with suppress(NmtError):
+            prepared(copy_task.config(corpus, name=f"with{held}", vocabulary={"size": 5000}, **changes), said)
+        warning = f"warning: {held} of {count} pairs are held out for validation, which leaves few for training: "
+        assert any(line.startswith(f"{warning}give --corpus.held_out {count // 10}, or") for line in said) == warned
 
 
 def test_a_vocabulary_of_another_size_is_made_where_the_text_allows_no_other(corpus):

@@ -83,10 +83,15 @@ def test_the_same_seed_makes_the_same_pairs():
 def test_the_summary_counts_new_pairs_and_shows_one():
     making = Recombination([DOG, CAT, RED], (SPACED, SPACED), 3, 1)
     list(making.over([DOG, CAT, RED]))
-    assert making.summary() == "2 new pairs made of their phrases, such as: a cat sleeps | un chat dort"
+    beginning = "2 new pairs made of their phrases, and 7 repetitions of pairs without enough phrases, such as: "
+    assert making.summary() == f"{beginning}a cat sleeps | un chat dort"
+    exact = Recombination([DOG, CAT], (SPACED, SPACED), 1, 1)
+    list(exact.over([DOG, CAT]))
+    assert exact.summary().startswith("2 new pairs made of their phrases, such as: ")
     without = Recombination([RED], (SPACED, SPACED), 3, 1)
     list(without.over([RED]))
-    assert without.summary() == "0 new pairs made of their phrases"
+    repeated = "3 repetitions of pairs without enough phrases"
+    assert without.summary() == f"0 new pairs made of their phrases, and {repeated}"
 
 
 def test_text_without_spaces_stays_without_spaces():

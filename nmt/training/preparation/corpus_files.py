@@ -92,6 +92,12 @@ def write_corpus_files(
     guide = learned or config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
+    all_pairs = reader.report.kept
+    if not config.corpus.validation and len(validation) > all_pairs / 2:
+        say(
+            f"warning: {len(validation):,} of {all_pairs:,} pairs are held out for validation, which leaves few for "
+            f"training: give --corpus.held_out {all_pairs // 10}, or --recipe auto"
+        )
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
         say(f"making a vocabulary of {about}{config.vocabulary.size} pieces")  # this can take minutes

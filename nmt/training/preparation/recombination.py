@@ -105,8 +105,8 @@ class Recombination:
         self._given: set[tuple[str, str]] = set()
         """Source and target of each pair: a new pair is none of them."""
         self._interchangeable = self._group(pairs) if count else {}
-        self.made = 0
-        """New pairs of the last iteration of `over`."""
+        self.made = self.repeated = 0
+        """New pairs of the last iteration of `over`, and repetitions of given pairs."""
         self.example: Pair | None = None
         """The first of them."""
 
@@ -117,11 +117,12 @@ class Recombination:
         `1 + count` pairs. Each call makes equal pairs.
         """
         choice = random.Random(self._seed)
-        self.made, self.example = 0, None
+        self.made, self.repeated, self.example = 0, 0, None
         for pair in pairs:
             yield pair
             new = self._new_pairs(pair, choice) if self._count else []
             self.made += len(new)
+            self.repeated += self._count - len(new)
             self.example = self.example or next(iter(new), None)
             yield from new
             yield from repeat(pair, self._count - len(new))
@@ -129,7 +130,8 @@ class Recombination:
     def summary(self) -> str:
         """A line on the new pairs of the last iteration."""
         example = f", such as: {self.example.source} | {self.example.target}" if self.example else ""
-        return f"{counted(self.made, 'new pair')} made of their phrases{example}"
+        repeated = f", and {counted(self.repeated, 'repetition')} of pairs without enough phrases" * bool(self.repeated)
+        return f"{counted(self.made, 'new pair')} made of their phrases{repeated}{example}"
 
     def _group(self, pairs: Iterable[Pair]) -> dict[Context, list[Fragment]]:
         """The different fragments of each context that has several."""
