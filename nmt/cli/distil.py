@@ -91,6 +91,11 @@ def run(arguments: Namespace) -> None:
     per_line = 1 + new + (not arguments.only_translations)
     flags = ("closest", "only_translations", "recombine", *text.columns)
     write_made_pairs(arguments, text.paths, text.count, per_line, made, flags, aligner)
+    if new or arguments.only_translations:
+        say(
+            "many targets are translations: train on these pairs with validation pairs that people wrote "
+            "(--corpus.validation.source FILE --corpus.validation.target FILE)"
+        )
 
 
 def _aligner(arguments: Namespace) -> Aligner | None:

@@ -40,7 +40,8 @@ def test_each_pair_is_followed_by_its_source_and_the_translation_of_the_model(mo
     command = distil(model, write, ["a b", "", "c"], ["x y", "z", "w"])
     assert main([*command, *outputs(tmp_path)]) == 0
     assert written(tmp_path) == [("a b", "x y"), ("a b", "A B"), ("", "z"), ("", ""), ("c", "w"), ("c", "C")]
-    assert "; 6 pairs in " in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "; 6 pairs in " in shown and "--corpus.validation" not in shown
 
 
 def test_the_given_pairs_can_be_left_out(model, write, tmp_path):
@@ -96,6 +97,7 @@ def test_new_sentences_of_exchanged_phrases_are_translated_too(model, write, tmp
         ("so", "SO"),
     ]
     shown = capsys.readouterr().err
+    assert "--corpus.validation.source" in shown
     assert "; 9 pairs in " in shown and "nmt: 2 of 3 new sentences were made; the translations of their" in shown
     assert main([*command, "--only-translations", "--closest", "bleu"]) == 0
     assert [source for source, _ in written(tmp_path)] == [
