@@ -67,7 +67,7 @@ def main() -> int:
     chosen = named if arguments.campaigns else CAMPAIGNS
     fuzzes = FUZZING in arguments.campaigns or not (arguments.campaigns or arguments.point)
     if fuzzes and not importlib.util.find_spec("atheris"):
-        print("faults.py: error: fuzzing needs atheris: run pip install -e '.[fuzz]'", file=sys.stderr)
+        print("faults.py: error: fuzzing needs atheris: run .venv/bin/pip install -e '.[fuzz]'", file=sys.stderr)
         return 2
     end = time.monotonic() + 60 * arguments.minutes
     fuzzing = 60 * arguments.minutes * (FUZZING_SHARE if chosen else 1) if fuzzes else 0

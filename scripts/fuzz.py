@@ -1,6 +1,6 @@
 """Fuzzes the parsers: inputs are mutated towards new branches of the code (atheris, libFuzzer).
 
-    pip install -e ".[test,serve,search,fuzz]"
+    .venv/bin/pip install -e ".[test,serve,search,fuzz]"
     python scripts/fuzz.py --list
     python scripts/fuzz.py tmx yaml --seconds 120 --seed 1
     python scripts/fuzz.py all --seconds 60

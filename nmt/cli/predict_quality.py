@@ -80,8 +80,8 @@ def _config(arguments: Namespace) -> RunConfig:
 
         require_runs([arguments.run])
         config = Run.open(arguments.run).config
-        if config.corpus.prepared:
-            raise NmtError(f"{arguments.run}: learned from a prepared corpus: give its text by --source and --target")
+        if not config.corpus.train:  # of a prepared corpus, a pack or an export
+            raise NmtError(f"{arguments.run}: does not name its text: give the text by --source and --target")
         return config
     pairs = pairs_from_flags(arguments, languages=True)
     source, target = arguments.source_language or "", arguments.target_language or ""

@@ -208,12 +208,14 @@ def test_a_text_like_the_measured_ones_has_no_remark(capsys):
     assert "text: 20000 pairs" in printed and "unlike" not in printed
 
 
-def test_a_run_on_a_prepared_corpus_has_no_text_to_measure(text, capsys) -> None:
-    config = RunConfig(corpus=CorpusConfig(prepared="corpus"))
+@pytest.mark.parametrize("prepared", ["", "corpus"])
+def test_the_text_of_a_run_that_names_none_is_asked_for(text, capsys, prepared) -> None:
+    """Such as a run on a prepared corpus, a pack or an export."""
+    config = RunConfig(corpus=CorpusConfig(prepared=prepared))
     tokenizer = Tokenizer.train(["the old dog sees"] * 3, VocabularyConfig(type="word", size=8))
     Run.create(text / "run", config, tokenizer, tokenizer)
     assert main(["predict-quality", "--run", "run"]) == 2
-    assert "run: learned from a prepared corpus: give its text by --source and --target" in capsys.readouterr().err
+    assert "run: does not name its text: give the text by --source and --target" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
