@@ -54,7 +54,7 @@ class Cooccurrence:
     def of(cls, pairs: Iterable[tuple[Ints, Ints]], source_size: int, target_size: int) -> Cooccurrence:
         """The pairs of words of some sentences, in bounded memory.
 
-        Whenever there are more than `MOST_CELLS`, those that occurred least often are forgotten.
+        Whenever there are more than `MOST_CELLS`, those that occurred least often are forgotten: see `_Counted`.
 
         Args:
             pairs: ids of the words of a source and of its target, each [words].
@@ -67,7 +67,11 @@ class Cooccurrence:
 
 
 class _Counted:
-    """Counts of keys, merged a chunk at a time."""
+    """Counts of keys, merged a chunk at a time (lossy counting, Manku and Motwani 2002).
+
+    A key that may have been forgotten before counts as often as it can have occurred. So no key is lost that occurred
+    more often than the largest forgotten count.
+    """
 
     CHUNK = 2**22
 
@@ -91,6 +95,8 @@ class _Counted:
             return
         new, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
         self._waiting, self._size = [], 0
+        if self._forgotten:
+            counts += np.where(np.isin(new, self._keys), 0, self._forgotten)
         keys, places = np.unique(np.concatenate([self._keys, new]), return_inverse=True)
         self._counts = np.bincount(places, np.concatenate([self._counts, counts])).astype(np.int64)
         self._keys = keys

@@ -60,20 +60,27 @@ class AlignerDirectory:
 
     def create(self) -> None:
         """Writes settings, units and manifest; config.json is last, so a directory with one is complete."""
+        for side, units in zip(SIDES, self.units, strict=True):
+            if isinstance(units, Tokenizer):
+                units.save(self.path / f"{side}.model")
+            elif isinstance(units, WordVocabulary):
+                write_atomically(self.path / f"{side}.words", units.to_bytes())
+        content = self._settings()
+        write_manifest(self.path, "", pending={CONFIG: content})
+        write_atomically(self.path / CONFIG, content)
+
+    def save_settings(self) -> None:
+        """Saves settings that changed."""
+        replace_listed(self.path, CONFIG, self._settings())
+
+    def _settings(self) -> bytes:
         about = {
             "format": _FORMAT,
             "settings": config_to_dict(self.config),
             "pairs": self.pairs,
             "text": dict(self.text),
         }
-        for side, units in zip(SIDES, self.units, strict=True):
-            if isinstance(units, Tokenizer):
-                units.save(self.path / f"{side}.model")
-            elif isinstance(units, WordVocabulary):
-                write_atomically(self.path / f"{side}.words", units.to_bytes())
-        content = (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
-        write_manifest(self.path, "", pending={CONFIG: content})
-        write_atomically(self.path / CONFIG, content)
+        return (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
 
     def cooccurrence(self) -> Cooccurrence:
         """The pairs of words that have a place in the model.

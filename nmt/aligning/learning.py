@@ -24,6 +24,7 @@ from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.errors import NmtError
 from nmt.progress import StatusLine, counted, duration
 from nmt.run.arrays import load_arrays, save_arrays
+from nmt.run.errors import RunError
 
 PLAIN_EPOCHS = 2
 """First epochs without the sparse prior, which would decide between translations before they are known."""
@@ -216,14 +217,18 @@ class Learning:
         """
         if not self.checkpoint.exists():
             return
-        arrays = load_arrays(self.checkpoint)
+        damaged = f"{self.checkpoint}: damaged: delete it and {self.made.path / WEIGHTS}, and the training begins again"
+        try:
+            arrays = load_arrays(self.checkpoint)
+        except RunError:
+            raise NmtError(damaged) from None
         try:
             self.state = State(**json.loads(str(arrays.pop(STATE))))
             self.model = AlignmentModel.from_arrays(arrays, self.config.empty_share, self.cooccurrence)
             first, second = (Counts(*(arrays[f"counts.{name}.{value}"] for value in COUNTED)) for name in NAMES)
             self.counts = first, second
         except (KeyError, TypeError, ValueError):
-            raise NmtError(f"{self.checkpoint}: damaged: delete it, and the training begins again") from None
+            raise NmtError(damaged) from None
 
 
 def _frequencies(ids: np.ndarray, size: int) -> NDArray[np.float64]:

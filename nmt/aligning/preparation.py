@@ -200,4 +200,7 @@ def _reopened(
             f"{directory}: this aligner was begun with other text: name another directory, or delete this one to begin "
             f"again; nmt aligner --model {directory} aligns other text"
         )
-    return replace(found, config=replace(found.config, **{name: getattr(config, name) for name in _FREE}))
+    changed = replace(found, config=replace(found.config, **{name: getattr(config, name) for name in _FREE}))
+    if changed.config != found.config:
+        changed.save_settings()
+    return changed

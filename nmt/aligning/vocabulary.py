@@ -84,7 +84,8 @@ def _form(word: str) -> str:
 class WordCounter:
     """Counts words in bounded memory (lossy counting, Manku and Motwani 2002).
 
-    Whenever more than `MOST_COUNTED` different words are counted, all words seen least often are forgotten.
+    Whenever more than `MOST_COUNTED` different words are counted, all words seen least often are forgotten. A word that
+    may have been forgotten before counts as often as it can have occurred.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,11 @@ class WordCounter:
 
     def add(self, words: Iterable[str]) -> None:
         """Counts the words of a sentence."""
-        self._counts.update(map(_form, words))
+        if self._forgotten:
+            for word in map(_form, words):
+                self._counts[word] = self._counts.get(word, self._forgotten) + 1
+        else:
+            self._counts.update(map(_form, words))
         while len(self._counts) > MOST_COUNTED:
             self._forgotten += 1
             self._counts = Counter({word: n for word, n in self._counts.items() if n > self._forgotten})

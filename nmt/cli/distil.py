@@ -75,13 +75,14 @@ def run(arguments: Namespace) -> None:
         sources, targets = text.checked_sides(translator, done)
         more = iter(_new_sources(text, aligner, new)) if aligner else repeat([])
         before = sum(1 + len(others) for others in islice(more, done)) if aligner else done
-        given, groups = tee(zip(sources, targets, more, strict=aligner is not None))
+        pairs = zip(sources, targets, strict=True)  # to the ends of both, whose checks warn there
+        given, groups = tee(zip(pairs, more, strict=aligner is not None))
         similarity = _similarity(arguments.closest, translator) if arguments.closest else None
         nbest = search.beam_size if arguments.closest else 1
-        sentences = (sentence for source, _, others in groups for sentence in (source, *others))
+        sentences = (sentence for (source, _), others in groups for sentence in (source, *others))
         of_lines = LineReport(report, lines=1, sentences=1 + new)
         lists = translator.translate_nbest(sentences, search, nbest, first=before, report=of_lines)
-        for _, target, others in given:
+        for (_, target), others in given:
             found, *of_new = islice(lists, 1 + len(others))
             best = _closest(found, target, similarity) if similarity else found[0]
             human = [] if arguments.only_translations else [(best.source, target)]

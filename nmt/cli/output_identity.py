@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig, config_to_dict
+from nmt.files.reading import digest_of
 
 if TYPE_CHECKING:
     from nmt.translation.aligner_links import PairAligner
@@ -30,14 +31,9 @@ def output_identity(
         flags: names of the arguments that decide the output besides model and search.
         aligner: decides the output too; None: the translator's, if it has one.
     """
-    contents = [_digest(name) if name else "" for name in inputs]
+    contents = [digest_of(name) if name else "" for name in inputs]
     settings = {name: getattr(arguments, name) for name in ("averaging", *flags)} | {"search": config_to_dict(search)}
     aligner = aligner or translator.aligner
     if aligner is not None:
         settings["links"] = aligner.fingerprint
     return hashlib.sha256(json.dumps([translator.fingerprint, contents, settings]).encode()).hexdigest()
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -112,7 +112,7 @@ class WithoutHeldOut:
         if not kept:
             raise CorpusError(
                 f"all {removed} training pairs are near-duplicates of held-out pairs; "
-                f"{_fewer(max(self._count // 2, 1))}; or keep them: --corpus.near_duplicates keep"
+                f"{_fewer(max(self._count // 2, 1))}; or keep them in training: nmt train --corpus.near_duplicates keep"
             )
         self.kept, self.removed = kept, removed
 

@@ -46,6 +46,11 @@ def decoded(line: bytes, place: str) -> str:
         raise CorpusError(f"{invalid_utf8(place, error)}: {TO_UTF8}") from None
 
 
+def on_one_line(text: bytes) -> bytes:
+    """A text with a space in place of each line break, so that it cannot become two lines of a file."""
+    return b" ".join(text.splitlines()) if b"\n" in text or b"\r" in text else text
+
+
 def raw_lines(path: str) -> Iterator[bytes]:
     """The lines of `read_lines` as bytes; a byte order mark at the start of the file is removed.
 

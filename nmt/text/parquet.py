@@ -8,6 +8,7 @@ from typing import Any
 from nmt.config import PairsConfig
 from nmt.files.reading import one_line, package, raw_file
 from nmt.text.errors import CorpusError
+from nmt.text.lines import on_one_line
 
 _ROWS = 4096
 """Rows that are decoded together."""
@@ -58,4 +59,5 @@ def _bytes_of(batch: Any, name: str) -> Iterator[bytes]:
     for one in inner:
         column = column.field(one)
     for value in column.to_pylist():
-        yield b"" if value is None else value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        yield b"" if text is None else on_one_line(text)

@@ -114,8 +114,9 @@ class InputCheck:
                     waiting = []
                     warned = number == FIRST_LINES and self._warn(profile)
             yield line
-        if not warned and waiting:
+        if waiting:
             self._add(waiting, profile)
+        if not warned and self._found.lines:
             self._warn(profile)
 
     def _warn(self, profile: TextProfile) -> bool:

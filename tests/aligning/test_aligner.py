@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from commands import contents, environment, nmt, run
 
 import nmt as package
 from nmt.aligning.directory import open_directory
-from nmt.aligning.learning import Learning
+from nmt.aligning.learning import Learning, learn
 from nmt.aligning.preparation import prepare
 from nmt.aligning.units import units_of_run
 from nmt.alignment.links import Gold
@@ -233,6 +234,26 @@ def test_a_damaged_aligner_is_refused(trained, tmp_path):
     with pytest.raises(package.NmtError, match=r"weights\.npz: damaged or changed"):
         package.Aligner.load(damaged)
     assert main(["verify", str(damaged)]) == 2
+
+
+def test_a_damaged_checkpoint_names_the_files_to_delete(trained, tmp_path):
+    """Without both the aligner would count as finished."""
+    damaged = tmp_path / "damaged"
+    shutil.copytree(trained / "made", damaged)
+    (damaged / "checkpoint.npz").write_bytes(b"half")
+    message = r"checkpoint\.npz: damaged: delete it and .*weights\.npz, and the training begins again"
+    with pytest.raises(package.NmtError, match=message):
+        learn(open_directory(damaged))
+
+
+def test_a_changed_symmetrization_is_saved(trained, tmp_path):
+    made = tmp_path / "made"
+    shutil.copytree(trained / "made", made)
+    before = open_directory(made)
+    other = replace(before, config=replace(before.config, symmetrize="union"))
+    other.save_settings()
+    assert open_directory(made).config.symmetrize == "union" != before.config.symmetrize
+    assert main(["verify", str(made)]) == 0
 
 
 def test_damaged_pairs_are_not_learned_from(trained, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmt.aligning import cooccurrence, vocabulary
-from nmt.aligning.cooccurrence import Cooccurrence
+from nmt.aligning.cooccurrence import Cooccurrence, _Counted
 from nmt.aligning.vocabulary import FIRST, WordCounter, WordVocabulary
 from nmt.errors import NmtError
 from nmt.text.languages import SPACED
@@ -43,6 +43,29 @@ def test_counting_forgets_rare_words(monkeypatch):
     for number in range(100):
         counter.add(["often", f"word{number}"])
     assert counter.most_frequent(1) == ["often"] and len(counter.most_frequent(1000)) <= 10
+
+
+LATE = [*range(1, 201), *(number for rare in range(201, 401, 2) for number in (0, rare, rare + 1)), *range(401, 420)]
+"""0 occurs 100 times, after many others; all other numbers occur once."""
+
+
+def test_no_word_that_occurs_often_is_forgotten(monkeypatch):
+    """Lossy counting loses no word that occurs more often than the largest forgotten count, wherever it begins."""
+    monkeypatch.setattr(vocabulary, "MOST_COUNTED", 8)
+    counter = WordCounter()
+    for number in LATE:
+        counter.add([f"word{number}"])
+    assert counter._forgotten < 100 and "word0" in counter.most_frequent(1)
+
+
+def test_no_pair_of_words_that_occurs_often_is_forgotten(monkeypatch):
+    monkeypatch.setattr(cooccurrence, "MOST_CELLS", 8)
+    monkeypatch.setattr(_Counted, "CHUNK", 9)
+    counted = _Counted()
+    for number in LATE:
+        counted.add(np.array([number]))
+    kept = counted.keys().tolist()
+    assert 0 in kept and len(kept) <= 8 and counted._forgotten < 100
 
 
 def test_each_pair_of_words_has_a_number():

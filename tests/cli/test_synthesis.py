@@ -11,6 +11,7 @@ import fake_translator
 import pytest
 
 from nmt.cli import main
+from nmt.cli.pair_files import GivenText
 from nmt.config import TrainingConfig
 from nmt.config.aligner import AlignerConfig
 
@@ -64,6 +65,32 @@ def test_closest_counts_bleu_by_the_tokenizer_of_the_run(model, write, tmp_path,
     command = distil(model, write, ["abcd"], ["ABCDEFGH!"])
     assert main([*command, *outputs(tmp_path), "--only-translations", "--closest", "bleu"]) == 0
     assert written(tmp_path) == [("abcd", "ABCD!!")]
+
+
+@pytest.mark.parametrize("recombine", [[], ["--recombine", "1"]])
+def test_both_sides_are_read_to_their_ends(model, write, tmp_path, monkeypatch, recombine):
+    """The warnings about a text come there."""
+    monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
+    ended: list[int] = []
+    checked_sides = GivenText.checked_sides
+
+    def watched(self, *rest):
+        def side(number, lines):
+            yield from lines
+            ended.append(number)
+
+        return tuple(side(number, lines) for number, lines in enumerate(checked_sides(self, *rest)))
+
+    monkeypatch.setattr(GivenText, "checked_sides", watched)
+    assert main([*distil(model, write, *ANIMALS), *outputs(tmp_path), *recombine]) == 0
+    assert sorted(ended) == [0, 1]
+
+
+def test_an_input_may_be_remote(model, write, tmp_path):
+    command = distil(model, write, ["a"], ["x"])
+    command[command.index("--source") + 1] = f"file://{tmp_path / 's'}"
+    assert main([*command, *outputs(tmp_path)]) == 0
+    assert written(tmp_path) == [("a", "x"), ("a", "A")]
 
 
 class Diagonal:

@@ -83,7 +83,10 @@ def test_all_campaigns_begin_only_where_the_fuzzer_is_installed(conducted, monke
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert conducted() == 2
     said = capsys.readouterr()
-    assert said.out == "" and said.err == "faults.py: error: fuzzing needs atheris: run pip install -e '.[fuzz]'\n"
+    assert (
+        said.out == ""
+        and said.err == "faults.py: error: fuzzing needs atheris: run .venv/bin/pip install -e '.[fuzz]'\n"
+    )
 
 
 def test_a_fuzzed_target_leaves_only_its_failures_behind(monkeypatch, tmp_path, capsys):

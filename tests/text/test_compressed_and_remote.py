@@ -98,7 +98,7 @@ def test_parquet_pairs(tmp_path: Path) -> None:
     both = [{"en": "a b", "fr": "c d"}, {"en": "tab\tand\nline", "fr": "e"}, {"en": None, "fr": "f"}]
     path = write_table(tmp_path / "t.parquet", id=[1, 2, 3], translation=both, x=["p", "q", "r"])
     reader = PairReader(PairsConfig(parquet=path, parquet_source="translation.en", parquet_target="translation.fr"))
-    assert [pair[:2] for pair in reader] == [("a b", "c d"), ("tab\tand\nline", "e")]
+    assert [pair[:2] for pair in reader] == [("a b", "c d"), ("tab\tand line", "e")]  # as a line of a file
     assert reader.report.empty == 1
     assert [pair[:2] for pair in PairReader(PairsConfig(parquet=path, parquet_target="x"))][0] == ("a b", "p")
     with pytest.raises(CorpusError, match=r"no column of text named 'id': set parquet_source to one of: transl.*, x"):

@@ -154,7 +154,7 @@ def test_near_duplicates_of_held_out_pairs_can_stay(corpus):
     pattern = [f"here is the word number {n}" for n in range(60)]
     for side in ("source", "target"):
         copy_task.write_lines(corpus / f"train.{side}", pattern)
-    with pytest.raises(NmtError, match="all 60 training pairs are .*; or keep them: --corpus.near_duplicates keep"):
+    with pytest.raises(NmtError, match="all 60 training pairs are .*; or keep them in training: nmt train --corp"):
         held_out(corpus, "dropped")
     nothing = {"source": "", "target": "", "alignment": ""}
     changes = {"corpus": {"validation": nothing, "held_out": 10, "near_duplicates": "keep"}}

@@ -72,6 +72,12 @@ def test_several_phrases_of_a_pair_are_exchanged_where_words_are_between_them():
         assert pair.target.split()[4] == pair.source.split()[4].upper()
 
 
+def test_refused_pairs_are_not_made():
+    """Such as near-duplicates of held-out pairs."""
+    making = Recombination([DOG, CAT], (SPACED, SPACED), 1, 1, lambda pair: "here" in pair.source)
+    assert [pair.source for pair in making.over([DOG, CAT])] == [DOG.source, "a cat sleeps", CAT.source, CAT.source]
+
+
 def test_the_same_seed_makes_the_same_pairs():
     texts = copy_task.sentences(40, seed=1)
     pairs = [Pair(text, copy_task.translation(text), links=copy_task.links(text)) for text in texts]

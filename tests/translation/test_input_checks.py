@@ -169,6 +169,11 @@ def test_a_text_that_changes_late_is_judged_at_its_end(demo):
     assert f"'{RUSSIAN[0]}' in line {FIRST_LINES + 21}" in warning
 
 
+def test_a_text_of_whole_chunks_is_judged_at_its_end(demo):
+    text = [*lines("train.en", FIRST_LINES), *(RUSSIAN * FIRST_LINES)[:FIRST_LINES]]
+    assert len(text) == 2 * FIRST_LINES and len(said(demo, text)) == 1
+
+
 def test_without_a_profile_nothing_is_said(demo):
     bare = Translator(demo.run, demo.inference)
     assert said(bare, RUSSIAN) == said(bare, lines("test.fr", 40)) == []

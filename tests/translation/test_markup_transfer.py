@@ -116,6 +116,10 @@ def test_markup_comes_back_at_its_words(source: str, translation: str, links: st
         ),
         ("<code>f(x)</code> is <b>{0}</b>", "Paul est Marie", "0-0 1-1 2-2", "<code>f(x)</code> est <b>{0}</b>"),
         ("he has 12,5 dogs", "il a 12,5 chiens", "0-0 1-1 2-2 3-3", "il a 12,5 chiens"),
+        # a number is no part of a longer one
+        ("use 3.5 or 3 litres", "use 3.5 or 3 litres", "0-0 1-1 2-2 3-3 4-4", "use 3.5 or 3 litres"),
+        ("from 10 to 10:30 .", "until 10:30 from 10 .", "0-2 1-3 2-0 3-1 4-4", "until 10:30 from 10 ."),
+        ("on 2024-01-02 . 2024 it", "on 2024-01-02 . 2024 it", "0-0 1-1 2-2 3-3 4-4", "on 2024-01-02 . 2024 it"),
         ("he has 12 dogs", "il a douze chiens", "0-0 1-1 2-2 3-3", "il a 12 chiens"),
     ],
 )

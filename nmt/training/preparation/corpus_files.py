@@ -96,7 +96,7 @@ def write_corpus_files(
     if not config.corpus.validation and len(validation) > all_pairs / 2:
         say(
             f"warning: {len(validation):,} of {all_pairs:,} pairs are held out for validation, which leaves few for "
-            f"training: give --corpus.held_out {all_pairs // 10}, or --recipe auto"
+            f"training: give --corpus.held_out {max(all_pairs // 10, 1)}, or --recipe auto"
         )
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
@@ -110,7 +110,13 @@ def write_corpus_files(
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
     vocabularies = Vocabularies(encoder.source, encoder.target)
     profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
-    recombination = Recombination(pairs, words_of(config.corpus), config.training.recombine, config.training.seed)
+    recombination = Recombination(
+        pairs,
+        words_of(config.corpus),
+        config.training.recombine,
+        config.training.seed,
+        *([pairs.repeats] if isinstance(pairs, WithoutHeldOut) else []),
+    )
     encoder.write(directory / "corpus", recombination.over(profiler.over(pairs)), report)
     profile = profiler.save(directory)
     report(reader.report.summary())

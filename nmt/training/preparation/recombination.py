@@ -7,7 +7,7 @@ Augmentation). Word links keep both sides of a new pair parallel.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise, repeat
 from typing import NamedTuple
 
@@ -98,12 +98,20 @@ class Recombination:
         words: how the words of source and target are cut.
         count: number of new pairs for each pair; 0 changes nothing, and the pairs are not read.
         seed: of the random choices.
+        refused: whether a new pair must not be made, such as a near-duplicate of a held-out pair.
     """
 
-    def __init__(self, pairs: Iterable[Pair], words: tuple[Words, Words], count: int, seed: int) -> None:
-        self._words, self._count, self._seed = words, count, seed
+    def __init__(
+        self,
+        pairs: Iterable[Pair],
+        words: tuple[Words, Words],
+        count: int,
+        seed: int,
+        refused: Callable[[Pair], bool] = lambda pair: False,
+    ) -> None:
+        self._words, self._count, self._seed, self._refused = words, count, seed, refused
         self._given: set[tuple[str, str]] = set()
-        """Source and target of each pair: a new pair is none of them."""
+        """Source and target of each pair whose phrases are in memory: a new pair is none of them."""
         self._interchangeable = self._group(pairs) if count else {}
         self.made = self.repeated = 0
         """New pairs of the last iteration of `over`, and repetitions of given pairs."""
@@ -163,7 +171,7 @@ class Recombination:
         for _ in range(self._count if replaceable else 0):
             chosen = apart(choice.sample(replaceable, len(replaceable)), choice.randint(1, EXCHANGES))
             made[linked.with_fragments([(phrase, self._other(linked, phrase, choice)) for phrase in chosen])] = None
-        return [new for new in made if new[:2] not in self._given]
+        return [new for new in made if new[:2] not in self._given and not self._refused(new)]
 
     def _other(self, linked: LinkedWords, phrase: Phrase, choice: random.Random) -> Fragment:
         """A fragment that may replace a phrase, and differs from it."""

@@ -155,7 +155,7 @@ class _Placeholders:
         self.left_out: set[int] = set()
         """Items that must be placed like codes."""
         self._taken, self._text, self._target = taken, text, target
-        for place, word in taken.stand_ins.items():
+        for place, word in sorted(taken.stand_ins.items(), key=lambda one: -len(one[1])):  # 10:30 before 10
             item, span = taken.marked.items[place], taken.spans[place]
             spans = self._occurrences(word)
             if item.kind == "number" and spans:
@@ -182,7 +182,7 @@ class _Placeholders:
         return [
             span
             for span in spans
-            if span not in self.replaced and any(u.begin <= span[0] and span[1] <= u.end for u in self._target)
+            if not self._is_taken(span) and any(u.begin <= span[0] and span[1] <= u.end for u in self._target)
         ]
 
     def _linked(self, ours: Sequence[int], projection: Projection) -> list[tuple[int, int]]:
@@ -190,7 +190,10 @@ class _Placeholders:
         found = projection.stretch(ours, Stretch(0, len(self._target)))
         units = self._target[found.begin : found.end] if found else []
         spans = [(unit.begin, unit.end) for unit in units if unit.part == 0]
-        return [span for span in spans if not any(_overlap(span, other) for other in self.replaced)][:1]
+        return [span for span in spans if not self._is_taken(span)][:1]
+
+    def _is_taken(self, span: tuple[int, int]) -> bool:
+        return any(_overlap(span, other) for other in self.replaced)
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
