@@ -6,7 +6,7 @@ The cache keeps these files, so a second run on the same text and settings copie
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
 from nmt.text.held_out_pairs import WithoutHeldOut
 from nmt.text.languages import words_of
-from nmt.text.pairs import PairReader
+from nmt.text.pairs import Pair, PairReader
 from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
 from nmt.training.preparation.profiling import Profiler, doubtful_sides
@@ -92,12 +92,7 @@ def write_corpus_files(
     guide = learned or config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
-    all_pairs = reader.report.kept
-    if not config.corpus.validation and len(validation) > all_pairs / 2:
-        say(
-            f"warning: {len(validation):,} of {all_pairs:,} pairs are held out for validation, which leaves few for "
-            f"training: give --corpus.held_out {max(all_pairs // 10, 1)}, or --recipe auto"
-        )
+    _warn_of_few_left(validation, pairs, reader.report.kept, say)
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
         say(f"making a vocabulary of {about}{config.vocabulary.size} pieces")  # this can take minutes
@@ -110,13 +105,9 @@ def write_corpus_files(
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
     vocabularies = Vocabularies(encoder.source, encoder.target)
     profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
-    recombination = Recombination(
-        pairs,
-        words_of(config.corpus),
-        config.training.recombine,
-        config.training.seed,
-        *([pairs.repeats] if isinstance(pairs, WithoutHeldOut) else []),
-    )
+    refused = [pairs.repeats] if isinstance(pairs, WithoutHeldOut) else []
+    count, seed = config.training.recombine, config.training.seed
+    recombination = Recombination(pairs, words_of(config.corpus), count, seed, *refused)
     encoder.write(directory / "corpus", recombination.over(profiler.over(pairs)), report)
     profile = profiler.save(directory)
     report(reader.report.summary())
@@ -134,3 +125,12 @@ def write_corpus_files(
     write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
     if cache_key(config) != key:
         raise CorpusError("the pairs changed while they were read: start again")
+
+
+def _warn_of_few_left(validation: list[Pair], pairs: Iterable[Pair], count: int, say: Callable[[str], None]) -> None:
+    """Warns if more of the `count` pairs are held out than are left."""
+    if isinstance(pairs, WithoutHeldOut) and len(validation) > count / 2:
+        say(
+            f"warning: {len(validation):,} of {count:,} pairs are held out for validation, which leaves few for training: "
+            f"give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
+        )
