@@ -131,6 +131,6 @@ def _warn_of_few_left(validation: list[Pair], pairs: Iterable[Pair], count: int,
     """Warns if more of the `count` pairs are held out than are left."""
     if isinstance(pairs, WithoutHeldOut) and len(validation) > count / 2:
         say(
-            f"warning: {len(validation):,} of {count:,} pairs are held out for validation, which leaves few for training: "
-            f"give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
+            f"warning: {len(validation):,} of {count:,} pairs are held out for validation, which leaves few for "
+            f"training: give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
         )
