@@ -54,7 +54,7 @@ class Cooccurrence:
     def of(cls, pairs: Iterable[tuple[Ints, Ints]], source_size: int, target_size: int) -> Cooccurrence:
         """The pairs of words of some sentences, in bounded memory.
 
-        Whenever there are more than `MOST_CELLS`, those that occurred least often are forgotten: see `_Counted`.
+        Whenever there are more than `MOST_CELLS`, the rarest pairs of words are forgotten: see `_Counted`.
 
         Args:
             pairs: ids of the words of a source and of its target, each [words].

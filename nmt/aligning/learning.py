@@ -1,4 +1,4 @@
-"""The training of an aligner, expectation maximisation: resumes at any batch, and ends with the same model."""
+"""The training of an aligner by expectation maximisation. It resumes at any batch and ends with an equal model."""
 
 from __future__ import annotations
 
@@ -217,18 +217,16 @@ class Learning:
         """
         if not self.checkpoint.exists():
             return
-        damaged = f"{self.checkpoint}: damaged: delete it and {self.made.path / WEIGHTS}, and the training begins again"
         try:
             arrays = load_arrays(self.checkpoint)
-        except RunError:
-            raise NmtError(damaged) from None
-        try:
             self.state = State(**json.loads(str(arrays.pop(STATE))))
             self.model = AlignmentModel.from_arrays(arrays, self.config.empty_share, self.cooccurrence)
             first, second = (Counts(*(arrays[f"counts.{name}.{value}"] for value in COUNTED)) for name in NAMES)
             self.counts = first, second
-        except (KeyError, TypeError, ValueError):
-            raise NmtError(damaged) from None
+        except (RunError, KeyError, TypeError, ValueError):
+            raise NmtError(
+                f"{self.checkpoint}: damaged: delete it and {self.made.path / WEIGHTS}, and the training begins again"
+            ) from None
 
 
 def _frequencies(ids: np.ndarray, size: int) -> NDArray[np.float64]:

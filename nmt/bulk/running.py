@@ -40,7 +40,7 @@ class Summary:
     done_before: int
     """Shards that an earlier command has written."""
     bad_lines: int
-    """Lines of the .bad.jsonl files, those of earlier commands included."""
+    """Lines of all .bad.jsonl files, from earlier commands too."""
 
 
 def match_sources(patterns: Sequence[str], output: str, format: str, column: str | None) -> list[Source]:
@@ -69,7 +69,7 @@ def match_sources(patterns: Sequence[str], output: str, format: str, column: str
 
 
 def absolute(path: str) -> str:
-    """A path that means the same in every directory."""
+    """A path that leads to one place from every directory."""
     return path if "://" in path else os.path.abspath(path)
 
 
@@ -108,7 +108,7 @@ def run_job(
     def build(pipeline: Any) -> None:
         pipeline | beam.Create(list(sources)) | BulkTranslate(work)
 
-    with _progress(sources):
+    with _progress(sources, done_before):
         if local:
             _run_again(build, options, processes, sources)
         else:
@@ -124,8 +124,8 @@ def _count_finished(sources: Sequence[Source]) -> int:
 def _count_bad_lines(source: Source) -> int:
     (found,) = FileSystems.match([FileSystems.join(source.folder, f"*{BAD_LINES}")])
     count = 0
-    for path in [file.path for file in found.metadata_list]:
-        with FileSystems.open(path) as file:
+    for bad_lines in found.metadata_list:
+        with FileSystems.open(bad_lines.path) as file:
             count += file.read().count(b"\n")
     return count
 
@@ -220,9 +220,8 @@ def _plan(source: Source) -> dict[str, int] | None:
 
 
 @contextmanager
-def _progress(sources: Sequence[Source]) -> Iterator[None]:
-    """Shows how many shards are finished, of all sources whose shards are counted."""
-    before = _count_finished(sources)
+def _progress(sources: Sequence[Source], before: int) -> Iterator[None]:
+    """Shows how many shards are finished besides those `before`, of all sources whose shards are counted."""
     stop, status = threading.Event(), LineProgress(unit="shards")
 
     def watch() -> None:

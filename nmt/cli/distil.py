@@ -14,7 +14,7 @@ from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
 from nmt.config import SearchConfig
 from nmt.evaluation.bleu_tokenizer import tokenizer_of_run
-from nmt.progress import LineProgress
+from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
     from nmt.aligning.aligner import Aligner
@@ -80,7 +80,7 @@ def run(arguments: Namespace) -> None:
         similarity = _similarity(arguments.closest, translator) if arguments.closest else None
         nbest = search.beam_size if arguments.closest else 1
         sentences = (sentence for (source, _), others in groups for sentence in (source, *others))
-        of_lines = LineReport(report, lines=1, sentences=1 + new)
+        of_lines = LineReport(report, lines=1, sentences=1 + new)  # late where fewer new sentences are made
         lists = translator.translate_nbest(sentences, search, nbest, first=before, report=of_lines)
         for (_, target), others in given:
             found, *of_new = islice(lists, 1 + len(others))
@@ -130,10 +130,9 @@ def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list
         given, *others = dict.fromkeys(pair.source for pair in group)
         made += len(others)
         yield others
-    say(
-        f"{made:,} of {count * len(pairs):,} new sentences were made; the translations of their pairs are repeated in "
-        "place of the others"
-    )
+    missing = count * len(pairs) - made
+    repeated = f"; {counted(missing, 'translation')} of given sources repeated instead of the others" if missing else ""
+    say(f"{made:,} of {count * len(pairs):,} new sentences were made{repeated}")
 
 
 def _similarity(measure: Utility, translator: Translator) -> Similarity:

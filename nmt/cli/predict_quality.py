@@ -157,7 +157,7 @@ def _lines(prediction: Prediction) -> Iterator[str]:
     for one in prediction.more[1:]:
         yield f"  with {one.pairs:,.0f} pairs of this kind: BLEU {_range(one.bleu)}"
     if recipes.suited_to(text.pairs) in recipes.RECOMBINED:
-        yield "New pairs, which recipe auto makes from so much text, are not counted; they add one to three BLEU."
+        yield "New pairs, which recipe auto makes from so much text, are not counted; captions gain 1 to 3 BLEU."
     yield "Four of five trainings should end within these ranges: a beam of 5, sentences like those of the text."
 
 

@@ -58,11 +58,7 @@ def write_made_pairs(
 
     outputs = [arguments.output_source, arguments.output_target]
     require_files_of_their_own(inputs, outputs)
-    for path in [path for path in inputs if not can_be_read_again([path])]:
-        raise NmtError(f"{path}: expected a plain file, which --resume can read again")
-    for path in [path for path in outputs if not can_be_resumed([path])]:
-        plain = f", such as {path.removesuffix('.gz')}" if path.endswith(".gz") else ""
-        raise NmtError(f"{path}: expected a plain file{plain}, whose lines --resume can keep")
+    _require_plain_files(inputs, outputs)
     total = count() or 0
     resumable = ResumableOutputs(outputs, arguments.resume, Translator.chunk_size, per_line)
     done = resumable.done
@@ -76,6 +72,21 @@ def write_made_pairs(
         _write(made(translator, search, done, progress.advance), done, files, progress)
     made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
     say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")
+
+
+def _require_plain_files(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuses files that --resume could not read or continue.
+
+    Raises:
+        NmtError: names the first of these files.
+    """
+    for path in inputs:
+        if not can_be_read_again([path]):
+            raise NmtError(f"{path}: expected a plain file, which --resume can read again")
+    for path in outputs:
+        if not can_be_resumed([path]):
+            plain = f", such as {path.removesuffix('.gz')}" if path.endswith(".gz") else ""
+            raise NmtError(f"{path}: expected a plain file{plain}, whose lines --resume can keep")
 
 
 def _write(made: MadePairs, done: int, files: Sequence[TextIO], progress: LineProgress) -> None:

@@ -66,7 +66,7 @@ class Parser(argparse.ArgumentParser):
         if (name := flag.removeprefix("--")) in self.groups:
             self.error(f"{name} is a group: set one of {', '.join(self.groups[name])}")
         places = [action.metavar for action in self._actions if not action.option_strings]
-        if flag == "--model" and places:
+        if flag == "--model" and places:  # as most commands name a run
             self.error(f"unrecognized argument: {flag}: give {places[0]} without a flag")
         self.error(f"unrecognized argument: {flag}{did_you_mean(flag, self._option_string_actions)}")
 

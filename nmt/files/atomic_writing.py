@@ -179,7 +179,7 @@ def _temporary(place: Path, unique: bool) -> Path:
 
 
 def _shortened(name: str) -> str:
-    """A name for a temporary file; long names are cut, and a digest tells those with one beginning apart."""
+    """A name for a temporary file: a long name is cut, and a digest distinguishes it from others with its beginning."""
     return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
 
 

@@ -19,7 +19,7 @@ _RENAMING = "renaming "
 """Begins the identity file from the moment when the first of several files may have its final name."""
 
 _SHAPE = re.compile(r"([0-9]+)x([0-9]+) ")
-"""Begins an identity: the number of files, and of output lines for each input line; both are 1 without it."""
+"""Begins an identity: the number of files, and of output lines for each input line."""
 
 
 def can_be_resumed(paths: Sequence[str]) -> bool:
@@ -82,7 +82,7 @@ class ResumableOutputs:
     def _lines_of_block(self) -> int:
         """Output lines of a block by the command that began the files, which may write more for each input line."""
         saved = _SHAPE.match(self._saved_identity().removeprefix(_RENAMING))
-        return self._block * (int(saved[2]) if saved else self._per_line)
+        return self._block * int(saved[2] if saved else self._per_line)
 
     def _lines_left(self) -> list[Path]:
         """The files with the lines that an interruption left, one for each output.
@@ -175,8 +175,7 @@ class ResumableOutputs:
 
     def _numbered(self, identity: str) -> str:
         """The identity with the numbers of files and of lines: commands with an equal first file may differ in them."""
-        files, lines = len(self._places), self._per_line
-        return f"{files}x{lines} {identity}" if files > 1 or lines > 1 else identity
+        return f"{len(self._places)}x{self._per_line} {identity}"
 
     def _keep_or_remove(self, error: BaseException) -> None:
         """Reports the complete blocks after an error, or removes all hidden files if there is none."""

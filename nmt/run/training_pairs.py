@@ -16,9 +16,12 @@ SAMPLED = 200_000
 """Pairs of a prepared corpus that statistics of its words are made from."""
 
 
-def is_prepared(directory: Path) -> bool:
-    """Whether a directory has the pairs of a prepared corpus."""
-    return (directory / SHARDS / ABOUT).is_file()
+def has_training_pairs(directory: Path, config: RunConfig) -> bool:
+    """Whether a run has the pairs that it is trained on. A pack has none, whatever its settings name."""
+    if not directory.is_dir():
+        return False
+    prepared = config.corpus.prepared
+    return (Path(prepared) / SHARDS / ABOUT if prepared else directory / "corpus" / ABOUT).is_file()
 
 
 def training_pairs(directory: Path, config: RunConfig) -> TrainingPairs:

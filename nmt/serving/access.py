@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 from nmt.errors import NmtError
 from nmt.serving.limits import RefusedError
 
+_USUAL_PORTS = {"http": 80, "https": 443}
+"""Ports that browsers leave out of an origin."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -92,15 +95,17 @@ def read_origin(text: str) -> str:
     Raises:
         NmtError: it is no origin.
     """
+    refusal = NmtError(f"--allow-origin {text}: expected the origin of a page, such as https://example.org")
     try:
         parts = urlsplit(text)
-        port, default = parts.port, {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        parts, port, default = urlsplit(""), None, None
+        port = parts.port
+    except ValueError:  # no number for a port, or brackets around something else than an address
+        raise refusal from None
     if not (parts.scheme and parts.hostname) or parts.path.strip("/") or parts.query or parts.username:
-        raise NmtError(f"--allow-origin {text}: expected the origin of a page, such as https://example.org")
+        raise refusal
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, default) else "")
+    is_usual = port in (None, _USUAL_PORTS.get(parts.scheme))
+    return f"{parts.scheme}://{host}" + ("" if is_usual else f":{port}")
 
 
 def _netloc(origin: str) -> str | None:

@@ -13,7 +13,7 @@ from nmt.config import PairsConfig
 from nmt.errors import install_command
 from nmt.files.digests import digest
 from nmt.text.errors import CorpusError
-from nmt.text.lines import on_one_line
+from nmt.text.lines import without_line_breaks
 
 _PROBE_SECONDS = 5.0
 """Time for a server to answer before a download."""
@@ -35,7 +35,8 @@ def dataset_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
         dataset = builder.as_dataset(split=pairs.split, shuffle_files=False, read_config=streaming)
         dataset = dataset.map(lambda example: (example[source], example[target])).batch(1024).prefetch(2)
         for sources, targets in dataset.as_numpy_iterator():
-            yield from zip(map(on_one_line, sources.tolist()), map(on_one_line, targets.tolist()), strict=True)
+            sides = (map(without_line_breaks, texts.tolist()) for texts in (sources, targets))
+            yield from zip(*sides, strict=True)
 
 
 def dataset_digests(pairs: PairsConfig) -> dict[str, str]:

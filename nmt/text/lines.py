@@ -46,7 +46,7 @@ def decoded(line: bytes, place: str) -> str:
         raise CorpusError(f"{invalid_utf8(place, error)}: {TO_UTF8}") from None
 
 
-def on_one_line(text: bytes) -> bytes:
+def without_line_breaks(text: bytes) -> bytes:
     """A text with a space in place of each line break, so that it cannot become two lines of a file."""
     return b" ".join(text.splitlines()) if b"\n" in text or b"\r" in text else text
 

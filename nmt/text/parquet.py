@@ -8,7 +8,7 @@ from typing import Any
 from nmt.config import PairsConfig
 from nmt.files.reading import one_line, package, raw_file
 from nmt.text.errors import CorpusError
-from nmt.text.lines import on_one_line
+from nmt.text.lines import without_line_breaks
 
 _ROWS = 4096
 """Rows that are decoded together."""
@@ -60,4 +60,4 @@ def _bytes_of(batch: Any, name: str) -> Iterator[bytes]:
         column = column.field(one)
     for value in column.to_pylist():
         text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-        yield b"" if text is None else on_one_line(text)
+        yield b"" if text is None else without_line_breaks(text)

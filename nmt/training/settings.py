@@ -66,33 +66,43 @@ def resolve_config(
     runs = build_config(_fields_of_runs(over), path, _fields_of_runs(flags))
     initial = _initial_run(runs)
     begun = Path(runs.directory) / runs.name / "config.json"
-    if initial and given.get("training", {}).get("minutes"):
-        raise ConfigError("training.minutes is for a new network: give --training.passes for a fine-tuning instead")
+    _require_useful_minutes(given, flags, recipe, runs, bool(initial), begun.exists())
     if (recipe == "auto" or initial) and begun.exists():
         fields = _fields_of_begun_run(begun, say)
     elif initial:
         fields = _said(settings_for_fine_tuning(given, initial, named, build), say)
     elif recipe == "auto" and runs.corpus.prepared:
-        if given.get("training", {}).get("minutes"):
-            raise ConfigError("training.minutes times a training from text: give --training.passes instead")
         fields = _said(fit_to_prepared(given, read_prepared(Path(runs.corpus.prepared))), say)
     elif recipe == "auto":
-        _require_no_passes(given)
         fields = _said(fit_to_text(given, _over_a_recipe(build)), say)
     if runs.corpus.prepared:
         fields = merge_fields(fields, prepared_fields(runs.corpus.prepared))
     config = build(fields)
     if runs.corpus.prepared:
         require_prepared_settings(config)
-    timed = "minutes" in flags.get("training", {}) or "passes" not in given.get("training", {})
-    if config.training.minutes and recipe != "auto" and timed:
-        raise ConfigError("training.minutes is for recipe auto, which chooses the epochs: give --recipe auto too")
     return config
 
 
-def _require_no_passes(given: dict[str, Any]) -> None:
+def _require_useful_minutes(
+    given: dict[str, Any], flags: dict[str, Any], recipe: str, runs: RunConfig, tuned: bool, begun: bool
+) -> None:
+    """Refuses `training.minutes` where nothing depends on it. The config.json of a run names the epochs beside it.
+
+    Raises:
+        ConfigError: says where the setting has an effect.
+    """
     training = given.get("training", {})
-    if training.get("minutes") and "passes" in training:
+    if not training.get("minutes"):
+        return
+    if tuned:
+        raise ConfigError("training.minutes is for a new network: give --training.passes for a fine-tuning instead")
+    if recipe != "auto" and ("minutes" in flags.get("training", {}) or "passes" not in training):
+        raise ConfigError("training.minutes is for recipe auto, which chooses the epochs: give --recipe auto too")
+    if recipe != "auto" or begun:
+        return
+    if runs.corpus.prepared:
+        raise ConfigError("training.minutes times a training from text: give --training.passes instead")
+    if "passes" in training:
         raise ConfigError("training.minutes chooses training.passes: leave one of them out")
 
 

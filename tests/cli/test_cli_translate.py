@@ -1,10 +1,9 @@
-"""`nmt translate` and `nmt score` as a user meets them: lines in, as many lines out."""
+"""`nmt translate` as a user meets it: lines in, as many lines out."""
 
 from __future__ import annotations
 
 import gzip
 import importlib.util
-import json
 import os
 import pty
 import subprocess
@@ -21,10 +20,7 @@ from hypothesis import strategies as st
 from nmt.cli import main
 from nmt.config import SearchConfig, TrainingConfig
 from nmt.config.fields import settings_of
-from nmt.errors import NmtError
-from nmt.files.resumable_outputs import ResumableOutputs
 from nmt.translation.minimum_bayes_risk import expected_utilities
-from nmt.translation.translator import Translator
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -111,97 +107,6 @@ def test_failure_leaves_the_old_output(model, write, tmp_path):
     assert main(["translate", "--model", model, "--input", source, "--output", str(output)]) == 2
     assert output.read_text() == "old\n"
     assert sorted(tmp_path.iterdir()) == before
-
-
-LONG = [f"word {number}" for number in range(10)]
-
-
-def test_an_interrupted_translation_is_resumed(model, write, tmp_path, capsys):
-    """The ninth of ten lines interrupts: two chunks of four lines are kept."""
-    output, links = tmp_path / "out", tmp_path / "links"
-    files = ["--output", str(output), "--alignments", str(links)]
-    source = write("in", *LONG[:8], "interrupt", LONG[9])
-    command = ["translate", "--model", model, "--input", source, *files]
-    assert main(command) == 130
-    assert "nmt: 8 lines are kept; repeat the command with --resume to continue there" in capsys.readouterr().err
-    assert not output.exists()
-    assert main(command) == 2  # not overwritten by mistake
-    assert "an interrupted command left 8 lines: continue with --resume" in capsys.readouterr().err
-    assert main([*command, "--resume"]) == 130
-    assert "continuing behind line 8" in capsys.readouterr().err
-    assert main([*command, "--resume", "--beam-size", "7"]) == 2
-    assert "its model, input, search, precision, outputs or other flags were different" in capsys.readouterr().err
-    fake_translator.Translator.interrupts = False
-    try:
-        assert main([*command, "--resume"]) == 0
-    finally:
-        fake_translator.Translator.interrupts = True
-    said = capsys.readouterr().err
-    assert "nmt: 2 lines in " in said and f", 10 in all, written to {output}" in said
-    assert output.read_text() == "".join(f"{line.upper()}\n" for line in [*LONG[:8], "interrupt", LONG[9]])
-    assert len(links.read_text().splitlines()) == 10
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "links", "out", "run"]
-
-
-def test_an_interruption_within_the_first_chunk_keeps_nothing(model, write, tmp_path, capsys):
-    files = ["--input", write("in", "one", "interrupt"), "--output", str(tmp_path / "out")]
-    assert main(["translate", "--model", model, *files]) == 130
-    assert "nmt: nothing is kept: lines are kept in blocks of 4" in capsys.readouterr().err
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "run"]
-
-
-def test_an_incomplete_chunk_is_translated_again(model, write, tmp_path, capsys):
-    """Lines of a killed process behind its last whole chunk are cut off."""
-    source, output = write("in", *LONG), tmp_path / "out"
-    command = ["translate", "--model", model, "--input", source, "--output", str(output)]
-    assert main([*command[:4], write("bad", *LONG[:8], "interrupt"), *command[5:]]) == 130
-    (tmp_path / ".out.part").write_text("".join(f"{line.upper()}\n" for line in LONG[:5]) + "WOR")
-    assert main([*command, "--resume"]) == 2  # the input is another one
-    (tmp_path / ".out.part").unlink()
-    assert main([*command, "--resume"]) == 0
-    assert "out: there is nothing to resume: starting at line 1" in capsys.readouterr().err
-    assert output.read_text() == "".join(f"{line.upper()}\n" for line in LONG)
-
-
-def test_two_processes_do_not_write_one_file(tmp_path):
-    """A second command is refused while the first one writes, whether it begins or resumes."""
-    first, second = (ResumableOutputs([str(tmp_path / "out")], resume=again, block=1) for again in (False, True))
-    with first.open("same") as files:
-        files[0].write("one\n")
-        files[0].flush()
-        late = ResumableOutputs([str(tmp_path / "out")], resume=True, block=1)
-        for other in (second, late):
-            with pytest.raises(NmtError, match="out: another process is writing this file"), other.open("same"):
-                pass
-        files[0].write("two\n")
-    assert (tmp_path / "out").read_text() == "one\ntwo\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_an_output_is_resumed_only_beside_the_files_it_began_with(tmp_path):
-    """It is kept as it is, whether the second command has one output more or one less."""
-    one, both = ([str(tmp_path / name) for name in names] for names in (("out",), ("out", "links")))
-    for first, then in ((one, both), (both, one)):
-        with pytest.raises(KeyboardInterrupt), ResumableOutputs(first, resume=False, block=1).open("same") as files:
-            for file in files:
-                file.write("line\n")
-            raise KeyboardInterrupt
-        before = {path.name: path.read_text() for path in tmp_path.iterdir()}
-        with (
-            pytest.raises(NmtError, match="command left (1 line, but its model|this file, but its other)"),
-            ResumableOutputs(then, resume=True, block=1).open("same"),
-        ):
-            pass
-        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
-        for path in tmp_path.iterdir():
-            path.unlink()
-
-
-def test_an_interruption_keeps_whole_chunks_of_the_translator(model, write, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(Translator, "chunk_size", 3)
-    source = write("in", *LONG[:8], "interrupt")
-    assert main(["translate", "--model", model, "--input", source, "--output", str(tmp_path / "out")]) == 130
-    assert "nmt: 6 lines are kept" in capsys.readouterr().err
 
 
 def test_nbest_lists(model, write, capsys):
@@ -477,33 +382,6 @@ def test_every_field_of_the_search_is_a_flag_with_its_help(model, write, capsys)
     assert (search.method, search.temperature, search.suppress) == ("sample", 0.5, ("<unk>", "x"))
     assert (search.no_repeat_ngram, search.copy_unknown, search.top_p) == (3, True, 0.9)
     assert search.length_penalty == 0.5  # the run's own
-
-
-def test_score_prints_log_probabilities_and_the_perplexity(model, write, capsys):
-    files = ["--source", write("s", "a b", "", "c"), "--target", write("t", "x y", "z", "w")]
-    assert main(["score", "--model", model, *files]) == 0
-    output = capsys.readouterr()
-    assert output.out == "-1.5000\t3\n-1.5000\t0\n-1.5000\t2\n"
-    # exp(4.5 / 5) and exp(4.5 / 3): "z" was not looked at, its source being blank.
-    assert "log-probability -4.50 in 5 pieces and 3 words: perplexity 2.460 per piece, 4.48 per word" in output.err
-    assert "pairs with a side without words: 1" in output.err
-    assert output.err.endswith("written to standard output\n")
-    assert main(["score", "--model", model, *files, "--format", "jsonl"]) == 0
-    first = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert first == {
-        "line": 1,
-        "log_probability": -1.5,
-        "pieces": ["x", "y", "</s>"],
-        "piece_log_probabilities": [-0.5, -0.5, -0.5],
-    }
-
-
-def test_one_long_word_has_a_perplexity(model, write, monkeypatch, capsys):
-    """Text without spaces is one word, whose perplexity can be too large for a float."""
-    pair = fake_translator.make_pair("a", "x", truncated=False)
-    monkeypatch.setattr(fake_translator.Translator, "align", lambda *_: iter([replace(pair, log_probability=-800.0)]))
-    assert main(["score", "--model", model, "--source", write("s", "a"), "--target", write("t", "x")]) == 0
-    assert "inf per word" in capsys.readouterr().err
 
 
 def test_invalid_input_is_found_before_anything_is_translated(model, tmp_path, capsys):

@@ -184,6 +184,40 @@ def test_the_kept_lines_of_a_command_with_other_files_are_refused(tmp_path: Path
     assert [Path(path).read_text() for path in paths] == ["line\nlast\n"] * 2
 
 
+def test_two_processes_do_not_write_one_file(tmp_path):
+    """A second command is refused while the first one writes, whether it begins or resumes."""
+    first, second = (ResumableOutputs([str(tmp_path / "out")], resume=again, block=1) for again in (False, True))
+    with first.open("same") as files:
+        files[0].write("one\n")
+        files[0].flush()
+        late = ResumableOutputs([str(tmp_path / "out")], resume=True, block=1)
+        for other in (second, late):
+            with pytest.raises(NmtError, match="out: another process is writing this file"), other.open("same"):
+                pass
+        files[0].write("two\n")
+    assert (tmp_path / "out").read_text() == "one\ntwo\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_output_is_resumed_only_beside_the_files_it_began_with(tmp_path):
+    """It is kept as it is, whether the second command has one output more or one less."""
+    one, both = ([str(tmp_path / name) for name in names] for names in (("out",), ("out", "links")))
+    for first, then in ((one, both), (both, one)):
+        with pytest.raises(KeyboardInterrupt), ResumableOutputs(first, resume=False, block=1).open("same") as files:
+            for file in files:
+                file.write("line\n")
+            raise KeyboardInterrupt
+        before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+        with (
+            pytest.raises(NmtError, match="command left (1 line, but its model|this file, but its other)"),
+            ResumableOutputs(then, resume=True, block=1).open("same"),
+        ):
+            pass
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
 def test_two_processes_do_not_write_the_same_files(tmp_path: Path):
     paths = [str(tmp_path / "out"), str(tmp_path / "second")]
     with ResumableOutputs(paths, False, block=1).open("same") as files:

@@ -14,7 +14,7 @@ from nmt.run.errors import RunError
 from nmt.run.prepared_manifest import SHARDS, PreparedManifest
 from nmt.run.text_changes import TEXT_FINGERPRINTS, text_changed, text_fingerprints
 from nmt.run.text_profile import PROFILE, load_profile, save_profile
-from nmt.run.training_pairs import is_prepared, training_pairs
+from nmt.run.training_pairs import has_training_pairs, training_pairs
 from nmt.text.swapped_sides import Vocabularies, measure_profile
 
 
@@ -95,19 +95,23 @@ def test_a_profile_returns_and_belongs_to_its_vocabularies(tokenizer, tmp_path):
 
 
 def test_a_run_opens_its_own_pairs(tmp_path):
+    assert not has_training_pairs(tmp_path, RunConfig())
     EncodedCorpus.write(tmp_path / "corpus", [([[4, 5], [6]], [[4], [5]])], 8)
+    assert has_training_pairs(tmp_path, RunConfig())
     assert len(training_pairs(tmp_path, RunConfig())) == 2
 
 
 def test_a_run_opens_the_prepared_corpus_that_it_was_begun_with(config, directory, tmp_path):
     corpus = tmp_path / "prepared"
     (corpus / SHARDS).mkdir(parents=True)
-    assert is_prepared(corpus) is False
+    prepared = with_corpus(config, train=PairsConfig(), validation=PairsConfig(), prepared=str(corpus))
+    assert not has_training_pairs(directory, prepared)
     (corpus / SHARDS / "about.json").write_text("{}")
-    assert is_prepared(corpus) is True
+    assert has_training_pairs(directory, prepared)
+    (tmp_path / "pack.nmt").write_bytes(b"")
+    assert not has_training_pairs(tmp_path / "pack.nmt", prepared)
     manifest = PreparedManifest({}, {}, 1, 2, {})
     manifest.save(corpus)
-    prepared = with_corpus(config, train=PairsConfig(), validation=PairsConfig(), prepared=str(corpus))
     for saved in ("{", "[]", '{"prepared": "other"}', "{}"):
         (directory / TEXT_FINGERPRINTS).write_text(saved)
         with pytest.raises(RunError, match=f"^{directory} was begun with another corpus than {corpus}: give its own"):

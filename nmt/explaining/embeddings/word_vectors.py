@@ -17,8 +17,7 @@ from nmt.explaining.embeddings.neighbours import Neighbour, analogy_vector, near
 from nmt.explaining.embeddings.projection import Projection, principal_axes
 from nmt.explaining.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nmt.explaining.embeddings.word_counts import RARE, WordCounts
-from nmt.run.directory import Run
-from nmt.run.training_pairs import SAMPLED, is_prepared, training_pairs
+from nmt.run.training_pairs import SAMPLED, has_training_pairs, training_pairs
 from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ Floats = NDArray[np.floating[Any]]
 Side = Literal["source", "target"]
 
 _WORD_START = "▁"  # as SentencePiece writes it
-
-
-def _has_training_pairs(run: Run) -> bool:
-    """Whether a run has the text that it was trained on; a pack never has it."""
-    prepared = run.config.corpus.prepared
-    if run.is_pack:
-        return False
-    return is_prepared(Path(prepared)) if prepared else (run.directory / "corpus" / "about.json").exists()
 
 
 class WordVector(NamedTuple):
@@ -106,7 +97,7 @@ class Embeddings:
         side = side or (None if shared else "source")
         tokenizer = run.target if side == "target" else run.source
         counts = None
-        if _has_training_pairs(run):
+        if has_training_pairs(run.directory, run.config):
             run.storage.require_folder("corpus")
             corpus = training_pairs(run.directory, run.config)
             corpus.require_ids(run.source.size, run.target.size)

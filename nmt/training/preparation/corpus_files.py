@@ -105,9 +105,9 @@ def write_corpus_files(
     encoder = PairEncoder(config.corpus, source, target, bool(guide))
     vocabularies = Vocabularies(encoder.source, encoder.target)
     profiler = Profiler(vocabularies, (config.corpus.source_language, config.corpus.target_language))
-    refused = [pairs.repeats] if isinstance(pairs, WithoutHeldOut) else []
+    refused = pairs.repeats if isinstance(pairs, WithoutHeldOut) else None
     count, seed = config.training.recombine, config.training.seed
-    recombination = Recombination(pairs, words_of(config.corpus), count, seed, *refused)
+    recombination = Recombination(pairs, words_of(config.corpus), count, seed, refused)
     encoder.write(directory / "corpus", recombination.over(profiler.over(pairs)), report)
     profile = profiler.save(directory)
     report(reader.report.summary())

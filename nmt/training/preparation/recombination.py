@@ -98,7 +98,7 @@ class Recombination:
         words: how the words of source and target are cut.
         count: number of new pairs for each pair; 0 changes nothing, and the pairs are not read.
         seed: of the random choices.
-        refused: whether a new pair must not be made, such as a near-duplicate of a held-out pair.
+        refused: whether a new pair is left out, such as a near-duplicate of a held-out pair; None: none is.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Recombination:
         words: tuple[Words, Words],
         count: int,
         seed: int,
-        refused: Callable[[Pair], bool] = lambda pair: False,
+        refused: Callable[[Pair], bool] | None = None,
     ) -> None:
         self._words, self._count, self._seed, self._refused = words, count, seed, refused
         self._given: set[tuple[str, str]] = set()
@@ -171,7 +171,8 @@ class Recombination:
         for _ in range(self._count if replaceable else 0):
             chosen = apart(choice.sample(replaceable, len(replaceable)), choice.randint(1, EXCHANGES))
             made[linked.with_fragments([(phrase, self._other(linked, phrase, choice)) for phrase in chosen])] = None
-        return [new for new in made if new[:2] not in self._given and not self._refused(new)]
+        new_ones = [new for new in made if new[:2] not in self._given]
+        return [new for new in new_ones if not self._refused(new)] if self._refused else new_ones
 
     def _other(self, linked: LinkedWords, phrase: Phrase, choice: random.Random) -> Fragment:
         """A fragment that may replace a phrase, and differs from it."""

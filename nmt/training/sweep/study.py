@@ -57,8 +57,7 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
     status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
     _search(study, space, output, budget, jobs, status)
     if not _completed(study):
-        failures = [trial.user_attrs[FAILED] for trial in _finished(study) if FAILED in trial.user_attrs]
-        if failures:
+        if failures := _failures(study):
             raise NmtError(f"no trial completed; the last failure: {failures[-1]}")
         raise NmtError("no trial completed: repeat the command with more --trials or --hours to continue")
     table, drawing, config = write_report(study, space, output, space_file.stem)
@@ -68,16 +67,17 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
 
 
 def _search(study: optuna.Study, space: Space, output: Path, budget: Budget, jobs: int, status: StatusLine) -> None:
-    """Runs trials until the budget is spent, or nothing but failures comes."""
+    """Runs trials until the budget is spent, or `FRUITLESS` trials have failed and none has completed."""
 
-    def end_when_spent(study: optuna.Study, trial: FrozenTrial) -> None:
+    def is_spent() -> bool:
+        return budget.trials is not None and len(_finished(study)) >= budget.trials
+
+    def report(study: optuna.Study, trial: FrozenTrial) -> None:
         status.print(_describe(trial, space.metric))
-        finished = _finished(study)
-        failed = sum(FAILED in trial.user_attrs for trial in finished)
-        if (budget.trials and len(finished) >= budget.trials) or (failed >= FRUITLESS and not _completed(study)):
+        if is_spent() or (len(_failures(study)) >= FRUITLESS and not _completed(study)):
             study.stop()
 
-    if budget.trials and len(_finished(study)) >= budget.trials:
+    if is_spent():
         return
     commands = CommandRunner(shared_cores(jobs))
     with _ended_by_signal(commands):
@@ -86,12 +86,18 @@ def _search(study: optuna.Study, space: Space, output: Path, budget: Budget, job
             timeout=None if budget.hours is None else 3600 * budget.hours,
             n_jobs=jobs,
             catch=(TrialError,),
-            callbacks=[end_when_spent],
+            callbacks=[report],
         )
 
 
 def _completed(study: optuna.Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+def _failures(study: optuna.Study) -> list[str]:
+    """The messages of the failed trials."""
+    trials = study.get_trials(deepcopy=False)
+    return [trial.user_attrs[FAILED] for trial in trials if FAILED in trial.user_attrs]
 
 
 def _finished(study: optuna.Study) -> list[FrozenTrial]:
