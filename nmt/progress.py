@@ -30,9 +30,9 @@ _drawn: set[tqdm] = set()
 
 
 def counted(number: int, unit: str) -> str:
-    """A number with its unit, such as "1 line" and "2 lines"; the plural of the unit ends in s, or in es after tch."""
+    """A number with its unit, such as "1 line" and "2,000 lines"; the unit's plural ends in s, or in es after tch."""
     plural = f"{unit}es" if unit.endswith("tch") else f"{unit}s"
-    return f"{number} {unit if number == 1 else plural}"
+    return f"{number:,} {unit if number == 1 else plural}"
 
 
 def report(message: str, stream: TextIO | None = None) -> None:

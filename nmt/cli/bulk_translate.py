@@ -106,7 +106,7 @@ def run(arguments: Namespace) -> None:
     del translator  # the workers load their own
     began = time.monotonic()
     done = run_job(work, fingerprint, sources, arguments.output, arguments.beam, arguments.processes)
-    before = f", {done.done_before} of them before" if done.done_before else ""
+    before = f", {done.done_before:,} of them before" if done.done_before else ""
     bad = f"; {counted(done.bad_lines, 'bad line')} in .bad.jsonl files" if done.bad_lines else ""
     say(
         f"{counted(done.lines, 'line')} in {counted(done.shards, 'shard')}{before}, in "

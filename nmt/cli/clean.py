@@ -195,7 +195,7 @@ def _number(value: str | float | None) -> str:
 
 def _summarize(counts: Counter[str], arguments: Namespace) -> None:
     total = counts.total()
-    say(f"{counted(total, 'pair')} read, {counts['']} kept, {total - counts['']} dropped")
+    say(f"{counted(total, 'pair')} read, {counts['']:,} kept, {total - counts['']:,} dropped")
     for rule in RULE_NAMES:
         if counts[rule]:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")

@@ -199,6 +199,6 @@ def _plot(words: Sequence[WordVector], projection: Projection, arguments: Namesp
     figure, unnamed = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
     path = save_figure(figure, arguments.plot)
     say(
-        f"{len(dots)} words drawn, {unnamed} of them without their names for lack of space; the two axes explain "
+        f"{len(dots):,} words drawn, {unnamed:,} of them without their names for lack of space; the two axes explain "
         f"{shares[0]:.1%} and {shares[1]:.1%} of the variance; written to {path}"
     )

@@ -156,7 +156,7 @@ class RequestFiles:
         some = ", ".join(self._named) + (", ..." if self._missing > SHOWN else "")
         remedy = "; --glossary-mode require demands them" if self._arguments.glossary_mode != "require" else ""
         say(
-            f"{self._arguments.glossary}: {self._missing} of {counted(self._terms, 'term')} missing in the "
+            f"{self._arguments.glossary}: {self._missing:,} of {counted(self._terms, 'term')} missing in the "
             f"translations: {some}{remedy}"
         )
 

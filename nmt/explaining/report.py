@@ -142,7 +142,7 @@ def count_unusual(corpus: CorpusMeasures) -> tuple[Outliers, str]:
     """The scores of all pairs, and a line on how many pairs are unusual."""
     outliers = find_outliers(corpus.matrix())
     unusual = int((outliers.scores >= UNUSUAL).sum())
-    return outliers, f"{counted(len(corpus.offsets), 'pair')}, {unusual} of them unusual (score {UNUSUAL} or more)"
+    return outliers, f"{counted(len(corpus.offsets), 'pair')}, {unusual:,} of them unusual (score {UNUSUAL} or more)"
 
 
 def mean_lines(corpus: CorpusMeasures) -> Iterator[str]:
@@ -157,7 +157,7 @@ def mean_lines(corpus: CorpusMeasures) -> Iterator[str]:
             yield f"{_TITLES[measure.name]:46}{known.mean():8.3f}{np.median(known):8.3f}"
     if corpus.compared_words:
         correlation, same = corpus.correlation_sum / corpus.compared_words, corpus.same_first / corpus.compared_words
-        words = f"{corpus.compared_words} target words"
+        words = f"{corpus.compared_words:,} target words"
         yield f"\nrank correlation of attention with erasure: {correlation:.3f} (Spearman, mean over {words})"
         yield f"the source word with the most attention is the one needed most: for {same:.1%} of them"
         yield "Attention shows where the model looked; that is not always the reason for a word."

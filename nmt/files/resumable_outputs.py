@@ -180,7 +180,7 @@ class ResumableOutputs:
     def _keep_or_remove(self, error: BaseException) -> None:
         """Reports the complete blocks after an error, or removes all hidden files if there is none."""
         if left := self._lines_done():
-            report(f"{left} lines are kept; repeat the command with --resume to continue there")
+            report(f"{left:,} lines are kept; repeat the command with --resume to continue there")
             return
         self._remove()
         if isinstance(error, KeyboardInterrupt):

@@ -72,7 +72,7 @@ def require_left_over(chosen: Sequence[Pair], count: int, left_over: bool) -> No
         raise CorpusError("there are no sentence pairs to hold out: the text is empty")
     if not left_over:
         raise CorpusError(
-            f"{count} pairs cannot be held out: there are only {len(chosen)} different sources; "
+            f"{count:,} pairs cannot be held out: there are only {len(chosen):,} different sources; "
             f"{_fewer(max(len(chosen) // 10, 1))}"
         )
 
@@ -111,7 +111,7 @@ class WithoutHeldOut:
                 yield pair
         if not kept:
             raise CorpusError(
-                f"all {removed} training pairs are near-duplicates of held-out pairs; "
+                f"all {removed:,} training pairs are near-duplicates of held-out pairs; "
                 f"{_fewer(max(self._count // 2, 1))}; or keep them in training: nmt train --corpus.near_duplicates keep"
             )
         self.kept, self.removed = kept, removed

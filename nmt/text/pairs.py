@@ -62,16 +62,16 @@ class CorpusReport:
 
     def summary(self) -> str:
         """One line for the user."""
-        dropped = [f"{self.empty} with an empty side"] * bool(self.empty)
+        dropped = [f"{self.empty:,} with an empty side"] * bool(self.empty)
         if self.invalid:
-            dropped.append(f"{self.invalid} not valid UTF-8 ({_listed(self.examples, self.invalid)})")
+            dropped.append(f"{self.invalid:,} not valid UTF-8 ({_listed(self.examples, self.invalid)})")
         if self.malformed:
-            dropped.append(f"{self.malformed} malformed ({_listed(self.malformed_examples, self.malformed)})")
-        kept = f"{counted(self.read, 'pair')} read, {self.kept} kept" + f"; dropped: {', '.join(dropped)}" * bool(
+            dropped.append(f"{self.malformed:,} malformed ({_listed(self.malformed_examples, self.malformed)})")
+        kept = f"{counted(self.read, 'pair')} read, {self.kept:,} kept" + f"; dropped: {', '.join(dropped)}" * bool(
             dropped
         )
         return kept + "".join(
-            f"; {count} {side} have no letters: check the files, and the columns of a TSV file"
+            f"; {count:,} {side} have no letters: check the files, and the columns of a TSV file"
             for side, count in zip(("sources", "targets"), self.without_letters, strict=True)
             if count > self.kept / 2
         )

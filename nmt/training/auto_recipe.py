@@ -268,16 +268,16 @@ def _validate_every(recipe: str, passes: int, batches: float) -> int:
 def _summary(fields: Mapping[str, Any], validated: bool) -> str:
     """The line on what was chosen, the user's own settings among it."""
     corpus, vocabulary, training = (fields.get(name, {}) for name in ("corpus", "vocabulary", "training"))
-    pieces = f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']} pieces"
+    pieces = f"{'about ' * vocabulary['adapt_size']}{vocabulary['size']:,} pieces"
     every, new = training["validate_every"], training.get("recombine")
-    held_out = [] if validated else [f"{corpus['held_out']} pairs held out for validation"]
+    held_out = [] if validated else [f"{corpus['held_out']:,} pairs held out for validation"]
     if corpus.get("near_duplicates") == "keep":
         held_out.append("their near-duplicates kept, because most of the text is made of them")
     chosen = [
         *held_out,
         *([] if vocabulary.get("run") else [pieces]),
         *([f"{new} new pairs for each pair, made of phrases of other pairs"] if new else []),
-        f"{counted(training['passes'], 'epoch')} of batches of {training['batch_tokens']} tokens",
-        f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every} steps'}",
+        f"{counted(training['passes'], 'epoch')} of batches of {training['batch_tokens']:,} tokens",
+        f"a validation every {'epoch' if not every else 'step' if every == 1 else f'{every:,} steps'}",
     ]
     return f"{', '.join(chosen)}; flags override each choice"

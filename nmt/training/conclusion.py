@@ -50,7 +50,7 @@ def farewell(state: TrainingState, config: TrainingConfig) -> str:
     epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"
     reason = f"no better {config.metric} in {config.patience} validations" if state.stopped_early else epochs
     value = "last validation bleu" if config.metric == "last" else f"best validation {config.metric}"
-    steps = f"{state.step} steps in {duration(state.seconds)} without validations"
+    steps = f"{state.step:,} steps in {duration(state.seconds)} without validations"
     return f"training has ended: {reason}, {steps}; {value} {state.best:.2f}"
 
 

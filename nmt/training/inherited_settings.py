@@ -144,6 +144,6 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSiz
 def _summary(config: RunConfig) -> str:
     """The line on what training does."""
     training = config.training
-    pairs = [] if config.corpus.validation else [f"{config.corpus.held_out} pairs held out for validation"]
-    epochs = f"{counted(training.passes, 'epoch')} of batches of {training.batch_tokens} tokens"
+    pairs = [] if config.corpus.validation else [f"{config.corpus.held_out:,} pairs held out for validation"]
+    epochs = f"{counted(training.passes, 'epoch')} of batches of {training.batch_tokens:,} tokens"
     return f"{', '.join([*pairs, epochs])}; flags override each choice"

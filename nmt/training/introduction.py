@@ -16,7 +16,7 @@ def introductory_lines(trainer: Trainer) -> Iterator[str]:
     """Lines on the pairs, the model, the replicas and the plan of a trainer that is about to begin."""
     prepared, state, config, schedule = trainer.prepared, trainer.state, trainer.config, trainer.schedule
     yield (
-        f"{len(prepared.train)} training pairs, {len(prepared.validation)} validation pairs, "
+        f"{len(prepared.train):,} training pairs, {len(prepared.validation):,} validation pairs, "
         f"{trainer.model.count_params():,} parameters, {config.precision}"
     )
     if trainer.done:

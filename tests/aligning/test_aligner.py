@@ -145,7 +145,7 @@ def test_ctrl_c_saves_and_the_same_command_resumes(trained):
     """The training is far too long to end before the signal comes."""
     epochs = "--lexicon-epochs 5 --jump-epochs 2 --fertility-epochs 100000"
     command = f"aligner --source my.en --target my.fr --output long --links long.links {epochs}"
-    for expected in ("100007 epochs\n", "resuming in epoch"):
+    for expected in ("100,007 epochs\n", "resuming in epoch"):
         with subprocess.Popen(
             [sys.executable, "-m", "nmt", *command.split()],
             cwd=trained,

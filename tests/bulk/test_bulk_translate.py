@@ -221,7 +221,7 @@ def test_a_killed_command_is_resumed_behind_its_finished_shards(name, tmp_path):
     assert 0 < len(done) < 30
     found = bulk("source", tmp_path, "--shard-lines 100 --processes 2")
     assert found.returncode == 0, found.stderr
-    assert f"3000 lines in 30 shards, {len(done)} of them before" in found.stderr
+    assert f"3,000 lines in 30 shards, {len(done)} of them before" in found.stderr
     assert {path: path.stat().st_mtime_ns for path in done} == done
     assert not [*tmp_path.rglob("*.part")]
     assert text_of(tmp_path) == translated(sentences(3000), tmp_path)

@@ -48,7 +48,7 @@ def add_checkpoint(run: Run, state: TrainingState) -> None:
 
 def test_a_size_has_the_unit_that_its_reader_expects():
     sizes = [1, 1000, 1024, 3 * 2**19, 5 * 2**30]
-    assert [file_size(size) for size in sizes] == ["1 byte", "1000 bytes", "1 KiB", "1.5 MiB", "5.0 GiB"]
+    assert [file_size(size) for size in sizes] == ["1 byte", "1,000 bytes", "1 KiB", "1.5 MiB", "5.0 GiB"]
 
 
 def test_info_says_what_the_files_say(run, capsys):

@@ -127,7 +127,7 @@ def test_auto_holds_out_a_tenth_of_a_small_text(tmp_path, pairs, held_out):
     choice = chosen(fields(tmp_path, pairs, validation=False))
     assert choice.fields["corpus"] == {"held_out": held_out}
     assert f"{pairs - held_out:,} to train on" in choice.lines[0]
-    assert f"{held_out} pairs held out for validation" in choice.lines[1]
+    assert f"{held_out:,} pairs held out for validation" in choice.lines[1]
 
 
 def test_fewer_pairs_are_held_out_where_near_duplicates_would_cost_too_much(tmp_path):

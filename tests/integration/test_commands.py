@@ -31,8 +31,8 @@ def test_training_learns_to_copy(playground):
 
 def test_training_reports_its_progress(playground):
     said = (playground / "train.log").read_text()
-    assert "2000 pairs read, 2000 kept" in said
-    assert "2000 training pairs, 40 validation pairs" in said
+    assert "2,000 pairs read, 2,000 kept" in said
+    assert "2,000 training pairs, 40 validation pairs" in said
     assert "epoch 2/12  step 50/~" in said
     assert "training has ended: 12 epochs done" in said
     assert said.endswith("translate with: nmt translate --model runs/copy\n".replace("runs", f"{playground}/runs"))

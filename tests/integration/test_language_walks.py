@@ -116,8 +116,8 @@ def test_english_to_french_100000_pairs(tmp_path):
     small = "--model.units 64 --model.embedding 64 --model.attention.units 64 --training.passes 1"
     said = nmt(f"{TRAIN} --corpus.train.tsv pairs.tsv {small}", tmp_path).stderr
     assert "recipe 150k is for 67,000 to 390,000 pairs: there are " in said
-    assert "1000 pairs held out for validation, about 8000 pieces, 1 epoch of batches of 1600 tokens" in said
-    assert "held out for validation: 1000 pairs; " in said
+    assert "1,000 pairs held out for validation, about 8,000 pieces, 1 epoch of batches of 1,600 tokens" in said
+    assert "held out for validation: 1,000 pairs; " in said
     assert "training has ended: 1 epoch done" in said
     new = ["I am tired.", "Where is the station?", "Tom is my brother."]
     write(tmp_path / "new.en", new)

@@ -180,6 +180,6 @@ def test_a_vocabulary_of_another_size_is_made_where_the_text_allows_no_other(cor
     changes = {"vocabulary": {"type": "unigram", "size": 5000, "adapt_size": True}}
     said: list[str] = []
     size = prepared(copy_task.config(corpus, **changes), said).run.source.size
-    assert "making a vocabulary of about 5000 pieces" in said
+    assert "making a vocabulary of about 5,000 pieces" in said
     assert 8 < size < 5000
-    assert f"vocabulary: {size} unigram pieces for both languages (as many as the text allows)" in said
+    assert f"vocabulary: {size:,} unigram pieces for both languages (as many as the text allows)" in said

@@ -205,7 +205,7 @@ def test_the_command_prints_draws_and_writes(text, capsys):
 def test_a_text_like_the_measured_ones_has_no_remark(capsys):
     assert main(["predict-quality", "--source", "data/demo/train.en", "--target", "data/demo/train.fr"]) == 0
     printed = capsys.readouterr().out
-    assert "text: 20000 pairs" in printed and "unlike" not in printed
+    assert "text: 20,000 pairs" in printed and "unlike" not in printed
 
 
 @pytest.mark.parametrize("prepared", ["", "corpus"])

@@ -78,10 +78,10 @@ class Outcome:
         """One line for the user."""
         parts = [f"{counted(self.filled, 'unit')} filled in"]
         if self.translated:
-            parts.append(f"{self.translated} had a translation (--all-units replaces them)")
+            parts.append(f"{self.translated:,} had a translation (--all-units replaces them)")
         if self.left:
-            reasons = [f"{len(lines)} {reason} (line {lines[0]})" for reason, lines in self.left.items()]
-            parts.append(f"{sum(map(len, self.left.values()))} left untranslated: {', '.join(reasons)}")
+            reasons = [f"{len(lines):,} {reason} (line {lines[0]})" for reason, lines in self.left.items()]
+            parts.append(f"{sum(map(len, self.left.values())):,} left untranslated: {', '.join(reasons)}")
         return "; ".join(parts)
 
 

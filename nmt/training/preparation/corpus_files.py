@@ -95,7 +95,7 @@ def write_corpus_files(
     _warn_of_few_left(validation, pairs, reader.report.kept, say)
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
-        say(f"making a vocabulary of {about}{config.vocabulary.size} pieces")  # this can take minutes
+        say(f"making a vocabulary of {about}{config.vocabulary.size:,} pieces")  # this can take minutes
     source, target = make_vocabularies(config, pairs, report)
     save_validation_pairs(directory, validation)
     write_atomically(directory / TEXT_FINGERPRINTS, json.dumps(key["text"], ensure_ascii=False).encode())
@@ -118,7 +118,7 @@ def write_corpus_files(
         duplicates = "near-duplicates of them" if near else "further pairs with their sources"
         report(
             f"held out for validation: {counted(len(validation), 'pair')}; "
-            f"{pairs.removed - len(validation)} {duplicates} are left out of training"
+            f"{pairs.removed - len(validation):,} {duplicates} are left out of training"
         )
     for line in doubtful_sides(validation, profile, vocabularies):
         report(line)

@@ -46,7 +46,7 @@ def doubtful_sides(validation: Sequence[Pair], profile: TextProfile, vocabularie
     equal = sum(pair.source == pair.target for pair in validation)
     if 2 * equal > len(validation):
         yield (
-            f"warning: {equal} of {counted(len(validation), 'validation pair')} have the same text on both sides: is "
+            f"warning: {equal:,} of {counted(len(validation), 'validation pair')} have the same text on both sides: is "
             "one file the source and the target? Then stop here, and name the other file"
         )
     if sides := _exchanged_sides(validation, profile, vocabularies):

@@ -39,13 +39,13 @@ def make_vocabularies(
     settings = config.vocabulary
     if settings.run:
         run = run_of_vocabularies(config)
-        report(f"vocabularies of {settings.run}: {run.source.size} source and {run.target.size} target pieces")
+        report(f"vocabularies of {settings.run}: {run.source.size:,} source and {run.target.size:,} target pieces")
         return run.source, run.target
     if settings.shared:
         of_both = fitted_settings(config, pairs, "source", "target")
         shared = Tokenizer.train(_Sentences(pairs, "source", "target"), of_both)
         about = _about_pieces(shared, settings.size, of_both, settings)
-        report(f"vocabulary: {shared.size} {settings.type} pieces for both languages{about}")
+        report(f"vocabulary: {shared.size:,} {settings.type} pieces for both languages{about}")
         return shared, shared
     of_source, of_target = fitted_settings(config, pairs, "source"), fitted_settings(config, pairs, "target")
     source = Tokenizer.train(_Sentences(pairs, "source"), of_source)
@@ -53,7 +53,7 @@ def make_vocabularies(
     about_source = _about_pieces(source, settings.size, of_source, settings)
     about_target = _about_pieces(target, settings.target_size or settings.size, of_target, settings)
     report(
-        f"vocabularies: {source.size} source{about_source} and {target.size} target {settings.type} "
+        f"vocabularies: {source.size:,} source{about_source} and {target.size:,} target {settings.type} "
         f"pieces{about_target}"
     )
     return source, target

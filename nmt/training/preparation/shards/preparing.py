@@ -301,7 +301,7 @@ class Preparation(PreparationDirectory):
         pairs = sample if corpus.validation else WithoutHeldOut(sample, validation, near)
         if not self.config.vocabulary.run:
             of = f"{counted(len(sample), 'pair')} of the text"
-            self.say(f"making a vocabulary of {self.config.vocabulary.size} pieces from {of}")
+            self.say(f"making a vocabulary of {self.config.vocabulary.size:,} pieces from {of}")
         source, target = make_vocabularies(self.config, pairs, self._report)
         save_vocabularies(self.directory, source, target, self.config.vocabulary.shared)
         write_atomically(self.directory / VALIDATION, pairs_as_lines(validation))

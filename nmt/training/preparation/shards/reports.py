@@ -45,5 +45,5 @@ def encoding_lines(encoder: PairEncoder, blocks: Sequence[dict[str, Any]], held_
         removed = sum(one["removed"] for one in blocks) - held_out
         near = encoder.config.near_duplicates == "drop"
         duplicates = "near-duplicates of them" if near else "further pairs with their sources"
-        yield f"held out for validation: {counted(held_out, 'pair')}; {removed} {duplicates} are left out of training"
+        yield f"held out for validation: {counted(held_out, 'pair')}; {removed:,} {duplicates} are left out of training"
     yield f"{counted(sum(one['pairs'] for one in blocks), 'training pair')} prepared"
