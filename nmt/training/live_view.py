@@ -180,7 +180,7 @@ def _progress(state: TrainingState, config: RunConfig, best: Mapping[str, Any] |
     if best is not None:
         which = "last" if metric == "last" else "best"
         facts[f"{which} {measure_title(measure)}"] = (
-            f"{float(best[f'validation_{measure}']):.2f} at step {best['step']}"
+            f"{float(best[f'validation_{measure}']):.2f} at step {int(best['step']):,}"
         )
     return facts
 

@@ -72,5 +72,5 @@ def _number(value: Any) -> float:
 
 
 def format_number(value: float) -> str:
-    """A value in four digits, as axes and hovering show it."""
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    """A value in at least four digits, as axes and hovering show it."""
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -40,6 +40,7 @@ def training_page(page: TrainingPage) -> str:
         script=script,
         title=title,
         facts="".join(map(_fact, page.facts.items())),
+        best="" if page.best is None else f'<p class="quiet"><span class="key best">the weights that nmt keeps</span></p>',
         charts="".join(_figure(chart, page.best) for chart in page.charts),
         report="".join(f"<li>{_text(line)}</li>" for line in page.report) or "<li>nothing to report</li>",
         settings=_text(page.settings),
@@ -57,8 +58,7 @@ def _figure(chart: Chart, best: int | None) -> str:
     names = [curve.name for curve in chart.curves]
     kinds = ["second"] if len(names) == 1 else ["first", "second"]
     keys = "".join(f'<span class="key {kind}">{_text(name)}</span>' for kind, name in zip(kinds, names, strict=True))
-    best_key = "" if best is None else '<span class="key best">best</span>'
-    caption = f"<figcaption><b>{_text(chart.title)}</b> {keys}{best_key}</figcaption>"
+    caption = f"<figcaption><b>{_text(chart.title)}</b> {keys}</figcaption>"
     return f'<figure>{caption}{svg_chart(chart, best)}<p class="value" aria-live="polite"></p></figure>'
 
 
