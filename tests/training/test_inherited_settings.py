@@ -95,9 +95,7 @@ def test_the_lines_have_the_settings_that_train(initial):
     assert said[0].endswith(
         "its network and vocabulary, the training settings and dropout of recipe 30k, with the learning rate 0.0015"
     )
-    assert (
-        said[1].startswith("4 pairs held out for validation, 18 epochs of batches of 1,200 tokens; flags override")
-    )
+    assert said[1].startswith("4 pairs held out for validation, 18 epochs of batches of 1,200 tokens; flags override")
     assert (config.training.passes, config.training.batch_tokens) == (18, 1200)
     said.clear()
     tuned(initial, "--training.schedule.learning_rate", "0.002", "--corpus.held_out", "7", said=said)

@@ -13,6 +13,9 @@ from nmt.drawing.page.sentences import PageSentence
 from nmt.drawing.training_view.charts import Chart
 from nmt.drawing.training_view.svg import svg_chart
 
+_BEST = '<p class="quiet"><span class="key best">the weights that nmt keeps</span></p>'
+"""The key of the dashed line in every chart."""
+
 
 @dataclass(frozen=True)
 class TrainingPage:
@@ -40,7 +43,7 @@ def training_page(page: TrainingPage) -> str:
         script=script,
         title=title,
         facts="".join(map(_fact, page.facts.items())),
-        best="" if page.best is None else f'<p class="quiet"><span class="key best">the weights that nmt keeps</span></p>',
+        best="" if page.best is None else _BEST,
         charts="".join(_figure(chart, page.best) for chart in page.charts),
         report="".join(f"<li>{_text(line)}</li>" for line in page.report) or "<li>nothing to report</li>",
         settings=_text(page.settings),
