@@ -17,7 +17,7 @@ def decide_precision(setting: Precision) -> Precision:
     """Replaces `auto` by a Keras policy that suits this hardware.
 
     * bfloat16 on GPUs of compute capability 8 or later, and on CPUs with AVX512-BF16 or AMX that multiply it faster;
-    * float16 with loss scaling on older GPUs;
+    * float16 with loss scaling on older GPUs; JAX does not report the capability, so every GPU has bfloat16 there;
     * float32 on other CPUs.
     """
     if setting != "auto":

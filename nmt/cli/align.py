@@ -138,7 +138,7 @@ def run(arguments: Namespace) -> None:
     translator, search = load(arguments)
     use_aligner(arguments, translator)
     if translator.aligner and arguments.aligner is None:
-        say("the aligner that the run keeps makes the links; with --aligner none attention makes them")
+        say(f"the aligner that {arguments.model[0]} keeps makes the links; with --aligner none attention makes them")
     words = words_of_run(translator.config)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how, aligner=False) if arguments.reverse else None

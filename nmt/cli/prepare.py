@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from argparse import Namespace
 from pathlib import Path
 
+from nmt.backend.machine import processors
 from nmt.cli.loading import say
 from nmt.cli.parser import Parser, positive
 from nmt.config import RunConfig, recipes
@@ -62,7 +62,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--processes",
         type=positive,
-        default=os.cpu_count() or 1,
+        default=processors(),
         metavar="N",
         help="processes that read and encode (default: one per core)",
     )

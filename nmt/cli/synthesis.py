@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from nmt.translation.inference.protocol import Report
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
+
+_JUDGED, _FEW = 1000, 20
+"""Lines whose translations are compared, and lines that are too few for that."""
+_SHOWN = 60
+"""Characters of a translation in a message."""
 
 MadePairs = Iterator[tuple["Translation", list[tuple[str, str]]]]
 """For each line of the input: its translation, and the pairs to write."""
@@ -69,9 +75,11 @@ def write_made_pairs(
     ):
         if done:
             say(f"continuing behind line {done}")
-        _write(made(translator, search, done, progress.advance), done, files, progress)
+        repeated = _write(made(translator, search, done, progress.advance), done, files, progress)
     made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
     say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")
+    if repeated:
+        say(f"warning: {repeated}: has the model learned enough?")
 
 
 def _require_plain_files(inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -89,15 +97,26 @@ def _require_plain_files(inputs: Sequence[str], outputs: Sequence[str]) -> None:
             raise NmtError(f"{path}: expected a plain file{plain}, whose lines --resume can keep")
 
 
-def _write(made: MadePairs, done: int, files: Sequence[TextIO], progress: LineProgress) -> None:
-    """Writes the pairs of the lines behind the first `done` lines."""
+def _write(made: MadePairs, done: int, files: Sequence[TextIO], progress: LineProgress) -> str:
+    """Writes the pairs of the lines behind the first `done` lines.
+
+    Returns:
+        A line on the translation that most lines have; empty: they differ.
+    """
     from nmt.translation.translator import Translator
 
+    first: dict[str, str] = {}  # the translations of the first lines
     for number, (translation, pairs) in enumerate(progress.over(made), start=done + 1):
         say_if_cut(translation, progress)
+        if number - done <= _JUDGED:
+            first[translation.source] = translation.text
         for pair in pairs:
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
         if number % Translator.chunk_size == 0:  # so that an interruption leaves whole chunks
             for file in files:
                 file.flush()
+    ((text, times),) = Counter(first.values()).most_common(1) or [("", 0)]
+    if len(first) < _FEW or times <= len(first) / 2:
+        return ""
+    return f"{times:,} of the first {len(first):,} different lines have one translation, '{text[:_SHOWN]}'"

@@ -29,7 +29,7 @@ class DropoutConfig:
     context: float = setting(
         0.0,
         "Dropout of the context vector (Luong decoder: attentional vector) as the recurrence reads it; one mask per "
-        "sentence. The read-out reads it whole. Unused without input feeding.",
+        "sentence. The read-out reads it whole. A Luong decoder without input feeding does not use it.",
     )
     readout: float = setting(0.3, "Dropout of the read-out, before the output layer.")
     residual: float = setting(
@@ -59,10 +59,24 @@ class AttentionConfig:
         256, "Width of the additive score's hidden layer, and of the hidden layer that predicts a position."
     )
     reach: int = setting(5, "Positions that a local window covers on either side of its centre.")
-    positions: int = setting(128, "Positions that the location score distinguishes; it never attends beyond them.")
+    positions: int = setting(
+        128,
+        "Positions that the location score distinguishes. Beyond them it attends only where a local window has no "
+        "other position, and there equally.",
+    )
     coverage: bool = setting(
         False, "The score also reads how much attention each position has received (Tu et al. 2016)."
     )
+
+    @property
+    def unread(self) -> list[str]:
+        """The sizes of layers that this score and this window lack."""
+        readers = {
+            "units": self.score == "additive" or self.window == "local_p",
+            "reach": self.window in ("local_m", "local_p"),
+            "positions": self.score == "location",
+        }
+        return [name for name, is_read in readers.items() if not is_read]
 
     def __post_init__(self) -> None:
         require_positive(self, "units", "reach", "positions")
@@ -167,13 +181,23 @@ class ModelConfig:
         decoder = ["decoder", "cell", "units", "attention", "piece_in_query", "input_feeding"]
         names = {
             "rnn": ["transformer", "dropout.residual"],
-            "mixed": encoder,
+            "mixed": [*encoder, "transformer.decoder_layers", "transformer.alignment_layer"],
             "transformer": [*encoder, *decoder, "dropout.state", "dropout.context"],
         }[self.architecture]
         if self.architecture != "transformer":
-            names.append("input_feeding" if self.decoder == "bahdanau" else "piece_in_query")
+            names += self._unread_by_recurrent_decoder()
+        if self.architecture != "rnn" and self.transformer.positions == "sinusoidal":
+            names.append("transformer.longest")
         default = ModelConfig()
         return [name for name in names if attrgetter(name)(self) != attrgetter(name)(default)]
+
+    def _unread_by_recurrent_decoder(self) -> list[str]:
+        names = ["input_feeding"] if self.decoder == "bahdanau" else ["piece_in_query"]
+        if self.decoder == "luong" and not self.input_feeding:
+            names.append("dropout.context")
+        if self.attention.score == "none":
+            names += ["words_in_readout", *(["piece_in_query"] if self.decoder == "bahdanau" else [])]
+        return names + [f"attention.{name}" for name in self.attention.unread]
 
     @property
     def memory_width(self) -> int:

@@ -126,7 +126,7 @@ class TrainingConfig:
     metric: Literal["bleu", "chrf", "loss", "last"] = setting(
         "bleu",
         "Metric that selects the best weights and stops training early; last: the newest weights count as the best, "
-        "which suits very few validation pairs.",
+        "which suits very few validation pairs. Training then never ends early.",
     )
     tokenize: str = setting(
         "auto",

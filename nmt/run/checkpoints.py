@@ -15,6 +15,7 @@ import numpy as np
 from nmt.files.atomic_writing import write_atomically
 from nmt.files.digests import digest
 from nmt.network.weights import MODEL, named_arrays
+from nmt.progress import counted
 from nmt.run.arrays import packed_arrays, read_arrays
 from nmt.run.errors import RunError
 from nmt.run.inside import require_inside
@@ -107,8 +108,8 @@ def average_checkpoints(
     newest = list_checkpoints(directory)[-count:]
     if len(newest) < count:
         raise RunError(
-            f"{directory.parent} keeps {len(newest)} checkpoints, {count} are needed: "
-            f"train with training.checkpoints.keep {count} or more"
+            f"{directory.parent} keeps {counted(len(newest), 'checkpoint')}, {count} are needed: "
+            f"train with --training.checkpoints.keep {count} or more"
         )
     loaded = [named_arrays(load_checkpoint(path, run)) for path in newest]
     names = [name for name in loaded[-1] if name.startswith(f"{MODEL}/")] if names is None else list(names)

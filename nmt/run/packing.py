@@ -110,12 +110,13 @@ def without_paths(config: RunConfig) -> RunConfig:
     """The settings without the names of files and directories, which say more about their machine than the model."""
     corpus: CorpusConfig = replace(config.corpus, train=PairsConfig(), validation=PairsConfig(), prepared="")
     guided = replace(config.training.guided, links="")
+    new_pairs = config.training.recombine if config.training.aligner else 0  # they need links
     return replace(
         config,
         directory=RunConfig().directory,
         corpus=corpus,
         vocabulary=replace(config.vocabulary, run=""),
-        training=replace(config.training, initial="", guided=guided),
+        training=replace(config.training, initial="", guided=guided, recombine=new_pairs),
     )
 
 

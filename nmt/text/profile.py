@@ -26,6 +26,8 @@ _SEEN = 1e-3
 """A script belongs to a text from this share of its letters on."""
 _PRIOR = 0.5
 """Count that is added to each piece's."""
+UNREADABLE = 0.02
+"""Share of unknown pieces from which a text counts as unreadable."""
 _USUAL = 0.99
 """Share of the lines that have at most `most_sentences` sentences."""
 _LARGEST = 2**53

@@ -24,6 +24,8 @@ _LEANING_LINES = 1_000
 """Lines of each side that measure its own leaning."""
 _LEAST_GAP = 0.2
 """Nats per character between the sides, below which they are too much alike to be told apart."""
+_LEAST_PIECE_GAP = 0.5
+"""Nats per piece between the sides, below which they are too much alike to be told apart."""
 _NEARNESS = 0.55
 """Share of the other side's leaning from which a text looks like that side. On real text, exchanged sides have 0.6 and
 more, even from another domain, and other languages have 0.4 and less."""
@@ -107,6 +109,25 @@ def measure_profile(
         leaning.add(lines[:: max(len(lines) // _LEANING_LINES, 1)], profile, vocabularies)
         means.append(leaning.per_character)
     return dataclasses.replace(profile, source_leaning=means[0], target_leaning=means[1])
+
+
+def are_exchanged(one: TextProfile, other: TextProfile) -> bool:
+    """Whether each side of a training text clearly has the pieces of the other side of another training text.
+
+    Args:
+        one, other: of texts with one vocabulary, which both sides share.
+    """
+    to_target = one.target.log_probabilities - one.source.log_probabilities
+    means = [
+        [float(to_target @ np.array(side.pieces)) / max(sum(side.pieces), 1) for side in (text.source, text.target)]
+        for text in (one, other)
+    ]
+    (source, target), (other_source, other_target) = means
+    return (
+        target - source > _LEAST_PIECE_GAP
+        and other_source > _NEARNESS * target > 0
+        and other_target < _NEARNESS * source < 0
+    )
 
 
 def leanings(lines: Sequence[str], profile: TextProfile, vocabularies: Vocabularies) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from nmt.config import RunConfig, recipes
+from nmt.config import ConfigError, RunConfig, recipes
 from nmt.config.reading import build_config, merge_fields
 from nmt.config.recipes import BESIDE, RECOMBINED, RECOMBINED_UPDATES, SIZES
 from nmt.config.yaml_files import load_fields
@@ -137,8 +137,7 @@ def _within_minutes(
 ) -> tuple[dict[str, Any], str]:
     """The fields of a training that fits `training.minutes`, and a line on them; `sized`: the user gave the network."""
     others = [load_fields(recipes.path(other))["model"] for other in SIZES]
-    networks = [{}] if sized else smaller_networks(fields["model"], others)
-    built = [build_config(merge_fields(fields, {"model": network}), None, {}) for network in networks]
+    networks, built = _built(fields, [{}] if sized else smaller_networks(fields["model"], others))
 
     def trial(place: int) -> Timing:
         return time_network(built[place], length)
@@ -160,6 +159,20 @@ def _within_minutes(
     if not found.fits:
         line += "; even this takes longer than the time allows"
     return chosen, line
+
+
+def _built(fields: dict[str, Any], networks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[RunConfig]]:
+    """The networks that the user's settings fit, with their configurations. The first one must fit."""
+    fitting, configs = [], []
+    for network in networks:
+        try:
+            configs.append(build_config(merge_fields(fields, {"model": network}), None, {}))
+        except ConfigError:  # such as a read-out as wide as larger embeddings
+            if not configs:
+                raise
+        else:
+            fitting.append(network)
+    return fitting, configs
 
 
 def _count_parameters(config: RunConfig) -> int:
@@ -261,7 +274,7 @@ def _left(config: RunConfig, held_out: int, near: bool = True) -> int:
 def _validate_every(recipe: str, passes: int, batches: float) -> int:
     """Steps between two validations; 0: once an epoch."""
     if recipe in SCALED:
-        return max(round(passes * batches / VALIDATIONS), 1)
+        return max(round(passes * batches / VALIDATIONS), round(batches / 2), 1)
     return VALIDATE_EVERY if batches > LONG_EPOCH else 0
 
 

@@ -9,6 +9,7 @@ from keras.ops import convert_to_numpy
 from nmt.config import TrainingConfig
 from nmt.network.model import Seq2Seq
 from nmt.network.weights import stable_names, variables_to_arrays
+from nmt.training.state import TrainingState
 
 
 def averaged_arrays(model: Seq2Seq, optimizer: keras.optimizers.Optimizer) -> dict[str, np.ndarray]:
@@ -34,3 +35,9 @@ def weight_versions(step: int, config: TrainingConfig, averaged_every: int) -> i
     """
     updates = step // config.accumulate
     return -(-updates // averaged_every) if config.ema else updates
+
+
+def have_changed(state: TrainingState, config: TrainingConfig) -> bool:
+    """Whether `averaged_arrays` had other weights at the last validation."""
+    steps = state.validated_step, state.step
+    return len({weight_versions(step, config, state.averaged_every) for step in steps}) == 2

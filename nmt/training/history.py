@@ -49,18 +49,18 @@ class History:
         return list(self._rows.values())
 
     def add(self, state: TrainingState, measured: Mapping[str, float], learning_rate: float) -> dict[str, Any]:
-        """Writes history.csv with a row for this step, and returns the row.
+        """Writes history.csv with a row for this step, and returns the row. Loss and speed are empty before a step.
 
         The step has a row already if a process was killed between that row and its checkpoint. The new row replaces it.
         """
         row: dict[str, Any] = {
             "pass": state.pass_index,
             "step": state.step,
-            "train_loss": round(state.losses / max(state.batches, 1), 4),
-            **({"guided_loss": round(state.guided / max(state.batches, 1), 4)} if self._guided else {}),
+            "train_loss": self._mean(state.losses, state),
+            **({"guided_loss": self._mean(state.guided, state)} if self._guided else {}),
             **{f"validation_{name}": round(value, 4) for name, value in measured.items()},
             "learning_rate": float(f"{learning_rate:.4g}"),
-            "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
+            "tokens_per_second": round(state.tokens / state.seconds) if state.seconds else "",
             "seconds": round(state.seconds, 1),
             "peak_memory_mib": peak_memory(),
         }
@@ -71,9 +71,14 @@ class History:
             self._say(f"{error.filename}: {error.strerror}; the next validation writes it with the row of this step")
         return row
 
+    @staticmethod
+    def _mean(total: float, state: TrainingState) -> float | str:
+        """The mean of the batches since the last validation; empty without a batch."""
+        return round(total / state.batches, 4) if state.batches else ""
+
     def add_events(self, row: Mapping[str, Any], image: np.ndarray | None) -> None:
         """Writes a row, and an alignment as pixels, as TensorBoard events."""
         step = int(row["step"])
-        self._events.scalars(step, {name: float(value) for name, value in row.items()})
+        self._events.scalars(step, {name: float(value) for name, value in row.items() if value != ""})
         if image is not None:
             self._events.image(step, "alignment", image)

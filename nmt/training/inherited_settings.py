@@ -137,7 +137,7 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSiz
     if "passes" not in given:
         passes = round(min(max(wanted / batches, FEWEST_EPOCHS), MOST_EPOCHS))
     small = passes * batches < 5 * wanted
-    every = max(round(passes * batches / VALIDATIONS), 1) if small else 0
+    every = max(round(passes * batches / VALIDATIONS), round(batches / 2), 1) if small else 0
     return {"batch_tokens": batch_tokens, "passes": passes, "validate_every": every}
 
 

@@ -128,7 +128,7 @@ def best_row(rows: Sequence[Mapping[str, Any]], metric: str, value: float | None
     Args:
         rows: the rows of history.csv.
         metric: `training.metric`.
-        value: its best value in the training; no row has it where the weights of the initial run are the best.
+        value: its best value in the training. Runs of older versions have no row for the weights of their initial run.
     """
     state, best, measure = TrainingState(), None, measure_of(metric)
     for row in rows:

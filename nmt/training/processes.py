@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
+from nmt.backend.machine import processors
+
 
 class CommandRunner:
     """Runs `nmt` commands in processes of their own, from any thread. All of them end when this process is to end.
@@ -61,6 +63,6 @@ def shared_cores(jobs: int) -> dict[str, str]:
     """The environment for one of `jobs` trainings at once: each gets an equal share of the cores."""
     if jobs == 1:
         return dict(os.environ)
-    threads = str(max(1, (os.cpu_count() or 1) // jobs))
+    threads = str(max(1, processors() // jobs))
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
     return {**os.environ, **dict.fromkeys(names, threads)}

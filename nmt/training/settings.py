@@ -67,7 +67,7 @@ def resolve_config(
     initial = _initial_run(runs)
     begun = Path(runs.directory) / runs.name / "config.json"
     _require_useful_minutes(given, flags, recipe, runs, bool(initial), begun.exists())
-    if (recipe == "auto" or initial) and begun.exists():
+    if (recipe == "auto" or runs.training.initial) and begun.exists():
         fields = _fields_of_begun_run(begun, say)
     elif initial:
         fields = _said(settings_for_fine_tuning(given, initial, named, build), say)

@@ -26,7 +26,7 @@ from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine, counted, report
 from nmt.run.directory import Run
 from nmt.text.pieces import PAD
-from nmt.training.averaging import averaged_arrays, weight_versions
+from nmt.training.averaging import averaged_arrays, have_changed
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
 from nmt.training.conclusion import concluding_lines, interruption_line
 from nmt.training.console import progress_line, validation_line
@@ -277,7 +277,7 @@ class Trainer:
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
         require_validation(measured := self.validation.measure(weights), run, state.step)
-        better = note_validation(measured, state, self.config, self._changed_since(state.validated_step))
+        better = note_validation(measured, state, self.config, have_changed(state, self.config))
         if better:
             run.save_weights(weights)
         mark = "saved" if self.config.metric == "last" else "best"  # `last` compares no values
@@ -294,14 +294,9 @@ class Trainer:
         weights = averaged_arrays(self.model, self.optimizer)
         require_validation(measured := self.validation.measure(weights), self.prepared.run, 0)
         note_validation(measured, self.state, self.config)
+        self.history.add(self.state, measured, float(convert_to_numpy(self.optimizer.learning_rate)))
         self.prepared.run.save_weights(weights)
         self.status.print(validation_line(0, measured, "best"))
-
-    def _changed_since(self, step: int) -> bool:
-        """Whether the averaged weights have changed since a step."""
-        every = self.state.averaged_every
-        versions = [weight_versions(each, self.config, every) for each in (step, self.state.step)]
-        return versions[0] != versions[1]
 
     def _show(self, stage: Stage = "training", translates: bool = True) -> None:
         """Draws the training, and some translations of its weights."""

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nmt.run.directory import Run
 from nmt.text.cleaning.features import scripts_of
 from nmt.text.lines import shown_name
 from nmt.text.pieces import SPACE
-from nmt.text.profile import MARKS, Punctuation, SideProfile, TextProfile, count_marks
+from nmt.text.profile import MARKS, UNREADABLE, Punctuation, SideProfile, TextProfile, count_marks
 from nmt.text.swapped_sides import Leaning, Vocabularies
 from nmt.translation.source_text import LEAST_LETTERS, LOWER_CASED, is_lower_cased
 from nmt.translation.translator import Translator
@@ -28,8 +29,8 @@ _FOREIGN = 2 / 3
 """Share of letters in scripts that the training text lacks."""
 _LEAST_FOREIGN = 5
 """Letters of such scripts."""
-_UNREADABLE, _TIMES = 0.02, 3
-"""Share of unreadable pieces: this much more than this many times the training text's."""
+_TIMES = 3
+"""A text is unreadable from `UNREADABLE` more than this many times the training text's share on."""
 _CASED, _CAPITALS = 0.01, 0.7
 """Shares of upper-case letters in text with ordinary case, at least, and in text in capitals."""
 _LEAST_MARKS = 5
@@ -212,7 +213,7 @@ class InputCheck:
 
     def _unreadable(self, side: SideProfile) -> Iterator[str]:
         found = self._found
-        if found.unreadable > (_UNREADABLE + _TIMES * side.unreadable_share) * found.pieces:
+        if found.unreadable > (UNREADABLE + _TIMES * _usual_share(side, self._run)) * found.pieces:
             some = f"{found.unreadable_lines} of {found.lines} {found.unit}s have" if found.lines > 1 else "it has"
             yield (
                 f"{some} characters or words that the vocabulary does not have, {found.example('unreadable')}: "
@@ -270,3 +271,8 @@ class InputCheck:
     def _has_marks(side: SideProfile) -> bool:
         counts = sum((side.marks.get(mark, Punctuation()) for mark in ",."), Punctuation())
         return counts.separate + counts.attached >= _LEAST_MARKS
+
+
+def _usual_share(side: SideProfile, run: Run) -> float:
+    """The usual share of unknown pieces. A training text that another run's vocabulary cannot read excuses little."""
+    return min(side.unreadable_share, UNREADABLE) if run.config.vocabulary.run else side.unreadable_share

@@ -12,6 +12,7 @@ from nmt.run.errors import RunError
 from nmt.run.exported import is_export
 from nmt.run.text_profile import load_profile
 from nmt.text.profile import TextProfile
+from nmt.text.swapped_sides import are_exchanged
 from nmt.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -55,13 +56,14 @@ def load_translator(
         aligner: whether the word aligner that the first run may keep makes the links; otherwise attention does.
 
     Raises:
-        RunError: a directory that is not a trained run, different vocabularies, too few checkpoints, or exports with
-            checkpoints or a precision.
+        RunError: a directory that is not a trained run, different vocabularies or languages, too few checkpoints, or
+            exports with checkpoints or a precision.
     """
     paths = [Path(path) for path in (directory, *others)]
     runs = [Run.open(path) for path in paths]
     _require_same_vocabularies(runs)
     profile = load_profile(runs[0].directory, (runs[0].source.size, runs[0].target.size))
+    _require_one_direction(runs, profile)
     if any(map(is_export, paths)):
         _require_exports(paths, checkpoints, precision)
         translator = _translator_of_exports(runs, averaging, profile)
@@ -91,7 +93,25 @@ def _require_same_vocabularies(runs: Sequence[Run]) -> None:
         if (other.source, other.target) != (runs[0].source, runs[0].target):
             raise RunError(
                 f"{other.directory} has other vocabularies than {runs[0].directory}: an ensemble needs the same; "
-                "train both on the same text with the same vocabulary settings"
+                f"train one of them with --vocabulary.run {runs[0].directory}"
+            )
+
+
+def _require_one_direction(runs: Sequence[Run], profile: TextProfile | None) -> None:
+    """Refuses models of other languages, and models whose training texts have their sides exchanged."""
+    first = runs[0]
+    for other in runs[1:]:
+        pairs = zip(first.languages, other.languages, strict=True)
+        if any(one.code != two.code and "und" not in (one.code, two.code) for one, two in pairs):
+            raise RunError(
+                f"{first.directory} is from {' to '.join(map(str, first.languages))}, and {other.directory} is from "
+                f"{' to '.join(map(str, other.languages))}: an ensemble needs models of one direction"
+            )
+        theirs = load_profile(other.directory, (other.source.size, other.target.size)) if profile else None
+        if profile and theirs and first.source == first.target and are_exchanged(profile, theirs):
+            raise RunError(
+                f"{other.directory} translates in the opposite direction of {first.directory}: an ensemble needs "
+                "models of one direction"
             )
 
 

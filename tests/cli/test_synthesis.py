@@ -193,6 +193,17 @@ def test_text_of_the_target_language_gets_tagged_sources(model, write, tmp_path,
     assert ("--vocabulary.symbols '<bt>'" in capsys.readouterr().err) == (not tag)
 
 
+def test_one_translation_of_most_lines_is_a_warning(model, write, tmp_path, capsys):
+    """Repeated lines are no reason to warn, and neither are few. The fake translator reads five words."""
+    command = ["back-translate", "--model", model, "--source"]
+    for lines, warned in ((["a"] * 30, False), ([f"a {n}" for n in range(30)], False), (["a"], False)):
+        assert main([*command, write("mono", *lines), *outputs(tmp_path)]) == 0
+        assert ("have one translation" in capsys.readouterr().err) == warned
+    assert main([*command, write("mono", *(f"a b c d e {n}" for n in range(30))), *outputs(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "warning: 30 of the first 30 different lines have one translation, 'A B C D E': has the " in said
+
+
 @pytest.mark.parametrize("name", ["distil", "distil --recombine", "back-translate"])
 def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp_path, capsys, name, monkeypatch):
     """The ninth of ten lines interrupts: two chunks of four lines are kept."""

@@ -137,7 +137,7 @@ def test_training_begins_with_a_pack(place, playground, tmp_path, capfd):
         ("pack --model run --output run", "run: is in the run directory: name a file outside of run, such as run.nmt"),
         ("pack --model run --output .", ".: is a directory; name a file to write, such as model.nmt"),
         ("pack --model run --output -", "--output -: a pack is not written to standard output"),
-        ("pack --model run --output other.nmt --checkpoints 9", "keeps 1 checkpoints, 9 are needed"),
+        ("pack --model run --output other.nmt --checkpoints 9", "keeps 1 checkpoint, 9 are needed"),
         ("verify model.nmt --accept", "model.nmt: is a pack, which cannot be changed"),
         ("verify text", "text: is a file, not a run directory or a pack"),
         (

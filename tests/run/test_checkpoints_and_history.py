@@ -53,7 +53,7 @@ def test_the_mean_of_checkpoints_is_by_name(run, prefix):
     mean = run.averaged_checkpoints(2, ["b", "a"])
     assert {name: array.tolist() for name, array in mean.items()} == {"b": [25.0, 25.0], "a": [2.5, 2.5]}
     with pytest.raises(
-        RunError, match=r"run keeps 3 checkpoints, 4 are needed: train with training\.checkpoints\.keep 4"
+        RunError, match=r"run keeps 3 checkpoints, 4 are needed: train with --training\.checkpoints\.keep 4"
     ):
         run.averaged_checkpoints(4, ["a"])
     with pytest.raises(RunError, match=r"000000002\.npz: has no array x, so it belongs to another model than config"):

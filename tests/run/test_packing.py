@@ -72,6 +72,13 @@ def test_nothing_that_is_given_away_names_a_path(name: str) -> None:
     assert "/home/it" in str(config) and "/home" not in str(without_paths(config))
 
 
+def test_new_pairs_by_a_file_of_links_leave_settings_that_open_without_it() -> None:
+    config = build_config({"training": {"recombine": 2, "guided": {"links": "/home/it"}}}, None, {})
+    assert without_paths(config).training.recombine == 0
+    learned = build_config({"training": {"recombine": 2, "aligner": True}}, None, {})
+    assert without_paths(learned).training.recombine == 2
+
+
 def test_equal_runs_give_equal_packs(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     write_pack(make_run(first / "run", 0), first / "model.nmt")

@@ -9,7 +9,7 @@ import pytest
 from demo_sides import lines, profile, vocabularies
 
 from nmt.config import VocabularyConfig
-from nmt.text.swapped_sides import Leaning, Vocabularies, leanings, measure_profile
+from nmt.text.swapped_sides import Leaning, Vocabularies, are_exchanged, leanings, measure_profile
 from nmt.text.tokenizer import Tokenizer
 
 
@@ -27,6 +27,16 @@ def test_only_exchanged_sides_of_the_demo_look_exchanged(name, shared):
     assert looks_exchanged(english, "target", shared)
     assert not looks_exchanged(english, "source", shared)
     assert not looks_exchanged(french, "target", shared)
+
+
+def test_texts_with_exchanged_sides_are_known_by_their_pieces():
+    own, vocabulary = profile(), vocabularies()
+    pairs = list(zip(lines("test.en", 300), lines("test.fr", 300), strict=True))
+    assert not are_exchanged(own, measure_profile(pairs, vocabulary))
+    assert are_exchanged(own, measure_profile([(target, source) for source, target in pairs], vocabulary))
+    assert not are_exchanged(own, measure_profile([(source, source) for source, _ in pairs], vocabulary))
+    same = measure_profile([(source, source) for source, _ in pairs], vocabulary)
+    assert not are_exchanged(same, same)
 
 
 @pytest.mark.parametrize(

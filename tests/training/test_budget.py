@@ -126,6 +126,14 @@ def test_auto_chooses_within_the_minutes_and_the_user_overrides(text, timed):
     assert (own.model.units, own.model.dropout.encoder, timed) == (64, 0.4, [64])
 
 
+def test_networks_that_the_users_settings_do_not_fit_are_not_tried(text, timed):
+    flags = [*text, "--training.minutes", "0.5", "--model.readout"]
+    assert load_config(None, [*flags, "128"], "auto").model.readout == 128
+    assert timed and set(timed) == {256}
+    with pytest.raises(ConfigError, match="readout is 77, but the output layer is tied to embeddings"):
+        load_config(None, [*flags, "77"], "auto")
+
+
 def test_a_run_that_has_begun_is_never_timed_again(text, timed, tmp_path):
     flags = [*text, "--training.minutes", "0.5"]
     begun = load_config(None, flags, "auto")

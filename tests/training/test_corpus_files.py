@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from prepared_runs import change_train, held_out, lines, prepared, texts, with_long_pair
 
 from nmt.errors import NmtError
+from nmt.text.errors import CorpusError
 from nmt.text.tokenizer import Tokenizer
 
 ALREADY = "this text has been prepared before"
@@ -163,17 +164,16 @@ def test_near_duplicates_of_held_out_pairs_can_stay(corpus):
     assert "held out for validation: 10 pairs; 0 further pairs with their sources are left out of training" in said
 
 
-def test_a_warning_says_that_most_pairs_are_held_out(corpus):
-    """The settings of a recipe for more text hold out too many; the vocabulary of the rest may then fail too."""
-    changes = {"corpus": {"validation": {"source": "", "target": "", "alignment": ""}, "held_out": 40}}
+def test_most_pairs_are_never_held_out(corpus):
+    """The settings of a recipe for more text hold out too many."""
+    changes = {"validation": {"source": "", "target": "", "alignment": ""}, "near_duplicates": "keep"}
     count = len(lines(corpus, "train.source"))
-    for held, warned in ((count // 2 - 5, False), (count // 2 + 5, True)):
-        changes["corpus"] |= {"held_out": held, "near_duplicates": "keep"}
-        said: list[str] = []
-        with suppress(NmtError):
-            prepared(copy_task.config(corpus, name=f"with{held}", vocabulary={"size": 5000}, **changes), said)
-        warning = f"warning: {held} of {count} pairs are held out for validation, which leaves few for training: "
-        assert any(line.startswith(f"{warning}give --corpus.held_out {count // 10}, or") for line in said) == warned
+    message = f"of {count} pairs would be held out .*: give --corpus.held_out {count // 10}, or --recipe auto$"
+    for held in (count // 2, count // 2 + 1):
+        config = copy_task.config(corpus, name=f"with{held}", corpus={**changes, "held_out": held})
+        with nullcontext() if held <= count / 2 else pytest.raises(CorpusError, match=message):
+            prepared(config)
+    assert not (corpus / "runs" / f"with{held}").exists()
 
 
 def test_a_vocabulary_of_another_size_is_made_where_the_text_allows_no_other(corpus):

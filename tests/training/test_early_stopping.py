@@ -8,8 +8,11 @@ import pytest
 from short_runs import config, history, let_validations_find, saved_state, weights_of
 
 from nmt.config import ScheduleConfig, TrainingConfig
+from nmt.run.directory import Run
+from nmt.run.model_card import _scores
 from nmt.training.averaging import weight_versions
 from nmt.training.early_stopping import note_validation
+from nmt.training.run_summary import RunSummary
 from nmt.training.state import TrainingState
 from nmt.training.trainer import train
 
@@ -173,4 +176,7 @@ def test_fine_tuning_keeps_the_initial_weights_unless_others_are_better(
     assert weights_of(tuned.directory / "best.npz") == best * first.steps
     said = capsys.readouterr().err
     assert "step 0: validation bleu 50.00" in said
+    assert [(row["step"], row["train_loss"], row["tokens_per_second"]) for row in history(tuned)][0] == ("0", "", "")
+    assert RunSummary.of(tuned.directory).best_bleu == max(found)
+    assert dict(_scores(Run.open(tuned.directory), selected=True))["validation bleu"] == f"{max(found):g}"
     assert ("no validation was better than the one before training" in said) is (best == 1)

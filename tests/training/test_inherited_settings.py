@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import copy_task
 import pytest
 
-from nmt.config import ConfigError, ModelConfig, RunConfig, TrainingConfig, VocabularyConfig
+from nmt.config import ConfigError, ModelConfig, RunConfig, TrainingConfig, VocabularyConfig, config_to_dict
 from nmt.run.directory import Run
 from nmt.text.text_size import TextSize
 from nmt.text.tokenizer import Tokenizer
@@ -55,6 +57,15 @@ def test_network_vocabulary_search_and_a_tenth_of_the_rate_come_from_the_initial
     assert config.training.metric == "bleu"  # the initial weights stay the best unless others are better
     assert said[0].endswith("its network, vocabulary and training settings, with a tenth of its learning rate, 0.001")
     assert said[1].startswith("4 pairs held out for validation, ")
+
+
+def test_a_fine_tuning_that_has_begun_needs_its_initial_run_no_more(initial):
+    begun = tuned(initial)
+    place = initial.directory.parent / "tuned"
+    place.mkdir()
+    (place / "config.json").write_text(json.dumps(config_to_dict(begun)), encoding="utf-8")
+    shutil.rmtree(initial.directory)
+    assert tuned(initial) == begun
 
 
 def test_flags_override_each_setting(initial):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from prepared_runs import change_train, guided, lines, prepared, texts
 
+from nmt.config import ModelConfig, config_from_dict
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -39,6 +40,10 @@ def corpus(tmp_path):
         (
             {"model": {"attention": {"window": "hard"}}, "training": {"guided": {"links": "{}/train.align"}}},
             "training.guided.links trains attention weights, but model.attention.window hard makes them 0 or 1",
+        ),
+        (
+            {"training": {"metric": "last", "schedule": {"decay": "plateau"}}},
+            "decay plateau halves the learning rate when validations get no better, but training.metric last compares",
         ),
     ],
 )
@@ -174,6 +179,27 @@ def test_settings_without_effect_are_reported_once(corpus):
     assert said[0].endswith(", model.dropout.state: these settings have no effect")
     prepared(config, again := list[str]())
     assert not again
+
+
+@pytest.mark.parametrize(
+    ("fields", "unread"),
+    [
+        ({"architecture": "mixed", "transformer": {"decoder_layers": 6, "alignment_layer": 2}},
+         ["transformer.decoder_layers", "transformer.alignment_layer"]),
+        ({"architecture": "mixed", "transformer": {"longest": 99}}, ["transformer.longest"]),
+        ({"architecture": "mixed", "transformer": {"longest": 99, "positions": "learned"}}, []),
+        ({"decoder": "luong", "input_feeding": False, "dropout": {"context": 0.3}}, ["dropout.context"]),
+        ({"decoder": "luong", "dropout": {"context": 0.3}}, []),
+        ({"attention": {"score": "none", "units": 9}, "words_in_readout": False, "piece_in_query": False},
+         ["words_in_readout", "piece_in_query", "attention.units"]),
+        ({"attention": {"score": "dot", "units": 9, "reach": 9, "positions": 9}},
+         ["attention.units", "attention.reach", "attention.positions"]),
+        ({"attention": {"score": "dot", "window": "local_p", "units": 9, "reach": 9}}, []),
+        ({"attention": {"score": "location", "positions": 9}}, []),
+    ],
+)  # fmt: skip
+def test_settings_that_a_network_lacks_are_known(fields, unread):
+    assert config_from_dict(ModelConfig, fields).unread == unread
 
 
 def test_another_model_is_refused_and_changes_nothing(corpus):

@@ -20,7 +20,7 @@ from corpus_preparation import SOURCES, flipped, made, settings
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import RECORD, ShardedCorpus
 from nmt.cli import main
-from nmt.config import ConfigError, PairsConfig, RunConfig
+from nmt.config import ConfigError, CorpusConfig, PairsConfig, RunConfig, TrainingConfig, VocabularyConfig
 from nmt.errors import NmtError
 from nmt.files.digests import digest_file
 from nmt.progress import LineProgress
@@ -28,7 +28,7 @@ from nmt.run.errors import RunError
 from nmt.run.prepared_manifest import read_prepared
 from nmt.training.preparation.corpus_files import cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
-from nmt.training.preparation.prepare import prepare
+from nmt.training.preparation.prepare import follow, prepare
 from nmt.training.preparation.shards import blocks, packing, preparing
 from nmt.training.preparation.shards.parts import PLAIN, Part, read_parts
 from nmt.training.preparation.shards.preparing import prepare_corpus
@@ -170,6 +170,22 @@ def test_a_run_takes_the_settings_of_its_corpus(tmp_path: Path, monkeypatch: pyt
         ShortList.of_run(opened.run)
     with pytest.raises(RunError, match="was begun with another corpus than"):
         prepare(config, "float32", print)
+
+
+def test_a_program_begins_and_resumes_a_run_with_the_corpus_alone(prepared: Path) -> None:
+    """A setting of the text that has its default counts as left open."""
+    config = RunConfig(directory=str(prepared / "runs"), corpus=CorpusConfig(prepared=str(prepared / "p")))
+    begun = prepare(config, "float32", print).run.config
+    assert begun.vocabulary.size == read_prepared(prepared / "p").settings["vocabulary"]["size"] != 8000
+    assert prepare(config, "float32", print).run.config == follow(config).run.config == begun
+    shutil.rmtree(prepared / "runs")
+    for changed, message in (
+        (replace(config, vocabulary=VocabularyConfig(size=77)), "vocabulary.size is 77, but .* was prepared with"),
+        (replace(config, training=TrainingConfig(aligner=True)), "training.aligner needs links of the pairs"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            prepare(changed, "float32", print)
+    assert not (prepared / "runs").exists()
 
 
 @pytest.mark.parametrize("name", ["shared.model", "validation.jsonl", "report.txt", "profile.json"])

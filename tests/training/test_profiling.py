@@ -77,6 +77,18 @@ def test_sides_that_are_swapped_beside_the_initial_run_are_named(corpus, monkeyp
     assert f"looks like the other side of {initial.directory}" in warnings(said)[0]
 
 
+def test_text_that_the_vocabulary_of_another_run_cannot_read_is_named(corpus):
+    vocabulary = {"run": str(prepared(copy_task.config(corpus, name="first")).run.directory)}
+    prepared(copy_task.config(corpus, name="same", vocabulary=vocabulary), same := list[str]())
+    assert not warnings(same)
+    copy_task.write_lines(corpus / "train.source", [f"{line} Я" for line in lines(corpus, "train.source")])
+    prepared(copy_task.config(corpus, name="other", vocabulary=vocabulary), said := list[str]())
+    (warning,) = warnings(said)
+    assert f"the vocabulary of {vocabulary['run']} lacks " in warning and "so the model cannot read them" in warning
+    prepared(copy_task.config(corpus, name="new"), new := list[str]())
+    assert not warnings(new)
+
+
 def test_a_damaged_profile_of_the_initial_run_is_a_warning(corpus, monkeypatch):
     from nmt.training.preparation import prepare
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +59,8 @@ def test_the_values_of_a_trial_override_the_common_fields(tmp_path):
         ({"space": {"training.ema": {"low": 0.0, "high": 0.5, "log": True}}}, "space: training.ema: "),
         ({"space": {"model.units": {"low": 4, "high": 8, "step": 0.5}}}, "units: step is 0.5: expected a whole number"),
         ({"space": {"search.length_penalty": {"low": 0, "high": 2, "step": 0}}}, "space: search.length_penalty: "),
+        ({"space": {"model.units": {"low": 4, "high": math.inf}}}, "units: high is inf: expected a finite number"),
+        ({"space": {"training.ema": {"low": 0, "high": 1, "step": math.nan}}}, "ema: step is nan: expected a finite"),
         ({"space": {1: {"low": 4, "high": 8}}}, "space: 1: expected the name of a field"),
         ({"config": 5, "space": {"model.units": {"choices": [4]}}}, "expected a file name at config"),
         ({"metric": "ter", "space": {"model.units": {"choices": [4]}}}, "metric is ter: expected bleu or loss"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,11 @@ def test_a_vocabulary_of_words_has_unknown_words_in_its_training_text():
     assert known.profile.source.unreadable_share > 0.03
     assert said(known, text[100:160]) == []
     assert said(known, ["one two three four five six", "seven eight nine ten"])
+    settings = replace(known.run.config, vocabulary=replace(known.run.config.vocabulary, run="another"))
+    new = [f"the garden has a zebra{number} and the tractor is empty" for number in range(60)]
+    assert said(known, new) == []
+    (warning,) = said(Translator(replace(known.run, config=settings), Copier(), known.profile), new)
+    assert "60 of 60 lines have characters or words that the vocabulary does not have" in warning
 
 
 @pytest.mark.parametrize(

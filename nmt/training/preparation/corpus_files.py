@@ -23,7 +23,7 @@ from nmt.text.languages import words_of
 from nmt.text.pairs import Pair, PairReader
 from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
-from nmt.training.preparation.profiling import Profiler, doubtful_sides
+from nmt.training.preparation.profiling import Profiler, doubtful_sides, unreadable_text
 from nmt.training.preparation.recombination import Recombination
 from nmt.training.preparation.validation_pairs import save_validation_pairs, split_pairs
 from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
@@ -92,7 +92,7 @@ def write_corpus_files(
     guide = learned or config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
-    _warn_of_few_left(validation, pairs, reader.report.kept, say)
+    _require_enough_left(validation, pairs, reader.report.kept)
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
         say(f"making a vocabulary of {about}{config.vocabulary.size:,} pieces")  # this can take minutes
@@ -120,17 +120,17 @@ def write_corpus_files(
             f"held out for validation: {counted(len(validation), 'pair')}; "
             f"{pairs.removed - len(validation):,} {duplicates} are left out of training"
         )
-    for line in doubtful_sides(validation, profile, vocabularies):
+    for line in (*doubtful_sides(validation, profile, vocabularies), *unreadable_text(profile, config.vocabulary.run)):
         report(line)
     write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
     if cache_key(config) != key:
         raise CorpusError("the pairs changed while they were read: start again")
 
 
-def _warn_of_few_left(validation: list[Pair], pairs: Iterable[Pair], count: int, say: Callable[[str], None]) -> None:
-    """Warns if more of the `count` pairs are held out than are left."""
+def _require_enough_left(validation: list[Pair], pairs: Iterable[Pair], count: int) -> None:
+    """Refuses to hold out more of the `count` pairs than are left. Recipes for more text would do that."""
     if isinstance(pairs, WithoutHeldOut) and len(validation) > count / 2:
-        say(
-            f"warning: {len(validation):,} of {count:,} pairs are held out for validation, which leaves few for "
-            f"training: give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
+        raise CorpusError(
+            f"{len(validation):,} of {count:,} pairs would be held out for validation, which leaves few for training: "
+            f"give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
         )

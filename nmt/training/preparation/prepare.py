@@ -8,7 +8,6 @@ from pathlib import Path
 
 from nmt.batches.sharded_corpus import TrainingPairs
 from nmt.config import Precision, RunConfig, config_from_dict, config_to_dict
-from nmt.config.reading import merge_fields
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
@@ -25,7 +24,7 @@ from nmt.training.preparation.cache import Cache
 from nmt.training.preparation.corpus_files import REPORT, cache_key, write_corpus_files
 from nmt.training.preparation.languages import with_languages
 from nmt.training.preparation.learned_links import ALIGNER, keep_aligner, learn_links, remove_scratch
-from nmt.training.preparation.prepared_corpus import prepared_fields, write_run_files
+from nmt.training.preparation.prepared_corpus import with_prepared_settings, write_run_files
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
 
@@ -57,8 +56,10 @@ def prepare(config: RunConfig, precision: Precision, say: Say) -> Prepared:
             `training.initial` or `vocabulary.run` is missing or does not fit.
         CorpusError, VocabularyError: the pairs cannot be read, or do not give the configured vocabulary.
         AlignmentError: the links that guide attention do not fit the pairs.
+        ConfigError: the prepared corpus was made with other settings of the text.
     """
     directory = Path(config.directory) / config.name
+    config = _with_text_settings(config)
     if (directory / "config.json").exists():
         return _open(directory, config, say)
     return _set_up(directory, replace(config, training=replace(config.training, precision=precision)), say)
@@ -76,11 +77,16 @@ def follow(config: RunConfig) -> Prepared:
             f"{directory}: the run of the other workers is not there: all workers need the same --directory, on "
             "storage that they share"
         )
-    run = Run.open(directory)
+    run, config = Run.open(directory), _with_text_settings(config)
     config = config_from_dict(RunConfig, with_saved_values(config_to_dict(run.config), config_to_dict(config)))
     require_resumable(run.config, config, directory)
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))
     return _load(replace(run, config=config))
+
+
+def _with_text_settings(config: RunConfig) -> RunConfig:
+    """The configuration with the settings of its prepared corpus, if it names one."""
+    return with_prepared_settings(config) if config.corpus.prepared else config
 
 
 def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
@@ -95,7 +101,6 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
     discard_manifest(directory)
     if config.corpus.prepared:
-        config = _decided(config)
         write_run_files(directory, config, say)
     else:
         config = with_languages(config, say)
@@ -106,18 +111,6 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         for line in exchanged_beside_initial(prepared.validation, initial):
             say(line)
     return prepared
-
-
-def _decided(config: RunConfig) -> RunConfig:
-    """The configuration, which may come from a program, with what its prepared corpus has decided.
-
-    Raises:
-        ConfigError: a setting of the text is another than that of the corpus.
-    """
-    fields = merge_fields(config_to_dict(config), prepared_fields(config.corpus.prepared))
-    fields["corpus"]["temperature"] = config.corpus.temperature
-    decided: RunConfig = config_from_dict(RunConfig, fields)
-    return decided
 
 
 def _write_from_text(directory: Path, config: RunConfig, say: Say) -> None:
@@ -144,12 +137,17 @@ def _begun(directory: Path) -> list[Path]:
 
 
 def _require_teachable(config: RunConfig) -> None:
-    """Refuses links for attention that cannot learn from them; older runs of this kind still open and translate."""
+    """Refuses settings that wait for what never comes; older runs of this kind still open and translate."""
     if (config.training.guided.links or config.training.aligner) and config.model.attends_hard:
         name = "guided.links" if config.training.guided.links else "aligner"
         raise RunError(
             f"training.{name} trains attention weights, but model.attention.window hard makes them 0 or 1, "
             "without a gradient: choose another window"
+        )
+    if config.training.metric == "last" and config.training.schedule.decay == "plateau":
+        raise RunError(
+            "training.schedule.decay plateau halves the learning rate when validations get no better, but "
+            "training.metric last compares none: choose another decay or metric"
         )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ConfigError, RunConfig, config_to_dict
+from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
+from nmt.config.reading import merge_fields
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
 from nmt.run.prepared_manifest import REPORT, VALIDATION, read_prepared
@@ -29,6 +30,27 @@ def prepared_fields(directory: str) -> dict[str, Any]:
         RunError: there is no prepared corpus.
     """
     return read_prepared(Path(directory)).settings
+
+
+def with_prepared_settings(config: RunConfig) -> RunConfig:
+    """The configuration of a program, in which a setting that has its default is the one of the prepared corpus.
+
+    Raises:
+        RunError: there is no prepared corpus.
+        ConfigError: a setting of the text has another value; names the setting.
+    """
+    given, default = config_to_dict(config), config_to_dict(RunConfig())
+    changed: dict[str, Any] = {}
+    for name, _, new in differing_settings(default, given):
+        *groups, field = name.split(".")
+        place = changed
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[field] = new
+    fields = merge_fields(merge_fields(given, prepared_fields(config.corpus.prepared)), changed)
+    filled: RunConfig = config_from_dict(RunConfig, fields)
+    require_prepared_settings(filled)
+    return filled
 
 
 def require_prepared_settings(config: RunConfig) -> None:

@@ -10,7 +10,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.text_profile import load_profile, save_profile
 from nmt.text.pairs import Pair
-from nmt.text.profile import TextProfile
+from nmt.text.profile import UNREADABLE, TextProfile
 from nmt.text.spread_sample import SpreadSample
 from nmt.text.swapped_sides import SAMPLE, Leaning, Vocabularies, measure_profile
 
@@ -54,6 +54,22 @@ def doubtful_sides(validation: Sequence[Pair], profile: TextProfile, vocabularie
             f"warning: {sides} of the validation pairs looks like the other side of the training pairs: are the files "
             "of corpus.train or of corpus.validation swapped? Then stop here, and exchange source and target there"
         )
+
+
+def unreadable_text(profile: TextProfile, run: str) -> Iterator[str]:
+    """Yields a warning for each side with much text that the vocabularies of another run do not have.
+
+    Args:
+        profile: of the training text.
+        run: the directory that `vocabulary.run` names; empty: the vocabularies were made from this text.
+    """
+    for name, side in (("source", profile.source), ("target", profile.target)) if run else ():
+        if side.unreadable_share > UNREADABLE:
+            yield (
+                f"warning: the vocabulary of {run} lacks {side.unreadable_share:.0%} of the pieces of the {name} text, "
+                f"so the model cannot {'read' if name == 'source' else 'write'} them: --vocabulary.run '' makes a new "
+                "vocabulary"
+            )
 
 
 def exchanged_beside_initial(pairs: Sequence[Pair], initial: Run) -> Iterator[str]:

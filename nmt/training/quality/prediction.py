@@ -94,7 +94,7 @@ def _more(curve: Sequence[Expected], bleu: Estimate) -> list[Expected]:
 
     The log-odds go on as they rose with the logarithm of the pairs, from an eighth of the text on.
 
-    The uncertainty of the slope, which only this text decides, is taken as the slope itself per e-fold.
+    The uncertainty of the slope, which only this text decides, is taken as half of what the slope adds.
     """
     last = curve[-1]
     recent = [one for one in curve if one.pairs >= last.pairs / 8]

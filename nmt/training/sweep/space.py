@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,9 @@ def _check_range(place: str, name: str, given: Any) -> None:
     if "choices" in given and not (isinstance(given["choices"], list) and given["choices"]):
         raise NmtError(f"{place}: choices: expected a list")
     given |= {key: as_number(value) for key, value in given.items()}
+    for key in ("low", "high", "step"):
+        if isinstance(number := given.get(key), float) and not math.isfinite(number):
+            raise NmtError(f"{place}: {key} is {shown(number)}: expected a finite number")
     if _KINDS.get(name) is int and "low" in given:
         given |= {key: _whole(f"{place}: {key}", given[key]) for key in ("low", "high", "step") if key in given}
     first = given["choices"][0] if "choices" in given else given["low"]

@@ -51,7 +51,7 @@ from nmt.text.swapped_sides import SAMPLE, Vocabularies, measure_profile
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.preparation.encoding import PairEncoder
 from nmt.training.preparation.languages import with_languages
-from nmt.training.preparation.profiling import doubtful_sides
+from nmt.training.preparation.profiling import doubtful_sides, unreadable_text
 from nmt.training.preparation.shards import blocks
 from nmt.training.preparation.shards.blocks import Job, block_name
 from nmt.training.preparation.shards.inputs import Inputs
@@ -323,7 +323,8 @@ class Preparation(PreparationDirectory):
         languages = corpus.source_language, corpus.target_language
         profile = measure_profile([pair[:2] for pair in chosen.kept], vocabularies, languages)
         save_profile(self.directory, profile)
-        for line in doubtful_sides(validation, profile, vocabularies):
+        of_another = unreadable_text(profile, self.config.vocabulary.run)
+        for line in (*doubtful_sides(validation, profile, vocabularies), *of_another):
             self._report(line)
 
     def encoding_arguments(self) -> tuple[Any, ...]:
