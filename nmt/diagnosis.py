@@ -205,12 +205,16 @@ def _address_space() -> int | None:
 
 
 def _disk(directory: Path) -> Finding:
-    place = directory
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
+    try:
+        place = next(place for place in (directory, *directory.parents) if place.exists())
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        advice = "give --directory, or let this user enter the directories above it"
+        return Finding("disk", f"{directory} cannot be reached: {error.strerror}", advice, "problem")
+    if not place.is_dir():
+        return Finding("disk", f"{place} is a file", "give --directory the path of a directory", "problem")
     fact = f"{free / 2**30:.1f} GiB free for {directory}"
-    if not os.access(place, os.W_OK):
+    if not os.access(place, os.W_OK | os.X_OK):
         advice = f"{place} cannot be written: give --directory, or change its permissions"
         return Finding("disk", fact, advice, "problem")
     if free < LEAST_DISK:

@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> None:
     from nmt.translation import loading
 
     tokens = access.read_tokens(arguments.token_file) if arguments.token_file else ()
-    hosts = tuple(map(access.host_name, arguments.allow_host))
+    hosts = tuple(map(access.read_host, arguments.allow_host))
     origins = tuple(map(access.read_origin, arguments.allow_origin))
     limits = _limits(arguments)
     paths = [models.model_path(text) for text in arguments.model]

@@ -136,7 +136,10 @@ def heat_map_contents(picture: Picture) -> list[HeatMapContent]:
     parts = [_part(whole, row, column) for row in rows for column in _notable(whole, row, columns)]
     total = len(rows) * len(columns)
     if len(parts) < total:
-        left_out = f"{len(parts)} of {total} parts are drawn: the others have no link and no attention of 0.1"
+        lack = f"no link and no attention of {NOTABLE_ATTENTION:g}"
+        if whole.erasure is not None:
+            lack = f"no link, no attention of {NOTABLE_ATTENTION:g} and no fall or rise of {NOTABLE_FALL:g} nat"
+        left_out = f"{len(parts)} of {total} parts are drawn: the others have {lack}"
         parts[0] = parts[0]._replace(title=f"{parts[0].title}. {left_out}")
     return parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +88,19 @@ def read_tokens(path: str) -> tuple[str, ...]:
 def host_name(host: str) -> str:
     """A host as `Access.hosts` has it: lower-case, without a port."""
     return _without_port(host).lower()
+
+
+def read_host(text: str) -> str:
+    """A name of the server as `Access.hosts` has it, from what a user writes, such as Example.org:8000 or [::1].
+
+    Raises:
+        NmtError: it is no name that a request can have in the header Host.
+    """
+    if _is_address(text):  # the colons of an address without brackets begin no port
+        return text.lower()
+    if not re.fullmatch(r"([\w.-]+|\[[\da-f:.]+\])(:\d+)?", text, re.ASCII | re.IGNORECASE):
+        raise NmtError(f"--allow-host {text}: expected a name of this server, such as translate.example.org")
+    return host_name(text)
 
 
 def read_origin(text: str) -> str:

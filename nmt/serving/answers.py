@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from nmt.explaining.erasure import Erasure
+from nmt.serving.limits import Limits, RefusedError
 from nmt.translation.result import Translation
 
 
@@ -20,6 +22,19 @@ def candidate(translation: Translation, alignment: bool) -> dict[str, Any]:
         "word_log_probabilities": _rounded(translation.word_log_probabilities),
         "alignment": translation.alignment.to_json() if alignment else None,
     }
+
+
+def check_alignments(translations: Iterable[Translation], limits: Limits) -> None:
+    """Refuses alignments that need too much memory: each cell becomes a number of Python and of JSON, 40 to 50 bytes.
+
+    Raises:
+        RefusedError: the alignments have too many cells.
+    """
+    cells, most = sum(one.alignment.weights.size for one in translations), limits.alignment_cells
+    if cells > most:
+        found = f"the alignments have {cells:,} cells, source words times target words: the limit is {most:,}"
+        remedy = "ask without alignments, or send fewer or shorter texts"
+        raise RefusedError(413, f"{found}; {remedy}", "alignment_cells", most)
 
 
 def translated_text(source: str, words: list[str], translations: list[Translation], alignment: bool) -> dict[str, Any]:

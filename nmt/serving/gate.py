@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.serving.access import Access, bearer
-from nmt.serving.limits import Limits, RefusedError, over_limit
+from nmt.serving.limits import MISTAKE, Limits, RefusedError, over_limit
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -76,6 +76,10 @@ class Gate:
             except asyncio.CancelledError:  # the server ends, and the request has had its seconds
                 if not started:
                     await refusal(ENDING)(scope, receive, send_with_headers)
+            except Exception:
+                if not started:
+                    await refusal(MISTAKE)(scope, receive, send_with_headers)
+                raise  # for the log
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Checks everything but the body.

@@ -20,6 +20,10 @@ class Limits:
     beam_size: int = setting(16, "Hypotheses of the beam.")
     phrases: int = setting(20, "Phrases, terms and entries of the lexicon of one request.")
     erasures: int = setting(200, "Words of a sentence that is explained: each of them costs a forward pass.")
+    alignment_cells: int = setting(
+        1_000_000,
+        "Source words times target words, summed over the alignments of one answer, or of a line of a stream.",
+    )
     body: int = setting(4_000_000, "Bytes of the body of a request.")
     body_seconds: float = setting(20.0, "Seconds in which a client sends a request.")
     seconds: float = setting(60.0, "Seconds until a request is answered.")
@@ -49,6 +53,10 @@ class RefusedError(NmtError):
     def to_json(self) -> dict[str, object]:
         """The body of the HTTP answer."""
         return error_body(str(self), self.limit, self.value)
+
+
+MISTAKE = RefusedError(500, "the server made a mistake: its log has the cause")
+"""The answer to a request that meets an unexpected error."""
 
 
 def error_body(message: str, limit: str = "", value: float = 0) -> dict[str, object]:

@@ -62,5 +62,7 @@ def _place(parts: Sequence[Any], unknown: bool) -> tuple[Any, ...]:
 def _words(error: Mapping[str, Any]) -> str:
     if error["type"] == "greater_than_equal":
         return f"expected {error['ctx']['ge']} or more"
+    if error["type"] == "too_short" and isinstance(error["input"], str):
+        return "expected text that is not empty"
     known = _WORDS.get(error["type"])
     return known or error["msg"].removeprefix("Value error, ").replace("Input should be", "expected", 1)

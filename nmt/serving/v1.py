@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -16,15 +17,17 @@ from fastapi.responses import StreamingResponse
 from nmt.errors import NmtError
 from nmt.explaining.erasure import Erasure
 from nmt.serving import messages
-from nmt.serving.answers import explanation, score, translated_text
+from nmt.serving.answers import check_alignments, explanation, score, translated_text
 from nmt.serving.engine import Engine
-from nmt.serving.limits import Limits, RefusedError, error_body, over_limit
+from nmt.serving.limits import MISTAKE, Limits, RefusedError, error_body, over_limit
 from nmt.serving.models import Models
 from nmt.serving.requests import checked_targets, checked_texts, translation_requests, without_words
 from nmt.text.markup import plain_text
 from nmt.translation.result import Translation
 
 T = TypeVar("T")
+Found = list[tuple[int, list[Translation]]]
+"""The translations of some texts of a request, each with the place of its text."""
 
 STREAMED_TOGETHER, STREAMED_AHEAD = 32, 2
 """Lines of a stream that are computed together, and how often so many are in the queue."""
@@ -46,6 +49,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (421, "The header Host names another host."),
         (422, "The request cannot be read or answered."),
         (429, "The queue is full."),
+        (500, "The server made a mistake; its log has the cause."),
         (503, "The model is being loaded, or the server ends."),
         (504, "The answer took too long."),
     )
@@ -73,37 +77,39 @@ def make_routes(models: Models, limits: Limits) -> APIRouter:
         task = make() if is_small(texts) else await asyncio.to_thread(make)
         if body.stream:
             return StreamingResponse(_lines(task, limits), media_type="application/x-ndjson")
-        found = await answered(request, task.find(range(len(texts))), limits)
+        found = task.find(range(len(texts)))
         return await reply(
-            lambda: {"model": model.name, "translations": task.describe(range(len(texts)), found)}, texts
+            request, found, lambda found: {"model": model.name, "translations": task.describe(found)}, texts, limits
         )
 
     @routes.post("/align", response_model=messages.TranslateAnswer)
     async def align(body: messages.PairRequest, request: Request) -> Response:
         """Given translations with the attention and the links between their words."""
         engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
-        pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
         name, words = models.named(body.model).name, engine.translator.run.source.words
 
-        def found() -> list[dict[str, Any]]:
-            return [translated_text(text, words(text), [pair], True) for text, pair in zip(texts, pairs, strict=True)]
+        def described(pairs: list[Translation]) -> dict[str, Any]:
+            check_alignments(pairs, limits)
+            found = [translated_text(text, words(text), [pair], True) for text, pair in zip(texts, pairs, strict=True)]
+            return {"model": name, "translations": found}
 
-        return await reply(lambda: {"model": name, "translations": found()}, texts)
+        return await reply(request, _aligned(body, texts, engine, limits), described, texts, limits)
 
     @routes.post("/score", response_model=messages.ScoreAnswer)
     async def score_pairs(body: messages.PairRequest, request: Request) -> Response:
         """Log-probabilities of given translations."""
         engine, texts = models.named(body.model).engine, checked_texts(body.text, limits)
-        pairs = await answered(request, _aligned(body, texts, engine, limits), limits)
-        name = models.named(body.model).name
-        return await reply(lambda: {"model": name, "scores": [score(pair) for pair in pairs]}, texts)
+        name, pairs = models.named(body.model).name, _aligned(body, texts, engine, limits)
+        return await reply(
+            request, pairs, lambda pairs: {"model": name, "scores": [score(pair) for pair in pairs]}, texts, limits
+        )
 
     @routes.post("/explain", response_model=messages.ExplainAnswer)
     async def explain(body: messages.ExplainRequest, request: Request) -> Response:
         """The nats that each target word loses when a source word is erased."""
         model = models.named(body.model)
-        pair, erasure = await answered(request, _erased(body, model.engine, limits), limits)
-        return await reply(lambda: explanation(model.name, pair, erasure), [body.text])
+        found = _erased(body, model.engine, limits)
+        return await reply(request, found, lambda found: explanation(model.name, *found), [body.text], limits)
 
     return routes
 
@@ -126,7 +132,7 @@ class TranslationTask:
     def __init__(
         self, body: messages.TranslateRequest, texts: list[str], engine: Engine, limits: Limits, whole: bool = False
     ) -> None:
-        self._engine = engine
+        self._engine, self._limits = engine, limits
         self._words, self._markup = engine.translator.run.source.words, body.markup
         if body.markup and (body.erase or body.target is not None):
             raise RefusedError(422, "markup is for translating: leave out erase and target")
@@ -134,7 +140,8 @@ class TranslationTask:
         self._texts = [without_words(text, self._words(text), body.erase) for text in texts] if body.erase else texts
         self._targets = None
         if body.target is not None:
-            if body.prefix or body.phrases or body.terms or body.n_best > 1 or body.beam_size:
+            listed = body.prefix or body.phrases or body.terms or body.terms_required
+            if listed or body.n_best > 1 or body.beam_size or body.copy_unknown or body.lexicon:
                 raise RefusedError(422, "target is given, so nothing is searched: leave out the fields of a search")
             self._targets = checked_targets(body.target, texts, limits)
         self._requests = translation_requests(body, self._texts, engine.translator, limits)
@@ -150,57 +157,69 @@ class TranslationTask:
         """The words of a text, without its markup."""
         return self._words(plain_text(text, self._markup) if self._markup else text)
 
-    async def find(self, places: Sequence[int]) -> list[list[Translation]]:
+    async def find(self, places: Sequence[int]) -> Found:
         """The translations of some of the texts."""
         if self._targets is None:
-            return await self._engine.translate([self._requests[place] for place in places])
-        pairs = await self._engine.align([(self._texts[place], self._targets[place]) for place in places])
-        return [[pair] for pair in pairs]
+            found = await self._engine.translate([self._requests[place] for place in places])
+        else:
+            pairs = await self._engine.align([(self._texts[place], self._targets[place]) for place in places])
+            found = [[pair] for pair in pairs]
+        return list(zip(places, found, strict=True))
 
-    def describe(self, places: Sequence[int], found: Sequence[list[Translation]]) -> list[dict[str, Any]]:
-        """The answers for some of the texts, from their translations."""
+    def describe(self, found: Found) -> list[dict[str, Any]]:
+        """The answers for some of the texts, from their translations.
+
+        Raises:
+            RefusedError: the alignments have too many cells.
+        """
+        if self._alignment:
+            check_alignments(chain.from_iterable(translations for _, translations in found), self._limits)
         return [
             translated_text(self._texts[place], self._words_of(self._given[place]), translations, self._alignment)
-            for place, translations in zip(places, found, strict=True)
+            for place, translations in found
         ]
 
-    async def lines(self, places: Sequence[int]) -> list[str]:
-        """The answers for some of the texts as lines of a stream."""
-        found = await self.find(places)
-        return await asyncio.to_thread(lambda: [as_json(values) + "\n" for values in self.describe(places, found)])
+    def line(self, place: int, translations: list[Translation]) -> str:
+        """The answer for one text as a line of a stream; see `describe`."""
+        (values,) = self.describe([(place, translations)])
+        return as_json(values) + "\n"
 
 
 async def _lines(task: TranslationTask, limits: Limits) -> AsyncIterator[str]:
     """The answer of each text as a line of JSON; an error is the last line.
 
-    While some lines are sent, the next ones are computed. A full queue is waited for.
+    While some lines are sent, the next ones are computed. A full queue is waited for. Lines are written one at a time,
+    because alignments take much more memory as JSON.
     """
     together = min(STREAMED_TOGETHER, max(1, limits.queue // STREAMED_AHEAD))
     parts = [range(first, min(first + together, len(task))) for first in range(0, len(task), together)]
-    running: deque[asyncio.Task[list[str]]] = deque()
+    running: deque[asyncio.Task[Found]] = deque()
     try:
         while parts or running:
             while parts and len(running) < STREAMED_AHEAD:
                 running.append(asyncio.create_task(_with_patience(task, parts.pop(0), limits)))
             found = await running[0]
             running.popleft()
-            for line in found:
-                yield line
+            for place, translations in found:
+                yield await asyncio.to_thread(task.line, place, translations)
     except NmtError as error:
         body = error.to_json() if isinstance(error, RefusedError) else error_body(str(error))
         yield as_json(body) + "\n"
+    except Exception:
+        yield as_json(MISTAKE.to_json()) + "\n"
+        raise  # for the log
     finally:
         for part in running:
             part.cancel()
 
 
-async def _with_patience(task: TranslationTask, places: Sequence[int], limits: Limits) -> list[str]:
-    """The lines for some texts of a stream, as soon as the queue has places for them."""
+async def _with_patience(task: TranslationTask, places: Sequence[int], limits: Limits) -> Found:
+    """The translations of some texts of a stream, as soon as the queue has places for them."""
     try:
         async with asyncio.timeout(limits.seconds):
             while True:
                 try:
-                    return await task.lines(places)
+                    return await task.find(places)
                 except RefusedError as error:
                     if error.status != 429:
                         raise
@@ -222,7 +241,7 @@ async def _erased(body: messages.ExplainRequest, engine: Engine, limits: Limits)
     if words > limits.erasures:
         raise over_limit(413, f"the text has {words:,} words", "erasures", limits.erasures)
     wanted = messages.TranslateRequest(text=text, target=body.target)
-    ((pair,),) = await TranslationTask(wanted, [text], engine, limits, whole=True).find([0])
+    ((_, (pair,)),) = await TranslationTask(wanted, [text], engine, limits, whole=True).find([0])
     return pair, await engine.erase(pair, body.method)
 
 
@@ -259,12 +278,33 @@ def answer(values: dict[str, Any], status: int = 200, headers: dict[str, str] | 
     return Response(as_json(values), status, headers, "application/json")
 
 
-async def reply(values: Callable[[], dict[str, Any]], texts: Sequence[str]) -> Response:
-    """An answer whose values a thread makes if the texts are long, so that other clients do not wait for it."""
-    if is_small(texts):
-        return answer(values())
-    line = await asyncio.to_thread(lambda: as_json(values()))
-    return Response(line, media_type="application/json")
+async def reply(
+    request: Request,
+    work: Coroutine[Any, Any, T],
+    values: Callable[[T], dict[str, Any]],
+    texts: Sequence[str],
+    limits: Limits,
+) -> Response:
+    """The answer in JSON to a request, whose time ends when the answer is written.
+
+    A thread writes the answer if the texts are long, so that other clients do not wait for it.
+
+    Args:
+        work: computes the result.
+        values: makes the answer from the result.
+        texts: of the request.
+
+    Raises:
+        RefusedError: see `answered`.
+    """
+
+    async def written() -> str:
+        found = await work
+        if is_small(texts):
+            return as_json(values(found))
+        return await asyncio.to_thread(lambda: as_json(values(found)))
+
+    return Response(await answered(request, written(), limits), media_type="application/json")
 
 
 def is_small(texts: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ from nmt.web.runtime import VERSION, runtime_files
 
 SETTINGS = "page.json"
 
-LIMITS = {"texts": 1000, "characters": 100_000, "beam_size": 16}
+LIMITS = {"texts": 1000, "beam_size": 16}
 """Limits of a request; the page is the only one that asks."""
 
 

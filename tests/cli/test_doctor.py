@@ -99,6 +99,22 @@ def test_a_full_disk_and_a_directory_that_does_not_exist_yet(tmp_path, monkeypat
     assert "nmt runs shows their sizes" in finding("disk", tmp_path).advice
 
 
+def test_a_directory_that_cannot_be_used_is_a_problem(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for directory in (tmp_path / "file", tmp_path / "file" / "runs"):
+        found = finding("disk", directory)
+        assert found.grade == "problem" and found.fact == f"{tmp_path / 'file'} is a file"
+        assert "--directory" in found.advice
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for closed in ("exists", "stat"):  # as below a directory that the user may not enter
+        monkeypatch.setattr(Path, closed, refuse)
+    found = finding("disk", tmp_path / "closed" / "runs")
+    assert found.grade == "problem" and "Permission denied" in found.fact and "--directory" in found.advice
+
+
 def test_a_gpu_that_tensorflow_does_not_find(monkeypatch, loaded):
     monkeypatch.setattr(diagnosis.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
     assert "built for CUDA" in finding("GPU").advice

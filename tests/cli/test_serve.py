@@ -15,6 +15,10 @@ from nmt.cli import main
         (["--model", "none"], "none: no such run directory"),
         (["--model", "{run}"], "not a run directory"),
         (["--model", "{run}", "--max-characters", "0"], "--max-characters is 0: expected more than 0"),
+        (
+            ["--model", "{run}", "--allow-host", "https://example.org"],
+            "--allow-host https://example.org: expected a name",
+        ),
         (["--model", "{run}", "--token-file", "none"], "none: cannot be read: No such file"),
     ],
 )

@@ -150,8 +150,17 @@ def test_a_long_pair_is_drawn_in_readable_parts() -> None:
     assert {f"w{place}" for place in range(200)} <= set(labels(figure))
     said = " ".join(labels(figure))
     assert "long: target words 1–50 of 200, source words 1–50 of 200" in said
-    assert "4 of 16 parts are drawn" in said
+    assert "4 of 16 parts are drawn: the others have no link and no attention of 0.1" in said
     assert max(figure.get_size_inches()) * 200 <= 8000  # no part is made smaller
+
+
+def test_the_parts_of_a_long_pair_with_erasure_are_chosen_by_erasure_too() -> None:
+    words = tuple(f"w{place}" for place in range(200))
+    pair, falls = made(words, words, np.eye(200), np.zeros(200)), np.zeros((200, 200))
+    falls[0, 199] = -1
+    said = " ".join(labels(heatmap(pair, erasure=falls)))
+    assert "source words 151–200 of 200" in said
+    assert "5 of 16 parts are drawn: the others have no link, no attention of 0.1 and no fall or rise of 1 nat" in said
 
 
 def test_every_target_word_of_a_long_pair_has_a_part() -> None:

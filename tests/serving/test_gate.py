@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from small_server import LIMITS, Fake
 
 from nmt.errors import NmtError
-from nmt.serving.access import Access, host_name, read_origin, read_tokens
+from nmt.serving.access import Access, read_host, read_origin, read_tokens
 from nmt.serving.app import create_app
 from nmt.serving.models import Models, ServedModel
 
@@ -88,7 +88,42 @@ def test_what_is_no_origin_is_refused(given):
 
 @pytest.mark.parametrize("given", ["NMT.example", "nmt.example:8000"])
 def test_a_name_of_the_server_is_known_without_its_port(given):
-    Access((host_name(given),)).check_host("nmt.example:80")
+    Access((read_host(given),)).check_host("nmt.example:80")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("my_host-1", "my_host-1"),
+        ("::1", "::1"),
+        ("[::1]", "::1"),
+        ("[2001:DB8::1]:80", "2001:db8::1"),
+        ("10.0.0.1", "10.0.0.1"),
+    ],
+)
+def test_a_name_of_the_server_is_read_as_requests_name_it(given, name):
+    assert read_host(given) == name
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://example.org",
+        "example.org/",
+        "a b.example",
+        " ",
+        "",
+        ":80",
+        "*",
+        "*.example",
+        "me@a.example",
+        "a.example:b",
+    ]
+    + ["[::1", "[]", "[x]", "b\u00fccher.example", "a.example\n"],
+)
+def test_what_is_no_name_of_a_server_is_refused(given):
+    with pytest.raises(NmtError, match="expected a name of this server, such as translate.example.org"):
+        read_host(given)
 
 
 def test_no_other_origin_is_allowed_by_default(client):

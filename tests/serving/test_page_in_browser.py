@@ -64,6 +64,28 @@ def test_a_click_leaves_a_word_out_and_an_edit_is_aligned(show: Callable[..., Op
     opened.shows("ONE TWO")
 
 
+@pytest.mark.parametrize("falls", [[[2.0], [0.5]], [[2.0, 0.0]]])
+def test_words_that_the_model_does_not_read_at_once_have_no_effect_to_show(
+    show: Callable[..., Opened], falls: list[list[float]]
+) -> None:
+    """A long paragraph is translated sentence by sentence, and explained as one text, whose end the model cuts."""
+    opened = show("#text=one+two")
+    opened.shows("ONE TWO")
+    opened.page.route("**/v1/explain", lambda route: route.fulfill(json={"falls": falls}))
+    alert = opened.page.get_by_role("alert")
+    said = "the text is too long for one reading of the model: the effect of its last words is unknown"
+    opened.word("two").click()
+    alert.filter(has_text=said).wait_for()
+    opened.type("one two ")  # it goes away
+    opened.until("document.querySelector('[role=alert]').textContent === ''")
+    opened.press("Heat map")
+    opened.page.get_by_label("erasure").check()
+    alert.filter(has_text=said).wait_for()
+    opened.page.get_by_text("Download", exact=True).click()
+    _, page = opened.saved(lambda: opened.press("HTML"))
+    assert b'"erasure":null' in page.replace(b": ", b":")
+
+
 @pytest.mark.slow
 def test_typing_on_aborts_a_request_and_drops_its_answer(show: Callable[..., Opened]) -> None:
     opened = show()

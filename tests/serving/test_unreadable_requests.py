@@ -26,6 +26,15 @@ JSON = {"content-type": "application/json"}
         ('{"text": "a", "n_best": 1.5}', "n_best: expected a whole number"),
         ('{"text": "a", "alignment": "yes"}', "alignment: expected true or false"),
         ('{"text": "a", "terms": [{"source": "a"}]}', "terms.0.forms: is missing"),
+        ('{"text": "a", "terms": [{"source": "", "forms": ["x"]}]}', "terms.0.source: expected text that is not empty"),
+        (
+            '{"text": "a", "terms": [{"source": "a", "forms": [""]}]}',
+            "terms.0.forms.0: expected text that is not empty",
+        ),
+        (
+            '{"text": "a", "terms": [{"source": "a", "forms": []}]}',
+            "terms.0.forms: expected a list that is not empty",
+        ),
         ('{"text": "a", "terms": [5]}', "terms.0: expected an object"),
         ('{"text": "a", "markup": "rtf"}', "markup: expected 'auto', 'html' or 'xliff'"),
     ],

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 from small_server import LIMITS, Fake
 
+from nmt.alignment.word_alignment import WordAlignment
 from nmt.config import SearchConfig
 from nmt.serving import messages
 from nmt.serving.app import create_app
@@ -101,6 +106,55 @@ def test_a_stream_is_longer_than_the_queue():
         assert (refused.status_code, refused.json()["limit"]) == (413, "queue")
 
 
+@contextmanager
+def limited(limits: Limits) -> Iterator[TestClient]:
+    """A client of a server with other limits."""
+    model = ServedModel("one", Path("one"), lambda _: Fake(), limits)
+    model.load()
+    with TestClient(create_app(Models([model]), limits), base_url="http://localhost") as client:
+        yield client
+
+
+def test_alignments_of_too_many_cells_are_refused_with_the_remedy():
+    with limited(Limits(alignment_cells=7)) as client:
+        for path, body in (
+            ("translate", {"text": ["a b", "c d"], "alignment": True}),
+            ("translate", {"text": "a b", "n_best": 2, "alignment": True}),
+            ("translate", {"text": ["a b", "c d"], "target": ["x y", "z u"], "alignment": True}),
+            ("align", {"text": ["a b", "c d"], "target": ["x y", "z u"]}),
+        ):
+            refused = client.post(f"/v1/{path}", json=body)
+            assert refused.status_code == 413 and refused.json() == {
+                "error": "the alignments have 8 cells, source words times target words: the limit is 7; ask without "
+                "alignments, or send fewer or shorter texts",
+                "limit": "alignment_cells",
+                "value": 7,
+            }
+        assert client.post("/v1/translate", json={"text": ["a b", "c d"]}).status_code == 200
+        assert client.post("/v1/translate", json={"text": ["a b", "c"], "alignment": True}).status_code == 200
+
+
+def test_each_line_of_a_stream_may_have_as_many_cells_as_an_answer():
+    with limited(Limits(alignment_cells=7)) as client:
+        body = {"text": ["a b", "c d", "e f g", "h"], "stream": True}
+        assert len(client.post("/v1/translate", json=body).text.splitlines()) == 4
+        *lines, last = client.post("/v1/translate", json={**body, "alignment": True}).text.splitlines()
+        assert [json.loads(line)["source"] for line in lines] == ["a b", "c d"]
+        assert json.loads(last)["limit"] == "alignment_cells" and "have 9 cells" in json.loads(last)["error"]
+
+
+def test_an_answer_that_takes_long_to_write_is_refused_in_time(monkeypatch):
+    written, to_json = threading.Event(), WordAlignment.to_json
+    monkeypatch.setattr(WordAlignment, "to_json", lambda alignment: written.wait(60) and to_json(alignment))
+    with limited(Limits(seconds=0.2)) as client:
+        body = {"text": "a" * 600, "alignment": True}
+        begun = time.monotonic()
+        refused = client.post("/v1/translate", json=body)
+        assert (refused.status_code, refused.json()["limit"]) == (504, "seconds") and time.monotonic() - begun < 30
+        written.set()
+        assert client.post("/v1/translate", json=body).status_code == 200
+
+
 def test_a_long_prefix_or_phrase_is_patient(monkeypatch):
     """Words that must be written take as long as words that are read."""
     lengths = []
@@ -130,6 +184,9 @@ def test_a_long_prefix_or_phrase_is_patient(monkeypatch):
         ({"text": "a", "beam_size": 2, "n_best": 3}, 422, None),
         ({"text": ["a", "b"], "target": ["a"]}, 422, None),
         ({"text": "a", "target": "b", "prefix": "c"}, 422, None),
+        ({"text": "a", "target": "b", "copy_unknown": True}, 422, None),
+        ({"text": "a", "target": "b", "lexicon": {"a": "b"}, "copy_unknown": True}, 422, None),
+        ({"text": "a", "target": "b", "terms_required": True}, 422, None),
         ({"text": "a", "erase": [1]}, 422, None),
         ({"text": "<b>a</b>", "erase": [0], "markup": "html"}, 422, None),
         ({"text": "a", "lexicon": {"a": "b"}}, 422, None),

@@ -31,10 +31,9 @@ function readPiece(bytes) {
 }
 
 function readTrainer(bytes) {
-  const trainer = { kind: "unigram", unknownSurface: " \u2047 ", byteFallback: false, spaceBehind: false };
+  const trainer = { kind: "unigram", unknownSurface: " \u2047 ", byteFallback: false };
   readMessage(bytes, (number, value) => {
     if (number === 3) trainer.kind = KINDS[value];
-    else if (number === 24) trainer.spaceBehind = value !== 0;
     else if (number === 35) trainer.byteFallback = value !== 0;
     else if (number === 44) trainer.unknownSurface = textOf(value);
   });

@@ -11,8 +11,20 @@ export function attentionCells({ weights, end_of_sentence }) {
   return weights.map((row, t) => [...row, end_of_sentence[t]].map((value) => ({ value, share: Math.min(1, value), kind: "attention" })));
 }
 
+// Whether falls have so many target words and source words: a text is explained in one reading, which ends where the
+// model's longest source ends, even if it was translated sentence by sentence.
+export function hasFalls(falls, targets, sources) {
+  return falls.length >= targets && falls.every((row) => row.length >= sources);
+}
+
+// The error where they do not.
+export function unknownFalls() {
+  return new Error("the text is too long for one reading of the model: the effect of its last words is unknown");
+}
+
 // The cells of erasure: how far each target word's log-probability falls without each source word.
-export function erasureCells(falls) {
+export function erasureCells(falls, { source, target }) {
+  if (!hasFalls(falls, target.length, source.length)) throw unknownFalls();
   const most = falls.flat().reduce((found, value) => Math.max(found, Math.abs(value)), 0) || 1;
   return falls.map((row) => row.map((value) => ({ value, share: Math.abs(value) / most, kind: value < 0 ? "rise" : "fall" })));
 }

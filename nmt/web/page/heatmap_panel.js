@@ -26,7 +26,8 @@ export class HeatMapPanel {
   async show(kind) {
     this.kind = kind;
     try {
-      const cells = kind === "attention" ? attentionCells(this.translation.alignment) : erasureCells(await this.erasure());
+      const { alignment } = this.translation;
+      const cells = kind === "attention" ? attentionCells(alignment) : erasureCells(await this.erasure(), alignment);
       if (this.kind === kind) this.drawing.replaceChildren(drawingOf(this.sentence, this.translation, cells, kind));
     } catch (error) {
       this.fail(error);

@@ -2,7 +2,7 @@
 import { copyText } from "./clipboard.js";
 import { pageOf, pngOf, save, svgText } from "./downloads.js";
 import { Editor, button } from "./editor.js";
-import { attentionCells } from "./heatmap.js";
+import { attentionCells, hasFalls, unknownFalls } from "./heatmap.js";
 import { HeatMapPanel, drawingOf } from "./heatmap_panel.js";
 import { Latest } from "./latest.js";
 import { headingsOf, sentenceOf } from "./sentence_data.js";
@@ -115,6 +115,7 @@ export class Result {
   }
 
   showWithout(index, answer, falls) {
+    if (!hasFalls(falls, this.current.alignment.target.length, index + 1)) throw unknownFalls();
     const panel = withoutPanel({
       word: this.view.source[index],
       found: answer.translations[0].candidates[0],
@@ -183,7 +184,9 @@ export class Result {
   }
 
   async savePage() {
-    const erasure = (await this.explained.get(this.current.text)) ?? null;
+    const falls = await this.explained.get(this.current.text);
+    const { source, target } = this.current.alignment;
+    const erasure = falls && hasFalls(falls, target.length, source.length) ? falls : null;
     save("translation.html", await pageOf([{ ...this.sentence, erasure }]), "text/html");
   }
 }
