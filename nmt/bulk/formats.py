@@ -11,6 +11,7 @@ from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
 from nmt.bulk.shards import PARQUET, Shard
+from nmt.text.lines import without_line_breaks
 
 SUFFIXES = {"text": ".txt", "gz": ".txt.gz", "zst": ".txt.zst", "parquet": PARQUET}
 """The endings of shards by their format."""
@@ -41,14 +42,17 @@ def suffix_of(path: str, format: str) -> str:
 
 
 def write_shard(shard: Shard, translations: Sequence[str], bad: Sequence[BadLine]) -> None:
-    """Writes the bad lines of a shard, and then its translations: a shard is finished when they are there."""
+    """Writes the bad lines of a shard, and then its translations: a shard is finished when they are there.
+
+    In a text, a space stands in place of each line break within a translation, so the lines stay in step.
+    """
     if bad:
         records = "".join(json.dumps(line._asdict(), ensure_ascii=False) + "\n" for line in bad)
         write_file(shard.source.bad_lines_path(shard.number), lambda file: file.write(records.encode()))
     if shard.source.suffix == PARQUET:
         write_file(shard.path, lambda file: _write_table(file, shard, translations), packs=False)
     else:
-        text = "".join(f"{line}\n" for line in translations).encode()
+        text = b"".join(without_line_breaks(line.encode()) + b"\n" for line in translations)
         write_file(shard.path, lambda file: file.write(text))
 
 

@@ -15,6 +15,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.utils.shared import Shared
 
 from nmt.bulk.formats import BadLine, write_file, write_shard
+from nmt.bulk.listing import files_in
 from nmt.bulk.shards import Shard, Source, plan_shards
 from nmt.config import SearchConfig, config_from_dict
 
@@ -136,8 +137,7 @@ class BulkTranslate(beam.PTransform):
 
 def finished_shards(source: Source) -> set[str]:
     """The paths of the shards of a source that are finished."""
-    (found,) = FileSystems.match([FileSystems.join(source.folder, f"*{source.suffix}")])
-    return {file.path for file in found.metadata_list}
+    return {file.path for file in files_in(source.folder, source.suffix)}
 
 
 def load_models(work: Work) -> Any:
@@ -160,15 +160,14 @@ def local_copy(model: str, place: Path) -> str:
     """
     if "://" not in model:
         return model
-    (files,) = FileSystems.match([FileSystems.join(model, "*")])
-    if not files.metadata_list:
-        (files,) = FileSystems.match([model])
-        place = place.with_suffix(".nmt")
-    else:
+    files = [file.path for file in files_in(model)]
+    if files:
         place.mkdir()
-    for file in files.metadata_list:
-        name = place / file.path.rpartition("/")[2] if place.is_dir() else place
-        with FileSystems.open(file.path) as remote, open(name, "wb") as here:
+    else:
+        files, place = [model], place.with_suffix(".nmt")
+    for file in files:
+        name = place / file.rpartition("/")[2] if place.is_dir() else place
+        with FileSystems.open(file) as remote, open(name, "wb") as here:
             while block := remote.read(1 << 20):
                 here.write(block)
     return str(place)

@@ -16,6 +16,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from nmt.bulk.formats import suffix_of, write_file
+from nmt.bulk.listing import delete_files, files_in, matching_files
 from nmt.bulk.local import DeadWorkerError, run_locally
 from nmt.bulk.pipeline import PLAN, BulkTranslate, Work, finished_shards
 from nmt.bulk.shards import BAD_LINES, Source, text_columns
@@ -53,17 +54,19 @@ def match_sources(patterns: Sequence[str], output: str, format: str, column: str
         column: of Parquet files; None: their only column of text.
 
     Raises:
-        NmtError: a pattern without files, two files of one name, or a Parquet file without such a column.
+        NmtError: a pattern without files, a directory, two files of one name, or a Parquet file without such a column.
     """
     found: dict[str, Source] = {}
-    for pattern, files in zip(patterns, FileSystems.match([*map(absolute, patterns)]), strict=True):
-        if not files.metadata_list:
+    for pattern in patterns:
+        files = matching_files(absolute(pattern))
+        if not files:
             raise NmtError(f"{pattern}: no such file")
-        for path in sorted(file.path for file in files.metadata_list):
-            name = path.rpartition("/")[2]
+        for file in files:
+            path, name = file.path, file.path.rpartition("/")[2]
             if name in found and found[name].path != path:
                 raise NmtError(f"{path}: {found[name].path} has the same name: translate them in two commands")
             source = Source(path, FileSystems.join(absolute(output), name), suffix_of(path, format))
+            source = source._replace(size=file.size_in_bytes, changed=file.last_updated_in_seconds)
             found[name] = source._replace(column=_column(path, column)) if source.is_parquet else source
     return list(found.values())
 
@@ -122,9 +125,8 @@ def _count_finished(sources: Sequence[Source]) -> int:
 
 
 def _count_bad_lines(source: Source) -> int:
-    (found,) = FileSystems.match([FileSystems.join(source.folder, f"*{BAD_LINES}")])
     count = 0
-    for bad_lines in found.metadata_list:
+    for bad_lines in files_in(source.folder, BAD_LINES):
         with FileSystems.open(bad_lines.path) as file:
             count += file.read().count(b"\n")
     return count
@@ -175,10 +177,7 @@ def _one_line() -> Iterator[None]:
 
 def _require_same_job(work: Work, fingerprint: str, sources: Sequence[Source], output: str) -> None:
     """Refuses an output with shards of another job; begins a new output."""
-    matched = FileSystems.match([source.path for source in sources])
-    files = [
-        [file.path, file.size_in_bytes, file.last_updated_in_seconds] for (file,) in (m.metadata_list for m in matched)
-    ]
+    files = [[source.path, source.size, source.changed] for source in sources]
     settings = asdict(work) | {"models": fingerprint, "sharing": 0}
     identity = json.loads(json.dumps({"settings": settings, "sources": files, "as": [s.suffix for s in sources]}))
     path = FileSystems.join(absolute(output), JOB)
@@ -204,9 +203,8 @@ def _require_all(sources: Sequence[Source]) -> tuple[int, int]:
         if plan is None or len(finished_shards(source)) != plan["shards"]:
             raise NmtError(f"{source.folder}: shards are missing, or there are others: repeat the command")
         lines, shards = lines + plan["lines"], shards + plan["shards"]
-    left = FileSystems.match([FileSystems.join(source.folder, "*.part") for source in sources])
-    if half_written := [file.path for files in left for file in files.metadata_list]:
-        FileSystems.delete(half_written)  # of workers that were killed
+    for source in sources:
+        delete_files(files_in(source.folder, ".part"))  # of workers that were killed
     return lines, shards
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
+from nmt.bulk.unpacking import is_packed, text_blocks
 from nmt.errors import NmtError
+from nmt.files.reading import one_line
 
 PARQUET = ".parquet"
 BAD_LINES = ".bad.jsonl"
 """Ending of the names of the files that list the lines which cannot be translated."""
-_BLOCK = 1 << 20
 _OTHER_ENCODINGS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE
 
 
@@ -29,6 +31,10 @@ class Source(NamedTuple):
     """The ending of the names of its shards, which is their format: see `formats.SUFFIXES`."""
     column: str = ""
     """The column of a Parquet file."""
+    size: int = 0
+    """Bytes of the file."""
+    changed: float = 0.0
+    """When the file was last changed, in seconds since 1970; 0 where the file system does not know."""
 
     @property
     def is_parquet(self) -> bool:
@@ -93,29 +99,27 @@ def plan_shards(source: Source, shard_lines: int) -> Iterator[Shard]:
         shard_lines: lines of a shard; the last one may have fewer.
 
     Raises:
-        NmtError: the file is text of another encoding.
+        NmtError: the file is text of another encoding, cut off or damaged, or not in the format of its name.
     """
     if source.is_parquet:
         rows = count_rows(source.path)
         for number, first in enumerate(range(0, rows, shard_lines)):
             yield Shard(source, number, first + 1, min(shard_lines, rows - first))
         return
-    packed = CompressionTypes.detect_compression_type(source.path) != CompressionTypes.UNCOMPRESSED
+    packed, lines = is_packed(source.path), _lines_with_ends(text_blocks(source.path))
     first, start = 1, 0
-    with FileSystems.open(source.path) as file:
-        lines = _lines_with_ends(file)
-        for number, chunk in enumerate(iter(lambda: list(islice(lines, shard_lines)), [])):
-            if number == 0 and chunk[0].startswith(_OTHER_ENCODINGS):
-                raise NmtError(f"{source.path}: is UTF-16 or UTF-32 text, expected UTF-8: convert it with iconv")
-            content = b"".join(chunk)
-            yield Shard(source, number, first, len(chunk), start, len(content), content if packed else None)
-            first, start = first + len(chunk), start + len(content)
+    for number, chunk in enumerate(iter(lambda: list(islice(lines, shard_lines)), [])):
+        if number == 0 and chunk[0].startswith(_OTHER_ENCODINGS):
+            raise NmtError(f"{source.path}: is UTF-16 or UTF-32 text, expected UTF-8: convert it with iconv")
+        content = b"".join(chunk)
+        yield Shard(source, number, first, len(chunk), start, len(content), content if packed else None)
+        first, start = first + len(chunk), start + len(content)
 
 
-def _lines_with_ends(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; the last one may lack its end."""
+def _lines_with_ends(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a text; the last one may lack its end."""
     waiting: list[bytes] = []  # parts of a line that is longer than a block
-    for block in _blocks(file):
+    for block in blocks:
         *lines, rest = block.split(b"\n")
         for line in lines:
             yield b"".join((*waiting, line, b"\n"))
@@ -126,17 +130,10 @@ def _lines_with_ends(file: IO[bytes]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(_BLOCK):
-        yield block
-
-
 def count_rows(path: str) -> int:
     """The rows of a Parquet file."""
-    from pyarrow import parquet
-
-    with FileSystems.open(path) as file:
-        return int(parquet.ParquetFile(file).metadata.num_rows)
+    with _parquet(path) as file:
+        return int(file.metadata.num_rows)
 
 
 def read_rows(source: Source, first: int, count: int) -> list[bytes | None]:
@@ -147,26 +144,47 @@ def read_rows(source: Source, first: int, count: int) -> list[bytes | None]:
         first: the first row, from 0.
         count: number of rows.
     """
-    from pyarrow import parquet
+    import pyarrow
 
-    with FileSystems.open(source.path) as file:
-        opened, found, before = parquet.ParquetFile(file), [], 0
-        for group in range(opened.num_row_groups):
-            rows = opened.metadata.row_group(group).num_rows
+    with _parquet(source.path) as file:
+        found: list[bytes | None] = []
+        before = 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
             skipped = max(0, first - before)
             if skipped < rows and before < first + count:
-                column = opened.read_row_group(group, [source.column]).column(0)
-                found += column.slice(skipped, first + count - max(first, before)).to_pylist()
+                column = file.read_row_group(group, [source.column]).column(0)
+                values = column.slice(skipped, first + count - max(first, before))
+                found += values.cast(pyarrow.large_binary()).to_pylist()  # strings would have to be valid UTF-8
             before += rows
-    return [None if value is None else value.encode() for value in found]
+    return found
 
 
 def text_columns(path: str) -> list[str]:
     """The names of the columns with text of a Parquet file."""
     import pyarrow
+
+    with _parquet(path) as file:
+        schema = file.schema_arrow
+    kinds: Iterable[object] = (pyarrow.string(), pyarrow.large_string())
+    return [field.name for field in schema if field.type in kinds]
+
+
+@contextmanager
+def _parquet(path: str) -> Iterator[Any]:
+    """A Parquet file, opened.
+
+    Raises:
+        NmtError: the file is damaged, or of another format; also when it is read within the block.
+    """
+    import pyarrow
     from pyarrow import parquet
 
     with FileSystems.open(path) as file:
-        schema = parquet.ParquetFile(file).schema_arrow
-    kinds: Iterable[object] = (pyarrow.string(), pyarrow.large_string())
-    return [field.name for field in schema if field.type in kinds]
+        try:
+            yield parquet.ParquetFile(file)
+        except (pyarrow.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # of the disk
+                raise
+            problem = f"is damaged, or not a Parquet file ({one_line(error)})"
+            raise NmtError(f"{path}: {problem}: fetch it again, or rename it") from None

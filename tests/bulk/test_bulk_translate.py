@@ -103,6 +103,8 @@ def test_every_format_goes_in_and_out_in_order(tmp_path):
         ("text other/text", "", "/text has the same name: translate them in two commands"),
         ("utf16", "", "utf16: is UTF-16 or UTF-32 text, expected UTF-8: convert it with iconv"),
         ("text new.po", "", "new.po: is PO, expected text with one sentence per line"),
+        ("other", "", "other: is a directory, expected a file: name its files, such as "),
+        ("text cut.gz", "", "cut.gz: is cut off or damaged, or not a gzip file: fetch it again, or rename it"),
         ("text", "--processes 2 -- --runner FlinkRunner", "--processes is for this machine"),
     ],
 )
@@ -111,6 +113,7 @@ def test_mistakes_are_one_line(sources, more, message, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "text").write_text("be\n")
     (tmp_path / "utf16").write_text("ba\n", "utf-16")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"ba\nbe\n")[:-1])
     parquet.write_table(pyarrow.table({"de": ["ba"], "en": ["be"]}), tmp_path / "table.parquet")
     found = bulk(sources, tmp_path, more)
     assert found.returncode == 2
