@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nmt.text.markup import MarkupKind
     from nmt.text.tokenizer import Tokenizer
     from nmt.translation.glossary import Glossary, Term
-    from nmt.translation.request import TranslationRequest
+    from nmt.translation.request import Lexicon, TranslationRequest
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
 
@@ -222,16 +222,18 @@ def _load_glossary(path: str) -> Glossary:
     return Glossary.load(path)
 
 
-def _read_lexicon(path: str) -> dict[str, str]:
+def _read_lexicon(path: str) -> Lexicon:
     """The lexicon of a file: a source word, a tab, and the word to write for it on each line.
 
     Raises:
         NmtError: a line of another form.
     """
+    from nmt.translation.request import Lexicon
+
     lexicon: dict[str, str] = {}
     for number, line in enumerate(read_lines(path), start=1):
         word, tab, copy = line.partition("\t")
         if not tab or len(word.split()) != 1 or len(copy.split()) != 1:
             raise NmtError(f"{path}:{number}: expected one source word, a tab, and the one word to write for it")
         lexicon.setdefault(word.strip(), copy.strip())
-    return lexicon
+    return Lexicon(lexicon)

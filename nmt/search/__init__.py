@@ -14,7 +14,7 @@ from nmt.search.loop import SearchMethod, search
 from nmt.search.next_pieces import NextPieces
 from nmt.search.phrase_tracking import PhraseTracker
 from nmt.search.preferred_phrases import PreferredPhrases
-from nmt.search.required_phrases import Constraints, PhraseSelection
+from nmt.search.required_phrases import Constraints, PhraseSelection, most_candidates
 from nmt.search.restrictions import ForcedPrefix, MinimumLength, NoRepeatedNgram, Restriction, SuppressedPieces
 from nmt.search.sampling import Sampling
 from nmt.search.top_k import MINIMUM_BLOCK, log_sum_exp
@@ -45,6 +45,7 @@ __all__ = [
     "coverage_penalty",
     "length_penalty",
     "log_sum_exp",
+    "most_candidates",
     "repeat_rows",
     "search",
     "select_most_probable",

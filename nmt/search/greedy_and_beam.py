@@ -31,8 +31,8 @@ def select_most_probable(
 
     Args:
         diversity: penalty on siblings in nats (Li, Monroe and Jurafsky 2016, eq. 8). In the selection, the k-th best
-            continuation of one hypothesis loses k times the penalty, so that one hypothesis cannot fill the beam. Its
-            log-probability stays unchanged.
+            continuation of one hypothesis loses k - 1 times the penalty, so that one hypothesis cannot fill the beam.
+            Its log-probability stays unchanged. The paper subtracts k times the penalty, which ranks alike.
         margin: distance in nats behind the `nbest`-th best continuation from which others are pruned (Freitag and
             Al-Onaizan 2017, section 3, absolute threshold pruning); 0: no pruning.
         nbest: number of hypotheses that the user asks for, a number or an int32 scalar.

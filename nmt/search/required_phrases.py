@@ -10,7 +10,7 @@ from nmt.backend.gather_scatter import gather_within
 from nmt.search.distribution import IMPOSSIBLE
 from nmt.search.greedy_and_beam import NO_PIECE
 from nmt.search.hypotheses import Beam, take_slots
-from nmt.search.next_pieces import NextPieces
+from nmt.search.next_pieces import EXTRA_CANDIDATES, NextPieces
 from nmt.search.phrase_tracking import PhraseState, PhraseTracker
 from nmt.search.preferred_phrases import PreferredPhrases
 from nmt.search.restrictions import Restriction, mark_pieces
@@ -18,6 +18,22 @@ from nmt.text.pieces import EOS, PAD
 
 LEAST_CANDIDATES = 10
 """Continuations of each hypothesis with preferred phrases; the most probable ones may be endings of longer words."""
+
+
+def most_candidates(slots: int, preferring: bool, impossible: int) -> int:
+    """The greatest number of columns of a distribution that one step of beam search selects.
+
+    Args:
+        slots: hypotheses of a sentence.
+        preferring: whether there are preferred phrases.
+        impossible: number of pieces that never follow.
+    """
+    return _candidates(slots, preferring) + impossible + EXTRA_CANDIDATES
+
+
+def _candidates(slots: int, preferring: bool) -> int:
+    """Continuations of each hypothesis that a selection looks at, besides the pieces that phrases need."""
+    return max(slots, LEAST_CANDIDATES) if preferring else slots
 
 
 @dataclass(frozen=True)
@@ -135,8 +151,8 @@ class PhraseSelection:
         """Parents and pieces of the candidates, int32 [batch, candidates]; PAD in place of a duplicate."""
         batch, slots = ops.shape(beam.finished)[0], beam.finished.shape[1]
         # The best `slots` of each hypothesis include the best of all together and the best of each.
-        count = max(slots, LEAST_CANDIDATES) if self.preferred else slots
-        _, pieces = next_pieces.most_probable(next_pieces.available(count))
+        count = next_pieces.available(_candidates(slots, self.preferred is not None))
+        _, pieces = next_pieces.most_probable(count)
         if self.required:
             needed = self.required.tracker.needed_pieces(_state_of(beam))
             pieces = ops.concatenate([pieces, needed], axis=-1)  # [batch, slots, count + forms]

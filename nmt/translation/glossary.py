@@ -8,8 +8,10 @@ one counts, and of two that begin together the longer one. In scripts without sp
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from nmt.errors import NmtError
@@ -124,17 +126,9 @@ class Glossary:
         return tuple(dict.fromkeys(found.term for found in self.occurrences(text)))
 
     def missing(self, source: str, translation: str) -> tuple[int, list[Term]]:
-        """The number of terms in a sentence, and the terms that no form in its translation answers.
-
-        A form answers one occurrence of a term, as whole words in any case.
-        """
+        """The number of terms in a sentence, and the terms that its translation lacks; see `unanswered`."""
         terms = [found.term for found in self.occurrences(source)]
-        left = {forms: count_forms(forms, translation) for forms in {term.forms for term in terms}}
-        missing = []
-        for term in terms:
-            left[term.forms] -= 1
-            missing += [term] if left[term.forms] < 0 else []
-        return len(terms), missing
+        return len(terms), [terms[index] for index in unanswered([term.forms for term in terms], translation)]
 
     def unwritable(self, vocabulary: Tokenizer) -> list[Term]:
         """The terms that no pieces of a target vocabulary can write."""
@@ -150,27 +144,51 @@ class Glossary:
         return None
 
 
-def count_forms(forms: Iterable[str], text: str) -> int:
-    """How often forms of a translation occur in a text, as whole words in any case and without overlap."""
-    index = Glossary(Term(form.lower(), (form,)) for form in forms)
-    return sum(1 for _ in index.occurrences(text))
+def unanswered(terms: Sequence[tuple[str, ...]], translation: str) -> list[int]:
+    """The indices of the terms that no form in a translation answers.
+
+    A form occurs as whole words in any case. Where forms overlap, the first one counts, and of two that begin together
+    the longer one. An occurrence answers one term. Terms with few forms choose first, and take forms of few terms.
+
+    Args:
+        terms: the forms of each term.
+    """
+    folded = {forms: {_folded(form) for form in forms} for forms in terms}
+    index = Glossary(Term(form.lower(), (form,)) for form in dict.fromkeys(chain(*folded)))
+    found = Counter(_folded(one.term.source) for one in index.occurrences(translation))
+    sharing = Counter(chain(*(folded[forms] for forms in terms)))
+    missing = []
+    for number in sorted(range(len(terms)), key=lambda number: len(folded[terms[number]])):
+        chosen = min((form for form in folded[terms[number]] if found[form]), key=sharing.__getitem__, default=None)
+        if chosen is None:
+            missing.append(number)
+        else:
+            found[chosen] -= 1
+    return sorted(missing)
 
 
-def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
+def _folded(form: str) -> tuple[str, ...]:
+    """The words of a form, equal for all cases of its letters."""
+    return tuple(word.text.casefold() for word in _words(form))
+
+
+def form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer, capitals: bool = True) -> tuple[PieceForm, ...]:
     """The ways to write a translation in pieces of the target vocabulary; none for forms with unknown characters, and
     none for forms that normalisation empties.
 
-    A form begins a sentence with a capital letter too. It follows an apostrophe or a bracket without a space, and in
-    scripts without spaces it follows anything.
+    A form follows an apostrophe or a bracket without a space, and in scripts without spaces it follows anything.
+
+    Args:
+        capitals: whether a form begins a sentence with a capital letter too.
     """
-    return _kept(_form_pieces, forms)(forms, vocabulary)
+    return _kept(_form_pieces, forms)(forms, vocabulary, capitals)
 
 
 @lru_cache(maxsize=10_000)
-def _form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[PieceForm, ...]:
+def _form_pieces(forms: tuple[str, ...], vocabulary: Tokenizer, capitals: bool) -> tuple[PieceForm, ...]:
     forms = tuple(form for form, text in zip(forms, vocabulary.decode(vocabulary.encode(forms)), strict=True) if text)
-    capitals = [form[0].upper() + form[1:] for form in forms if form[0].upper() != form[0]]
-    spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitals)
+    capitalised = [form[0].upper() + form[1:] for form in forms if capitals and form[0].upper() != form[0]]
+    spaced, capital = vocabulary.encode(forms), vocabulary.encode(capitalised)
     ways = [PieceForm(pieces, "anywhere") for pieces in spaced] + [PieceForm(pieces, "start") for pieces in capital]
     for form, pieces in zip(forms, spaced, strict=True):
         if UNK in pieces:
@@ -187,8 +205,8 @@ def decoded_forms(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[str, .
 
 @lru_cache(maxsize=10_000)
 def _decoded_forms(forms: tuple[str, ...], vocabulary: Tokenizer) -> tuple[str, ...]:
-    known = [pieces for pieces in vocabulary.encode(forms) if UNK not in pieces]
-    return tuple(dict.fromkeys(text for text in vocabulary.decode(known) if text))
+    ways = form_pieces(forms, vocabulary)
+    return tuple(dict.fromkeys(text for text in vocabulary.decode([[*way.pieces] for way in ways]) if text))
 
 
 def _kept(function: Any, forms: Sequence[str]) -> Any:

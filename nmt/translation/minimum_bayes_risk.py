@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from nmt.evaluation.bleu_and_chrf import sentence_bleu
-from nmt.files.temporary_directory import some_temporary_directory
+from nmt.evaluation.bleu_and_chrf import sentence_bleu, sentence_chrf
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -75,8 +74,4 @@ def sentence_utility(utility: Utility, tokenize: str = "13a") -> Callable[[str, 
     """
     if utility == "bleu":
         return sentence_bleu(tokenize)
-    with some_temporary_directory():
-        from sacrebleu.metrics.chrf import CHRF
-
-    scorer = CHRF()
-    return lambda hypothesis, reference: scorer.sentence_score(hypothesis, [reference]).score
+    return sentence_chrf()

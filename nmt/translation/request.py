@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -17,8 +17,25 @@ SAMPLES = 16
 """Candidates of minimum-Bayes-risk decoding with sampling, unless the request says how many."""
 
 
+SENTENCE_IDS = 2**63
+"""Sentence ids are smaller than this number: a search reads them as int64."""
+
+
 class RequestError(NmtError):
     """A request that cannot be answered; the message names the field and the fix."""
+
+
+class Lexicon(dict[str, str]):
+    """The word to write for each source word, checked once for all requests that share it.
+
+    Raises:
+        RequestError: the word to write is not one word without spaces around it.
+    """
+
+    def __init__(self, words: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__(words)
+        for word, copy in self.items():
+            _require(copy.split() == [copy], f"lexicon (--lexicon) has {copy!r} for {word!r}: expected one word")
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,7 @@ class TranslationRequest:
     """One sentence to translate. Commands, a server and a pipeline all translate through requests.
 
     Raises:
-        RequestError: fields that contradict each other.
+        RequestError: fields that contradict each other, or a value that no search can use.
     """
 
     text: str
@@ -47,8 +64,9 @@ class TranslationRequest:
     """The beginning of the translation; its last word may continue."""
     phrases: tuple[str, ...] = ()
     """Phrases that occur in the translation as whole words, in any order; blank phrases are ignored."""
-    lexicon: Mapping[str, str] = field(default_factory=dict)
-    """The word to write for each source word that stands in for an unknown piece; needs `search.copy_unknown`."""
+    lexicon: Mapping[str, str] = field(default_factory=Lexicon)
+    """The one word to write for each source word that stands in for an unknown piece; needs `search.copy_unknown`.
+    Many requests share a large `Lexicon`, which is checked once."""
     nbest: int | None = None
     """Number of translations; with `minimum_bayes_risk` the number of candidates. None: one translation, or
     `default_candidates`."""
@@ -70,7 +88,10 @@ class TranslationRequest:
     def __post_init__(self) -> None:
         sampling, count = self.search.method == "sample", self.candidates
         _require(count >= 1, f"nbest is {count}: expected 1 or more")
-        _require(self.sentence_id >= 0, f"sentence_id is {self.sentence_id}: expected 0 or more")
+        _require(
+            0 <= self.sentence_id < SENTENCE_IDS,
+            f"sentence_id is {self.sentence_id}: expected 0 or more, and less than 2**63",
+        )
         _require(
             sampling or count <= self.search.beam_size,
             f"nbest is {count}, more than the {self.search.beam_size} hypotheses of the beam: raise beam_size "
@@ -101,7 +122,8 @@ class TranslationRequest:
             not self.lexicon or self.search.copy_unknown,
             "lexicon (--lexicon) gives the words for copies: set copy_unknown (--copy-unknown) too",
         )
-
+        if not isinstance(self.lexicon, Lexicon):
+            object.__setattr__(self, "lexicon", Lexicon(self.lexicon))
         _require(
             self.search.split_sentences != "always"
             or ((count == 1 or self.minimum_bayes_risk is not None) and not (self.prefix or self.phrases)),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.text.pieces import EOS, UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
-from nmt.translation.glossary import Glossary, count_forms, decoded_forms, form_pieces
+from nmt.translation.glossary import Glossary, decoded_forms, form_pieces, unanswered
 from nmt.translation.inference.protocol import NO_CONSTRAINT, PieceConstraint, PieceTerm
 from nmt.translation.inference.search_batch import longest_translations
 from nmt.translation.request import RequestError, TranslationRequest
@@ -51,7 +50,7 @@ def piece_constraint(
     if not (request.prefix or request.phrases or request.terms):
         return NO_CONSTRAINT
     texts = [request.prefix, *request.phrases]
-    prefix, *phrases = encoded = vocabulary.encode(texts)
+    encoded = vocabulary.encode(texts)
     longest = int(longest_translations(request.search, request.search.max_source))
     for text, pieces in zip(texts, encoded, strict=True):
         place = where or f"sentence {request.sentence_id + 1}"
@@ -66,8 +65,9 @@ def piece_constraint(
                 "vocabulary does not have, so no translation can contain it; leave it out"
             )
     terms = _piece_terms(request, source, vocabulary) if source and request.terms else []
+    phrases = [form_pieces((phrase.strip(),), vocabulary, capitals=False) for phrase in request.phrases]
     required = request.glossary_mode == "require"
-    return PieceConstraint(prefix, [pieces for pieces in phrases if pieces], terms, required)
+    return PieceConstraint(encoded[0], [forms for forms in phrases if forms], terms, required)
 
 
 def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabulary: Tokenizer) -> list[PieceTerm]:
@@ -94,6 +94,5 @@ def _piece_terms(request: TranslationRequest, source: SegmentedSentence, vocabul
 
 
 def has_terms(translation: str, terms: Sequence[PieceTerm]) -> bool:
-    """Whether a translation has a form of each term, as whole words in any case."""
-    wanted = Counter(term.texts for term in terms)
-    return all(count_forms(texts, translation) >= count for texts, count in wanted.items())
+    """Whether a translation has a form of each term; see `glossary.unanswered`."""
+    return not unanswered([term.texts for term in terms], translation)

@@ -10,7 +10,7 @@ from nmt.run.directory import Run
 from nmt.text.profile import Punctuation, SideProfile, TextProfile
 from nmt.text.sentences import split_sentences
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
-from nmt.translation.request import TranslationRequest
+from nmt.translation.request import SENTENCE_IDS, TranslationRequest
 
 LEAST_LETTERS = 200
 """Letters from which the case of a text counts."""
@@ -92,7 +92,7 @@ class SourceText:
         if len(parts) <= most or len(words(request.text)) > MOST_WORDS:
             return [request]
         return [
-            replace(request, text=part, sentence_id=request.sentence_id + place * _NEXT_SENTENCE)
+            replace(request, text=part, sentence_id=(request.sentence_id + place * _NEXT_SENTENCE) % SENTENCE_IDS)
             for place, part in enumerate(parts)
         ]
 

@@ -30,7 +30,7 @@ from nmt.translation.lazy import Lazy
 from nmt.translation.markup.transfer import MarkupTransfer
 from nmt.translation.minimum_bayes_risk import most_agreed, sentence_utility
 from nmt.translation.paragraphs import LineReport, join_translations
-from nmt.translation.request import Constraint, TranslationRequest
+from nmt.translation.request import Constraint, Lexicon, TranslationRequest
 from nmt.translation.request_search import RequestSearch
 from nmt.translation.result import EMPTY_HYPOTHESIS, Translation, TranslationList, make_translation
 from nmt.translation.source_text import SourceText
@@ -205,7 +205,7 @@ class Translator:
             search: search settings; None: the run's own.
             nbest: number of translations, at most the beam size.
             constraints: one for each sentence.
-            lexicon: with `search.copy_unknown`, the word to write for a source word.
+            lexicon: with `search.copy_unknown`, the one word to write for a source word.
             first: index of the first sentence; samples depend on the index of their sentence.
             linking: how hard links follow from attention.
             report: see `answer`.
@@ -218,7 +218,7 @@ class Translator:
                 iterating: a constraint that the vocabulary cannot spell, or too few or too many constraints.
         """
         config = search or self.config.search
-        words = (lexicon or {}) if config.copy_unknown else {}
+        words = Lexicon(lexicon or {}) if config.copy_unknown else {}
         shared: dict[str, Any] = {"nbest": nbest, "lexicon": words, "markup": markup}
         TranslationRequest("", config, **shared)  # refuses impossible settings now, before the first sentence is read
         self.prepare(config)

@@ -157,7 +157,10 @@ def test_one_program_of_a_beam_finds_any_number_of_hypotheses(engines: Callable,
 TABLE = ShortList(
     np.pad(np.arange(PIECES, dtype=np.int32)[:, None], ((0, 0), (0, KEPT - 1))), np.arange(PIECES, dtype=np.int32), True
 )
-CONSTRAINED = [PieceConstraint((5,), [[6, 7]]), *[PieceConstraint((), [[4], [8, 9]])] * 5]
+CONSTRAINED = [
+    PieceConstraint((5,), [[PieceForm([6, 7])]]),
+    *[PieceConstraint((), [[PieceForm([4])], [PieceForm([8, 9])]])] * 5,
+]
 TERM = PieceTerm([PieceForm([7, 8]), PieceForm([9])], [0], replaced=5)
 SEARCHES: dict[str, tuple[Any, ...]] = {
     "sample": (SearchConfig(method="sample", temperature=1.3, top_k=9, top_p=0.95, seed=3), 4),

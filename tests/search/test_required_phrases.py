@@ -14,6 +14,7 @@ from tiny_model import SEEDS, WIDE, Tiny, assert_best, best_allowed, search_unde
 
 from nmt import search
 from nmt.backend import ops
+from nmt.search.phrase_tracking import CLOSED, OPEN, START
 from nmt.search.required_phrases import rank_in_bank
 from nmt.text.pieces import EOS, PAD
 
@@ -111,6 +112,45 @@ def test_constraints_are_always_met_and_a_wide_beam_finds_the_best_such_hypothes
             assert allowed(tuple(pieces(found, row)))  # the first hypothesis even if it was cut
             for slot in np.flatnonzero(found.finished[row]):
                 assert allowed(tuple(pieces(found, row, int(slot))))
+
+
+PLACED: list[list[tuple[tuple[int, ...], int]]] = [
+    [((2,), START | OPEN | CLOSED), ((1,), OPEN)],
+    [((2,), START | OPEN | CLOSED), ((1,), OPEN | CLOSED)],
+    [((2, 4), START | OPEN | CLOSED), ((1, 4), OPEN)],
+]
+"""The forms of the phrase of each sentence, and where each may begin. One form may begin anywhere, as with a space."""
+
+
+def placed(slots: int, arguments: Any, limits: Any, vocabulary: int) -> search.SearchMethod:
+    """Piece 4 stands for an apostrophe."""
+    forms, places = arguments
+    opens = np.arange(vocabulary) == 4
+    tracker = search.PhraseTracker(forms, ops.zeros_like(places), places, np.zeros(vocabulary, bool), opens)
+    constraints = search.Constraints(tracker, limits)
+    return search.SearchMethod(slots, search.PhraseSelection(constraints), (constraints,))
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=SEEDS, eos=st.sampled_from([-3.0, 0.0, 3.0]))
+def test_each_form_counts_where_it_may_begin_and_a_wide_beam_finds_the_best_hypothesis(seed: int, eos: float) -> None:
+    tiny = Tiny.draw(seed, len(PLACED), 5, eos)
+    forms, places = np.zeros((len(PLACED), 2, 2), np.int32), np.zeros((len(PLACED), 2), np.int32)
+    for row, of_phrase in enumerate(PLACED):
+        for number, (form, place) in enumerate(of_phrase):
+            forms[row, number, : len(form)], places[row, number] = form, place
+    wide = search_under(placed, tiny, WIDE, (forms, places))
+    for row, of_phrase in enumerate(PLACED):
+
+        def allowed(pieces: tuple[int, ...], of_phrase: list[tuple[tuple[int, ...], int]] = of_phrase) -> bool:
+            here = [START, *(OPEN if piece == 4 else CLOSED for piece in pieces)]
+            return PAD not in pieces and any(
+                pieces[at : at + len(form)] == form and here[at] & place
+                for form, place in of_phrase
+                for at in range(len(pieces))
+            )
+
+        assert_best(wide, row, best_allowed(tiny, row, allowed))
 
 
 def test_an_abandoned_phrase_must_begin_again() -> None:

@@ -21,7 +21,8 @@ LINES = ["ba ki ma", "le me", "ko ba", "ki ki le", "ma"]
 
 
 class Copier:
-    """The n-th hypothesis is the prefix, the phrases, the source, and the source's last piece n times more.
+    """The n-th hypothesis is the prefix, the first form of each phrase, the source, and the source's last piece n
+    times more.
 
     Each of its pieces attends to the source piece at its own position, and to the end of sentence behind that.
     """
@@ -50,7 +51,7 @@ class Copier:
         found = []
         for row, source in enumerate(sources):
             constraint = constraints[row] if constraints is not None else PieceConstraint()
-            start = [*constraint.prefix, *(piece for phrase in constraint.phrases for piece in phrase)]
+            start = [*constraint.prefix, *(piece for forms in constraint.phrases for piece in forms[0].pieces)]
             found.append([self._hypothesis(source, [*start, *source, *[source[-1]] * n]) for n in range(nbest)])
         if report is not None:
             report(len(sources))

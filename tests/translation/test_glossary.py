@@ -13,7 +13,7 @@ from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import SegmentedSentence, Tokenizer
 from nmt.translation import glossary as glossaries
-from nmt.translation.glossary import Glossary, Term, count_forms, form_pieces
+from nmt.translation.glossary import Glossary, Term, form_pieces, unanswered
 from nmt.translation.request import TranslationRequest
 from nmt.translation.required_text import MOST_OCCURRENCES, has_terms, piece_constraint
 
@@ -87,15 +87,43 @@ def test_a_form_answers_one_occurrence_of_a_term(translation, missing):
     assert (count, [term.source for term in found]) == (2, missing)
 
 
-def test_forms_of_a_translation_are_counted_as_whole_words():
-    assert count_forms(("parc", "parcs"), "Parcs et parc , parcours") == 2
-    assert count_forms(("grand parc", "parc"), "le grand parc") == 1
+@pytest.mark.parametrize(
+    ("terms", "translation", "missing"),
+    [
+        (["parc|parcs"] * 3, "Parcs et parc , parcours", [2]),
+        (["grand parc|parc"] * 2, "le grand parc", [1]),
+        (["parc", "grand parc"], "le grand parc", [0]),
+        (["parc", "grand parc"], "le grand parc et le parc", []),
+        (["Tür|Pforte", "tür"], "die Tür und die Pforte", []),
+        (["Tür|Pforte", "Tür|Tor"], "die Tür, die Pforte", []),
+        (["Straße", "ΟΔΟΣ"], "STRASSE οδός οδος", []),
+        (["parc", ""], "parc", [1]),
+    ],
+)
+def test_an_occurrence_answers_one_term(terms, translation, missing):
+    """The longest form takes its words."""
+    assert unanswered([tuple(filter(None, term.split("|"))) for term in terms], translation) == missing
 
 
 @pytest.fixture(scope="module")
 def french() -> Tokenizer:
     texts = ["l'école est grande", "une école", "École", "des écoles d'ici", "日本語"] * 20
     return Tokenizer.train(texts, VocabularyConfig(type="char", size=60))
+
+
+def required(phrase: str, vocabulary: Tokenizer) -> dict[str, str]:
+    """The ways to write a required phrase, and where each may begin."""
+    (forms,) = piece_constraint(TranslationRequest("x", SearchConfig(), phrases=(phrase,)), vocabulary).required
+    return {"".join(vocabulary.pieces(way.pieces)): way.where for way in forms}
+
+
+def test_a_required_phrase_needs_no_space_in_a_script_without_spaces_or_behind_an_apostrophe(french):
+    """Its case stays."""
+    assert required(" 日本", french) == {"▁日本": "anywhere", "日本": "inside"}
+    assert required("école", french) == {"▁école": "anywhere", "école": "unspaced"}
+    assert required("est grande", french) == {"▁est▁grande": "anywhere", "est▁grande": "unspaced"}
+    blank = TranslationRequest("x", SearchConfig(), phrases=(" ", ""))
+    assert not piece_constraint(blank, french).is_hard
 
 
 def ways(forms: tuple[str, ...], vocabulary: Tokenizer) -> dict[str, str]:
@@ -134,6 +162,15 @@ def test_required_forms_are_compared_as_the_vocabulary_decodes_them():
     (term,) = piece_constraint(request, vocabulary, source=source).terms
     assert term.texts == ("la fin",)
     assert has_terms("C'est la fin", [term]) and not has_terms("C'est la suite", [term])
+
+
+def test_a_form_that_only_its_capital_letter_writes_is_found():
+    """The vocabulary lacks z."""
+    vocabulary = Tokenizer.train(["Zab cad"] * 20, VocabularyConfig(type="char", size=12))
+    request = TranslationRequest("end", SearchConfig(), terms=(Term("end", ("zab",)),))
+    (term,) = piece_constraint(request, vocabulary, source=SegmentedSentence("end", ["end"], [5], [0])).terms
+    assert [way.where for way in term.forms] == ["start"]
+    assert has_terms("Zab cad", [term]) and not has_terms("cad", [term])
 
 
 def test_a_search_follows_the_first_occurrences_of_terms():

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -18,8 +19,9 @@ from nmt.text.pieces import BOS, EOS, PAD
 from nmt.translation.inference import batched_inference, search_batch, search_programs, side_by_side
 from nmt.translation.inference.distributions import averaged
 from nmt.translation.inference.ensemble import Ensemble
+from nmt.translation.inference.exported_inference import ExportedInference
 from nmt.translation.inference.model_inference import ModelInference
-from nmt.translation.inference.protocol import Hypothesis, PieceConstraint
+from nmt.translation.inference.protocol import Hypothesis, PieceConstraint, PieceForm
 from nmt.translation.inference.search_programs import program_settings
 
 SOURCES = [[4, 7, 9, 5], [6], [10, 4, 4, 7, 11, 8, 5, 6], [9, 9], [11, 5, 7], []]
@@ -229,7 +231,7 @@ def test_search_never_finds_padding_or_a_second_beginning_of_sentence(make_model
         for hypothesis in engine.translate(SOURCES, config):
             assert not {PAD, BOS} & set(hypothesis.ids)
             assert hypothesis.log_probability < -10 * len(hypothesis.weights)
-    constraints = [PieceConstraint(phrases=[[5, 7]])] * len(SOURCES)
+    constraints = [PieceConstraint(phrases=[[PieceForm([5, 7])]])] * len(SOURCES)
     for (hypothesis,) in engine.find(SOURCES, BEAM, constraints=constraints):
         assert not {PAD, BOS} & set(hypothesis.ids)
 
@@ -266,8 +268,8 @@ def test_no_search_depends_on_order_or_batch_mates(engine: ModelInference, name:
     config, ids = SEARCHES[name], np.arange(len(SOURCES)) + 40
     constraints = [
         PieceConstraint(),
-        PieceConstraint((5,), [[6, 7]]),
-        PieceConstraint((), [[4], [8, 9]]),
+        PieceConstraint((5,), [[PieceForm([6, 7])]]),
+        PieceConstraint((), [[PieceForm([4])], [PieceForm([8, 9])]]),
         PieceConstraint(),
         PieceConstraint((9,)),
         PieceConstraint(),
@@ -289,20 +291,37 @@ def test_no_search_depends_on_order_or_batch_mates(engine: ModelInference, name:
             assert 10 not in hypothesis.ids
             assert tuple(hypothesis.ids[: len(constraints[row].prefix)]) == tuple(constraints[row].prefix)
             text = ",".join(map(str, hypothesis.ids)) + ","
-            for phrase in constraints[row].phrases if hypothesis.finished else ():
-                assert ",".join(map(str, phrase)) + "," in text
+            for (form,) in constraints[row].phrases if hypothesis.finished else ():
+                assert ",".join(map(str, form.pieces)) + "," in text
 
 
 @pytest.mark.slow
 def test_rescoring_constrained_and_sampled_translations_gives_their_log_probability(engine: ModelInference) -> None:
     """Constraints and restrictions leave the probabilities of the model unchanged."""
-    constraints = [PieceConstraint((5,), [[6, 7]])] * len(SOURCES)
+    constraints = [PieceConstraint((5,), [[PieceForm([6, 7])]])] * len(SOURCES)
     for config in SEARCHES.values():
         found = [h[0] for h in engine.find(SOURCES, config, constraints=constraints)]
         forced = engine.score(SOURCES, [h.ids for h in found])
         for one, two in zip(found, forced, strict=True):
             steps = len(one.piece_log_probabilities)
             np.testing.assert_allclose(one.piece_log_probabilities, two.piece_log_probabilities[:steps], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [ModelInference, ExportedInference])
+def test_the_fingerprint_depends_on_the_averaging(make_model: Callable, kind: Any) -> None:
+    models = [make_model(seed=1), make_model(seed=2)]
+    if kind is ExportedInference:
+        models = [SimpleNamespace(target_size=12, fingerprint="a"), SimpleNamespace(target_size=12, fingerprint="b")]
+    averagings = "probability", "log_probability"
+    assert len({kind(*models, averaging=averaging).fingerprint for averaging in averagings}) == 2
+    assert kind(*models).fingerprint == kind(*models).fingerprint
+
+
+def test_the_fingerprint_depends_on_settings_that_change_no_shape(make_model: Callable) -> None:
+    narrow, wide = (make_model(attention=AttentionConfig(units=5, window="local_m", reach=reach)) for reach in (1, 4))
+    for one, two in zip(narrow.trainable_variables, wide.trainable_variables, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert ModelInference(narrow).fingerprint != ModelInference(wide).fingerprint
 
 
 def test_samples_depend_on_the_seed_alone(engine: ModelInference) -> None:

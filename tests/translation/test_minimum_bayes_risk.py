@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
+from nmt.translation import minimum_bayes_risk
 from nmt.translation.minimum_bayes_risk import expected_utilities
 
 WORDS = st.lists(st.sampled_from(["a b", "a c", "d", "a b c", "x y z"]), min_size=1, max_size=6)
@@ -29,6 +30,11 @@ def test_sentence_bleu_counts_by_the_tokenizer() -> None:
     assert expected_utilities(["猫が好き", "猫は好き"], "bleu") == pytest.approx([50, 50])
     of_characters = expected_utilities(["猫が好き", "猫は好き"], "bleu", tokenize="char")
     assert min(of_characters) > 60
+
+
+def test_a_sentence_is_scored_by_the_chrf_of_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minimum_bayes_risk, "sentence_chrf", lambda: lambda hypothesis, reference: 7.0)
+    assert minimum_bayes_risk.sentence_utility.__wrapped__("chrf")("a", "b") == 7.0
 
 
 @given(candidates=WORDS)

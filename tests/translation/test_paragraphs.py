@@ -87,6 +87,10 @@ def test_samples_of_two_sentences_have_two_numbers(translator):
     assert len({number % 2**32 for number in ids}) == 4
 
 
+def test_the_largest_sentence_id_is_split_too(translator):
+    assert searched(translator, TWO, sentence_id=2**63 - 1)[1] == 2
+
+
 def test_the_alignment_counts_the_words_of_the_paragraph(translator):
     whole = translator.translate_one(TWO)
     assert whole.source == TWO

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nmt.config import SearchConfig
 from nmt.translation.glossary import Term
-from nmt.translation.request import SAMPLES, RequestError, TranslationRequest
+from nmt.translation.request import SAMPLES, Lexicon, RequestError, TranslationRequest
 
 BEAM = SearchConfig(beam_size=4)
 SAMPLE = SearchConfig(method="sample")
+COPYING = SearchConfig(copy_unknown=True)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,7 @@ def test_fields_that_json_leaves_out_have_defaults() -> None:
         ({"text": "a", "search": []}, "request: search is .*: expected an object of search settings"),
         ({"text": "a", "aligned": "no"}, "aligned is 'no': expected true or false"),
         ({"text": "a", "sentence_id": -1}, "sentence_id is -1: expected 0 or more"),
+        ({"text": "a", "sentence_id": 2**63}, r"sentence_id is 9223372036854775808: .* less than 2\*\*63"),
     ],
 )
 def test_json_of_another_form_is_refused_in_one_line(values: Any, message: str) -> None:
@@ -77,6 +80,9 @@ def test_json_of_another_form_is_refused_in_one_line(values: Any, message: str) 
         (SAMPLE, {"terms": (Term("b", ("c",)),)}, "terms .* need beam search, and method is sample"),
         (SAMPLE, {"phrases": ("b",)}, "phrases .* need beam search, and method is sample"),
         (BEAM, {"lexicon": {"Wien": "Vienna"}}, "set copy_unknown .* too"),
+        (COPYING, {"lexicon": {"NY": "New York"}}, "lexicon .* has 'New York' for 'NY': expected one word"),
+        (COPYING, {"lexicon": {"NY": "New\nYork"}}, r"lexicon .* has 'New\\nYork' for 'NY': expected one word"),
+        (COPYING, {"lexicon": {"a": "b", "NY": ""}}, "lexicon .* has '' for 'NY': expected one word"),
     ],
 )
 def test_fields_that_contradict_each_other_are_refused(
@@ -84,6 +90,12 @@ def test_fields_that_contradict_each_other_are_refused(
 ) -> None:
     with pytest.raises(RequestError, match=message):
         TranslationRequest("a", search, **fields)
+
+
+def test_requests_share_a_lexicon_that_was_checked() -> None:
+    words = Lexicon({"Wien": "Vienna"})
+    request = TranslationRequest("a", COPYING, lexicon=words)
+    assert replace(request, text="b").lexicon is request.lexicon is words
 
 
 def test_number_of_candidates() -> None:

@@ -23,7 +23,7 @@ from nmt.search import IMPOSSIBLE
 from nmt.text.pieces import EOS, PAD, UNK
 from nmt.translation import short_list as shortlist
 from nmt.translation.inference.model_inference import ModelInference
-from nmt.translation.inference.protocol import PieceConstraint
+from nmt.translation.inference.protocol import PieceConstraint, PieceForm, PieceTerm
 from nmt.translation.short_list import KEPT, MULTIPLE, BatchLists, ShortList
 from nmt.translation.translator import Translator
 
@@ -175,9 +175,18 @@ def test_search_with_lists_in_half_precision_corrects_rounding(make_model: Calla
         np.testing.assert_allclose(one.log_probability, two.log_probability, atol=2e-2)
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_list_is_wide_enough_for_terms_in_half_precision(make_model: Callable[..., Any], beam_size: int) -> None:
+    """Terms and rounded logits need more candidates than hypotheses."""
+    engine = ModelInference(make_model(3, "bfloat16"))
+    constraints = [PieceConstraint(terms=[PieceTerm([PieceForm([7, 8])], [0], replaced=5)])] * len(SOURCES)
+    found = engine.find(SOURCES, replace(BEAM, beam_size=beam_size), 1, constraints, short_list=Given(LISTS))
+    assert all({*hypotheses[0].ids} <= {*pieces, 7, 8} for hypotheses, pieces in zip(found, LISTS, strict=True))
+
+
 def test_constraints_are_met_with_pieces_outside_the_lists(make_model: Callable[..., Any]) -> None:
     engine = ModelInference(make_model(3))
-    constraints = [PieceConstraint((10, 4), ((11, 8), (5,)))] * len(SOURCES)
+    constraints = [PieceConstraint((10, 4), [[PieceForm([11, 8])], [PieceForm([5])]])] * len(SOURCES)
     for hypotheses in engine.find(SOURCES, BEAM, 1, constraints, short_list=Given(LISTS)):
         text = " ".join(map(str, hypotheses[0].ids))
         assert text.startswith("10 4")

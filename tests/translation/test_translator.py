@@ -352,7 +352,7 @@ def test_the_mean_of_the_newest_checkpoints(directory):
     assert len(weights) > 10
     for path, value in weights.items():
         np.testing.assert_array_equal(value, arrays[path])
-    with pytest.raises(RunError, match=r"keeps 1 checkpoints, 2 are needed: train with training\.checkpoints\.keep 2"):
+    with pytest.raises(RunError, match=r"keeps 1 checkpoint, 2 are needed: train with --training\.checkpoints\.keep 2"):
         Translator.load(directory, checkpoints=2)
 
 

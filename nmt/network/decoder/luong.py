@@ -24,7 +24,12 @@ class LuongDecoder(RecurrentDecoder):
     * The query h_i attends to the memory and gives the context vector c_i.
     * The attentional vector tanh(W [h_i; c_i]) is the read-out.
 
-    Differences from the paper: one layer, GRU or LSTM, and a bidirectional encoder.
+    Differences from the paper:
+
+    * One layer, GRU or LSTM, and a bidirectional encoder.
+    * With `words_in_readout`, the default of `ModelConfig`, the read-out contains the attended source words (Nguyen and
+      Chiang 2018; `readout.add_attended_words`).
+    * The first state is tanh(W_s [forward; backward]) of the encoder's final states; the paper uses them as they are.
 
     Args:
         input_feeding: whether the next step reads the attentional vector.

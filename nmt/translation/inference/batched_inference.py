@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from nmt.batches.arrays import Sequences, make_batch
 from nmt.batches.plan import cut_by_tokens, sort_by_length
 from nmt.config import SearchConfig
 from nmt.translation.erased_words import ErasureMethod
-from nmt.translation.inference.ensemble import Ensemble
+from nmt.translation.inference.ensemble import IMPOSSIBLE_PIECES, Ensemble
 from nmt.translation.inference.protocol import NO_CONSTRAINT, Hypothesis, PieceConstraint, Report
 from nmt.translation.inference.search_batch import make_hypothesis, make_search_batch
-from nmt.translation.inference.search_programs import SearchPrograms
-from nmt.translation.inference.side_by_side import FEW_ROWS, compute_side_by_side, token_budget
+from nmt.translation.inference.search_programs import ProgramSettings, SearchPrograms
+from nmt.translation.inference.side_by_side import compute_side_by_side, token_budget
 from nmt.translation.short_list import BatchLists, ShortList
 
 
@@ -85,7 +84,7 @@ class BatchedInference:
 
         def find_batch(rows: np.ndarray) -> None:
             of_rows = [constraints[row] for row in rows] if constraints is not None else [NO_CONSTRAINT] * len(rows)
-            lists = _lists(short_list, search.short_list, packed, rows, of_rows, settings.slots)
+            lists = _lists(short_list, search.short_list, packed, rows, of_rows, settings)
             batch = make_search_batch(packed, rows, search, nbest, of_rows, ids[rows], lists)
             _require_memory(len(rows) * settings.slots, batch.source.shape[1], len(batch.steps))
             result = program_of_one(batch) if len(rows) == 1 else program(batch)
@@ -190,16 +189,16 @@ def _lists(
     packed: Sequences,
     rows: np.ndarray,
     constraints: Sequence[PieceConstraint],
-    slots: int,
+    settings: ProgramSettings,
 ) -> BatchLists:
     """The short lists of a batch; empty if `count`, the setting `short_list`, is 0."""
     if not count:
         return BatchLists(np.zeros(0, np.int32), np.zeros((len(rows), 0), bool))
     if table is None:
         raise ValueError("the search uses short lists: give the table that they are made from, short_list")
-    needed: list[list[Any]] = [
-        [*one.prefix, *chain(*one.phrases), *chain(*(form.pieces for term in one.terms for form in term.forms))]
-        for one in constraints
+    needed = [
+        [*one.prefix, *(piece for forms in one.forms for form in forms for piece in form.pieces)] for one in constraints
     ]
     # The search looks at whole blocks of pieces: the lists have enough of them.
-    return table.of(packed, rows, count, needed, searching.MINIMUM_BLOCK * (slots + FEW_ROWS))
+    blocks = searching.most_candidates(settings.slots, settings.preferring, len(IMPOSSIBLE_PIECES))
+    return table.of(packed, rows, count, needed, searching.MINIMUM_BLOCK * blocks)

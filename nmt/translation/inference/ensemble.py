@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from nmt.network.output_layer import OutputLayer
     from nmt.translation.inference.exported_model import ExportedModel
 
+IMPOSSIBLE_PIECES = PAD, BOS
+"""Pieces that never follow."""
+
 
 class Ensemble:
     """Several models over one vocabulary, as one model.
@@ -165,7 +168,7 @@ class Ensemble:
             ]
             return averaged(shifted, self.averaging)
 
-        impossible: tuple[int, ...] = (PAD, BOS)
+        impossible: tuple[int, ...] = IMPOSSIBLE_PIECES
         if ops.is_numpy(together) and outputs[0] is None:  # the array is used here alone
             for piece in impossible:
                 together[:, piece] = search.IMPOSSIBLE

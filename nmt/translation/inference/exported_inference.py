@@ -37,8 +37,9 @@ class ExportedInference(BatchedInference):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the graphs, in hexadecimal."""
-        return hashlib.sha256("".join(model.fingerprint for model in self.models).encode()).hexdigest()
+        """SHA-256 of the averaging and the graphs, in hexadecimal."""
+        parts = [self.ensemble.averaging, *(model.fingerprint for model in self.models)]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
 
     def score_batch(
         self, source: np.ndarray, target_in: np.ndarray, target_out: np.ndarray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from keras import ops
 
 from nmt.backend.compiling import compile_function
+from nmt.config import config_to_dict
 from nmt.network.model import Seq2Seq
 from nmt.translation.inference.batched_inference import BatchedInference
 from nmt.translation.inference.distributions import Averaging
@@ -40,8 +42,9 @@ class ModelInference(BatchedInference):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the weights, in hexadecimal."""
-        digest = hashlib.sha256()
+        """SHA-256 of the averaging, the models' settings and their weights in their precision, in hexadecimal."""
+        settings = [self.ensemble.averaging, *(config_to_dict(model.config) for model in self.models)]
+        digest = hashlib.sha256(json.dumps(settings).encode())
         for variable in self.ensemble.weights:
             digest.update(np.asarray(ops.convert_to_numpy(variable.value)).tobytes())
         return digest.hexdigest()

@@ -65,8 +65,8 @@ class PieceConstraint(NamedTuple):
 
     prefix: Sequence[int] = ()
     """The first pieces."""
-    phrases: Sequence[Sequence[int]] = ()
-    """Runs of pieces that occur somewhere, in any order, without overlap."""
+    phrases: Sequence[Sequence[PieceForm]] = ()
+    """Phrases that occur somewhere, in any order, without overlap; of the forms of each, one is enough."""
     terms: Sequence[PieceTerm] = ()
     """Terms of which one form should occur."""
     require_terms: bool = False
@@ -80,8 +80,12 @@ class PieceConstraint(NamedTuple):
     @property
     def required(self) -> list[Sequence[PieceForm]]:
         """The forms of everything that must occur behind the prefix."""
-        terms = [term.forms for term in self.terms] if self.require_terms else []
-        return [[PieceForm(phrase)] for phrase in self.phrases] + terms
+        return self.forms if self.require_terms else [*self.phrases]
+
+    @property
+    def forms(self) -> list[Sequence[PieceForm]]:
+        """The forms of everything that must or should occur behind the prefix."""
+        return [*self.phrases, *(term.forms for term in self.terms)]
 
 
 NO_CONSTRAINT = PieceConstraint()
@@ -92,7 +96,7 @@ class Inference(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the weights in their precision; equal fingerprints give equal translations."""
+        """A digest of the models and of their averaging: equal fingerprints give equal translations."""
         ...
 
     @property
