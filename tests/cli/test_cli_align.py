@@ -97,7 +97,7 @@ def test_a_run_s_own_aligner_makes_the_links_unless_flags_choose_attention(model
         assert main([*command, "--limit", "0", *more]) == 0
         record = json.loads((tmp_path / "o" / "alignments.jsonl").read_text())
         assert record["linked_by"] == by
-        assert ("the aligner that the run keeps" in capsys.readouterr().err) == (by == "aligner")
+        assert (f"the aligner that {model} keeps" in capsys.readouterr().err) == (by == "aligner")
 
 
 def test_an_aligner_makes_rules_for_attention_idle(model, write, tmp_path, capsys):
