@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from nmt.backend.machine import processors
 from nmt.errors import install_command
 from nmt.version import __version__
 
@@ -158,7 +159,7 @@ def _processor() -> Finding:
 
 
 def _threads() -> Finding:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = processors()
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
     given = [f"{name}={os.environ[name]}" for name in names if os.environ.get(name)]
     fact = ", ".join([f"{usable} of {os.cpu_count()} processors usable", *given])

@@ -97,7 +97,7 @@ class WordCounter:
         if self._forgotten:
             for word in map(_form, words):
                 self._counts[word] = self._counts.get(word, self._forgotten) + 1
-        else:  # faster, and nothing is forgotten so far
+        else:  # faster, while nothing is forgotten
             self._counts.update(map(_form, words))
         while len(self._counts) > MOST_COUNTED:
             self._forgotten += 1

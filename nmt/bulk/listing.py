@@ -13,7 +13,7 @@ from nmt.errors import NmtError
 
 
 def files_in(folder: str, suffix: str = "") -> list[FileMetadata]:
-    """The files of a directory, without those of directories in it, whose names have an ending; none without it."""
+    """The files of a directory whose names have an ending; no files of directories in it, and none if it is missing."""
     system, start = FileSystems.get_filesystem(folder), folder.rstrip("/") + "/"
     files = system._list(folder if system.has_dirs() else start)
     return [file for file in files if "/" not in file.path.removeprefix(start) and file.path.endswith(suffix)]

@@ -271,10 +271,15 @@ def _left(config: RunConfig, held_out: int, near: bool = True) -> int:
     return sum(1 for _ in WithoutHeldOut(reader, hold_out(reader, held_out, config.training.seed), near))
 
 
+def steps_between_validations(passes: int, batches: float, validations: int) -> int:
+    """Steps between so many validations in all, at most two in each epoch of `batches` steps."""
+    return max(round(passes * batches / validations), round(batches / 2), 1)
+
+
 def _validate_every(recipe: str, passes: int, batches: float) -> int:
     """Steps between two validations; 0: once an epoch."""
     if recipe in SCALED:
-        return max(round(passes * batches / VALIDATIONS), round(batches / 2), 1)
+        return steps_between_validations(passes, batches, VALIDATIONS)
     return VALIDATE_EVERY if batches > LONG_EPOCH else 0
 
 

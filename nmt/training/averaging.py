@@ -37,7 +37,7 @@ def weight_versions(step: int, config: TrainingConfig, averaged_every: int) -> i
     return -(-updates // averaged_every) if config.ema else updates
 
 
-def have_changed(state: TrainingState, config: TrainingConfig) -> bool:
+def weights_have_changed(state: TrainingState, config: TrainingConfig) -> bool:
     """Whether `averaged_arrays` had other weights at the last validation."""
     steps = state.validated_step, state.step
     return len({weight_versions(step, config, state.averaged_every) for step in steps}) == 2

@@ -12,7 +12,7 @@ from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.directory import Run
 from nmt.text.text_size import TextSize, measure_text
-from nmt.training.auto_recipe import Choice, fit_held_out, training_pairs
+from nmt.training.auto_recipe import Choice, fit_held_out, steps_between_validations, training_pairs
 
 RATE_SHARE = 0.1
 """Share of the initial run's highest learning rate, so that the model keeps what it has learned."""
@@ -137,7 +137,7 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSiz
     if "passes" not in given:
         passes = round(min(max(wanted / batches, FEWEST_EPOCHS), MOST_EPOCHS))
     small = passes * batches < 5 * wanted
-    every = max(round(passes * batches / VALIDATIONS), round(batches / 2), 1) if small else 0
+    every = steps_between_validations(passes, batches, VALIDATIONS) if small else 0
     return {"batch_tokens": batch_tokens, "passes": passes, "validate_every": every}
 
 

@@ -26,7 +26,7 @@ from nmt.network.model import Seq2Seq
 from nmt.progress import StatusLine, counted, report
 from nmt.run.directory import Run
 from nmt.text.pieces import PAD
-from nmt.training.averaging import averaged_arrays, have_changed
+from nmt.training.averaging import averaged_arrays, weights_have_changed
 from nmt.training.checkpoints import newest_checkpoint, save_checkpoint
 from nmt.training.conclusion import concluding_lines, interruption_line
 from nmt.training.console import progress_line, validation_line
@@ -277,7 +277,7 @@ class Trainer:
         weights = averaged_arrays(self.model, self.optimizer)
         require_finite(f"step {state.step}: weights are NaN or infinite", run, *weights.values())
         require_validation(measured := self.validation.measure(weights), run, state.step)
-        better = note_validation(measured, state, self.config, have_changed(state, self.config))
+        better = note_validation(measured, state, self.config, weights_have_changed(state, self.config))
         if better:
             run.save_weights(weights)
         mark = "saved" if self.config.metric == "last" else "best"  # `last` compares no values

@@ -21,11 +21,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def place(copier_run, tmp_path_factory):
-    """A directory with a run, its export and 2,000 sentences of the copy task."""
+    """A run, its export, 2,000 sentences of the copy task, and so many that a signal comes before their end."""
     directory = tmp_path_factory.mktemp("processes")
     export_run(Run.open(copier_run), directory / "copier.onnx", licence="CC0")
     (directory / "copier").symlink_to(copier_run)
     copy_task.write_lines(directory / "source", copy_task.sentences(2000, seed=9))
+    copy_task.write_lines(directory / "long", copy_task.sentences(20_000, seed=9))
     return directory
 
 
@@ -79,7 +80,7 @@ def workers_of(parent: int) -> list[int]:
 
 def begun(place: Path) -> tuple[subprocess.Popen[str], list[int]]:
     """A command that has written some lines, and its workers."""
-    flags = "--model copier.onnx --source source --output cut --processes 2 --beam-size 5"
+    flags = "--model copier.onnx --source long --output cut --processes 2 --beam-size 5"
     (place / "cut").unlink(missing_ok=True)
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt", "translate", *flags.split()],
@@ -118,7 +119,7 @@ def test_all_processes_end_together_and_the_text_is_resumed(place, name):
     while not all(map(gone, workers)):
         assert time.monotonic() < until, "a worker outlived its command"
         time.sleep(0.05)
-    flags = "copier.onnx --source source --beam-size 5"
+    flags = "copier.onnx --source long --beam-size 5"
     assert "continuing behind line " in translate(place, f"{flags} --output cut --processes 2 --resume").stderr
     translate(place, f"{flags} --output whole")
     assert (place / "cut").read_bytes() == (place / "whole").read_bytes()
@@ -130,5 +131,5 @@ def test_a_killed_worker_costs_nothing(place):
     said = process.communicate()[1]
     assert process.returncode == 0
     assert "a worker process was ended by signal SIGKILL" in said
-    translate(place, "copier.onnx --source source --beam-size 5 --output whole")
+    translate(place, "copier.onnx --source long --beam-size 5 --output whole")
     assert (place / "cut").read_bytes() == (place / "whole").read_bytes()

@@ -24,7 +24,7 @@ from nmt.errors import NmtError
 from nmt.progress import duration
 from nmt.run.arrays import load_arrays
 from nmt.run.directory import Run
-from nmt.training.averaging import have_changed
+from nmt.training.averaging import weights_have_changed
 from nmt.training.errors import TrainingError
 from nmt.training.trainer import Trainer, TrainingResult, train
 
@@ -144,7 +144,7 @@ def test_a_resumed_run_keeps_the_interval_of_its_moving_average(trainer):
     resumed = trainer(passes=50, ema=0.9)
     assert resumed.optimizer.averaged_every == resumed.state.averaged_every == 1
     resumed.state.step, resumed.state.validated_step = 2, 1
-    assert have_changed(resumed.state, resumed.config)
+    assert weights_have_changed(resumed.state, resumed.config)
     (path,) = one.prepared.run.checkpoints()
     arrays = load_arrays(path)
     state = json.loads(str(arrays["place"]))

@@ -1,8 +1,7 @@
-"""The translator over a trained model: order, blank sentences, cut sentences, alignments, loading."""
+"""The translator over a trained model: order, blank sentences, cut sentences, alignments, constraints."""
 
 from __future__ import annotations
 
-import shutil
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,13 +11,11 @@ from pathlib import Path
 import copy_task
 import numpy as np
 import pytest
+from same_translations import same
 
 import nmt
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.errors import NmtError
-from nmt.run.arrays import load_arrays
-from nmt.run.directory import Run
-from nmt.run.errors import RunError
 from nmt.text.errors import CorpusError
 from nmt.text.pieces import UNK
 from nmt.text.tokenizer import SegmentedSentence
@@ -39,13 +36,6 @@ def directory(copier_run) -> Path:
 @pytest.fixture(scope="module")
 def translator(directory) -> Translator:
     return Translator.load(directory)
-
-
-def same(first: Translation, second: Translation) -> bool:
-    return (first.source, first.text, first.truncated) == (second.source, second.text, second.truncated) and bool(
-        np.isclose(first.log_probability, second.log_probability, atol=1e-4)
-        and np.allclose(first.alignment.weights, second.alignment.weights, atol=1e-4)
-    )
 
 
 def test_readme_example(directory):
@@ -227,31 +217,6 @@ def test_sides_of_different_lengths_are_refused(translator):
             list(translator.align(sources, targets))
 
 
-def test_run_without_weights_is_refused(directory, tmp_path):
-    for name in ("config.json", "shared.model"):
-        (tmp_path / name).write_bytes((directory / name).read_bytes())
-    with pytest.raises(
-        RunError, match=r"has no best\.npz yet, which training saves when it validates: continue with nmt train"
-    ):
-        Translator.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"units": 32', '"units": 16', r"config\.json says model\.units 16, best\.npz has 32"),
-        ('"cell": "gru"', '"cell": "lstm"', r"best\.npz: has an array .*, which the model does not have"),
-    ],
-)
-def test_weights_of_another_model_are_refused(old, new, message, directory, tmp_path):
-    for name in ("config.json", "shared.model", "best.npz"):
-        (tmp_path / name).write_bytes((directory / name).read_bytes())
-    config = (tmp_path / "config.json").read_text()
-    (tmp_path / "config.json").write_text(config.replace(old, new))
-    with pytest.raises(ValueError, match=message):
-        Translator.load(tmp_path)
-
-
 def test_phrases_need_a_beam(translator):
     sampling = replace(translator.config.search, method="sample")
     with pytest.raises(NmtError, match=r"phrases \(--phrases\) need beam search, and method is sample"):
@@ -326,52 +291,6 @@ def test_samples_do_not_depend_on_chunks(translator, monkeypatch):
     assert [t.text for t in translator.translate(SENTENCES, search)] == whole
     tail = [found[0].text for found in translator.translate_nbest(SENTENCES[9:], search, 1, first=9)]
     assert tail == whole[9:]
-
-
-def test_an_ensemble_of_a_run_with_itself_translates_like_the_run(directory, translator):
-    both = Translator.load(directory, directory)
-    assert all(map(same, translator.translate(SENTENCES[:5]), both.translate(SENTENCES[:5])))
-
-
-@pytest.mark.slow
-def test_an_ensemble_needs_one_vocabulary(directory, tmp_path):
-    config = Run.open(directory).config
-    symbols = replace(config.vocabulary, symbols=("<new>",), size=config.vocabulary.size + 1)
-    other = replace(config, name="other", directory=str(tmp_path), vocabulary=symbols)
-    nmt.train(replace(other, training=replace(config.training, passes=1)))
-    with pytest.raises(RunError, match="has other vocabularies than"):
-        Translator.load(directory, tmp_path / "other")
-
-
-def test_the_mean_of_the_newest_checkpoints(directory):
-    """The run keeps one checkpoint, which is its own mean; a mean of two is refused."""
-    run = Run.open(directory)
-    arrays = load_arrays(run.checkpoints()[-1])
-    translator = Translator.load(directory, checkpoints=1)
-    weights = {v.path: np.array(v.value) for v in translator.inference.models[0].trainable_variables}
-    assert len(weights) > 10
-    for path, value in weights.items():
-        np.testing.assert_array_equal(value, arrays[path])
-    with pytest.raises(RunError, match=r"keeps 1 checkpoint, 2 are needed: train with --training\.checkpoints\.keep 2"):
-        Translator.load(directory, checkpoints=2)
-
-
-def test_a_checkpoint_translates_before_there_are_best_weights(directory, tmp_path):
-    shutil.copytree(directory, tmp_path / "early")
-    (tmp_path / "early" / "best.npz").unlink()
-    with pytest.raises(RunError, match=r"early has no best.npz yet, .*, --checkpoints 1$"):
-        Translator.load(tmp_path / "early")
-    early, whole = (Translator.load(place, checkpoints=1) for place in (tmp_path / "early", directory))
-    assert all(map(same, early.translate(SENTENCES[:5]), whole.translate(SENTENCES[:5])))
-
-
-def test_checkpoints_of_another_model_are_refused(directory, tmp_path):
-    shutil.copytree(directory, tmp_path / "other")
-    (tmp_path / "other" / "manifest.json").unlink()  # it would name the changed file first
-    config = (tmp_path / "other" / "config.json").read_text()
-    (tmp_path / "other" / "config.json").write_text(config.replace('"coverage": false', '"coverage": true', 1))
-    with pytest.raises(RunError, match=r"\.npz: has no array .*, so it belongs to another model than config\.json"):
-        Translator.load(tmp_path / "other", checkpoints=1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ConfigError, RunConfig, config_from_dict, config_to_dict
+from nmt.config.flags import nested
 from nmt.config.reading import merge_fields
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.errors import RunError
@@ -39,15 +40,9 @@ def with_prepared_settings(config: RunConfig) -> RunConfig:
         RunError: there is no prepared corpus.
         ConfigError: a setting of the text has another value; names the setting.
     """
-    given, default = config_to_dict(config), config_to_dict(RunConfig())
-    changed: dict[str, Any] = {}
-    for name, _, new in differing_settings(default, given):
-        *groups, field = name.split(".")
-        place = changed
-        for group in groups:
-            place = place.setdefault(group, {})
-        place[field] = new
-    fields = merge_fields(merge_fields(given, prepared_fields(config.corpus.prepared)), changed)
+    given = config_to_dict(config)
+    changed = {name: new for name, _, new in differing_settings(config_to_dict(RunConfig()), given)}
+    fields = merge_fields(merge_fields(given, prepared_fields(config.corpus.prepared)), nested(changed))
     filled: RunConfig = config_from_dict(RunConfig, fields)
     require_prepared_settings(filled)
     return filled

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.config import ConfigError, RunConfig, config_from_dict
 from nmt.config.checks import as_number, shown
 from nmt.config.fields import settings_of
+from nmt.config.flags import nested
 from nmt.config.reading import merge_fields
 from nmt.config.relative_paths import fields_from_file, from_file
 from nmt.config.yaml_files import load_fields, read_yaml
@@ -47,9 +48,7 @@ class Space:
         Raises:
             ConfigError: the values contradict each other.
         """
-        fields = merge_fields(self.common, {"name": name, "directory": directory})
-        for field, value in values.items():
-            fields = merge_fields(fields, _nested(field, value))
+        fields = merge_fields(self.common, nested({"name": name, "directory": directory, **values}))
         config_from_dict(RunConfig, fields)
         return fields
 
@@ -142,10 +141,3 @@ def _suggest(trial: Any, name: str, given: Range) -> Any:
     if _KINDS.get(name) is int:
         return trial.suggest_int(name, low, high, step=given.get("step", 1), log=log)
     return trial.suggest_float(name, low, high, step=given.get("step"), log=log)
-
-
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    """`a.b` and a value as {"a": {"b": value}}."""
-    for part in reversed(name.split(".")):
-        value = {part: value}
-    return value
