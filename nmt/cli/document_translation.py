@@ -85,9 +85,12 @@ def _translations(document: Document, translator: Translator, requests: RequestF
     sources = checked(texts, translator, requests.source, unit="text", text_of=requests.text_of)
     lines = [unit.line for unit in document.units for _ in unit.texts]
     progress = lines_of(len(texts))
-    answers = translator.answer(requests.of_lines(sources, 0, document.kinds()), report=progress.advance)
+    asked = requests.of_lines(sources, 0, document.kinds(), lines)
+    answers = translator.answer(asked, report=progress.advance)
     found = []
     for line, translations in zip(lines, progress.over(answers), strict=True):
         say_if_cut(translations[0], progress, line)
+        requests.note_terms(line, translations[0])
         found.append(translations[0].text)
+    requests.say_missing_terms()
     return found

@@ -108,7 +108,7 @@ class RequestFiles:
                     piece_constraint(request, vocabulary, f"{path}:{number}")
 
     def of_lines(
-        self, lines: Iterable[str], first: int, kinds: Sequence[MarkupKind] = ()
+        self, lines: Iterable[str], first: int, kinds: Sequence[MarkupKind] = (), numbers: Sequence[int] = ()
     ) -> Iterator[TranslationRequest]:
         """The requests for these lines.
 
@@ -116,6 +116,7 @@ class RequestFiles:
             lines: source sentences.
             first: index of the first line in its file; the lines of the other files begin there too.
             kinds: the kind of markup of each line, where auto leaves it open.
+            numbers: the number of each line in messages; empty: lines are counted from 1.
 
         Raises:
             NmtError: another file has more or fewer lines.
@@ -126,7 +127,7 @@ class RequestFiles:
         texts = {path: islice(read_lines(path), first, None) for path in files}
         problems = _TagProblems(self.source)
         for index, line in enumerate(lines, start=first):
-            problems.note(index + 1, line, self._markup)
+            problems.note(numbers[index - first] if numbers else index + 1, line, self._markup)
             beside = {path: next(rest, None) for path, rest in texts.items()}
             _require_same_end(None in beside.values(), files)
             yield TranslationRequest(

@@ -14,6 +14,7 @@ from nmt.cli.parser import Parser
 from nmt.config import SearchConfig
 from nmt.errors import NmtError
 from nmt.files.paths import can_be_read_again
+from nmt.files.reading import plain_name
 from nmt.files.resumable_outputs import ResumableOutputs, can_be_resumed
 from nmt.progress import LineProgress, counted
 
@@ -93,7 +94,7 @@ def _require_plain_files(inputs: Sequence[str], outputs: Sequence[str]) -> None:
             raise NmtError(f"{path}: expected a plain file, which --resume can read again")
     for path in outputs:
         if not can_be_resumed([path]):
-            plain = f", such as {path.removesuffix('.gz')}" if path.endswith(".gz") else ""
+            plain = f", such as {plain_name(path)}" if plain_name(path) != path else ""
             raise NmtError(f"{path}: expected a plain file{plain}, whose lines --resume can keep")
 
 

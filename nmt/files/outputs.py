@@ -1,4 +1,4 @@
-"""Output files that a user names: plain or .gz, standard output, devices and pipes, several at once."""
+"""Output files that a user names: plain, .gz or .zst, standard output, devices and pipes, several at once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
 from nmt.files.named_files import open_bytes
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
+from nmt.files.reading import package
 
 ByteOutput = IO[bytes] | gzip.GzipFile
 
@@ -34,11 +35,11 @@ def open_outputs(paths: Sequence[str]) -> Iterator[list[ByteOutput]]:
     """Outputs that belong together: all of them appear under their names when the block ends, or after an error none.
 
     Args:
-        paths: files; a name that ends in .gz is compressed, `-` is standard output. Devices and pipes are written
-            directly.
+        paths: files; a name that ends in .gz or .zst is compressed, `-` is standard output. Devices and pipes are
+            written directly.
 
     Raises:
-        NmtError: a path is a directory, or its directory is missing or cannot be written.
+        NmtError: a path is a directory, its directory is missing or cannot be written, or a package is missing.
         OSError: a file cannot be written completely; the error names it.
     """
     for path in paths:
@@ -61,11 +62,19 @@ def _open(path: str, temporary: Path | None) -> Iterator[ByteOutput]:
     except OSError as error:
         raise not_writable(Path(path), error) from None
     with file:
-        if path.endswith(".gz"):
+        name = path.lower()
+        if name.endswith(".gz"):
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:  # without a time: equal text gives equal bytes
+                yield packed
+        elif name.endswith(".zst"):
+            with _zstd().ZstdFile(file, "w") as packed:
                 yield packed
         else:
             yield file
+
+
+def _zstd() -> Any:
+    return package("backports.zstd", "writing .zst files")
 
 
 def _is_stream(path: str) -> bool:
@@ -77,3 +86,5 @@ def _require_writable(path: str) -> None:
         raise NmtError(f"{path}: is a directory; name a file to write")
     if not _is_stream(path):
         require_directory(real_path(Path(path)).parent)
+    if path.lower().endswith(".zst"):
+        _zstd()

@@ -13,6 +13,7 @@ from nmt.files.atomic_writing import errors_named, move_into_place, write_atomic
 from nmt.files.locking import locked
 from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
+from nmt.files.reading import plain_name
 from nmt.progress import counted, report
 
 _RENAMING = "renaming "
@@ -25,7 +26,7 @@ _SHAPE = re.compile(r"([0-9]+)x([0-9]+) ")
 def can_be_resumed(paths: Sequence[str]) -> bool:
     """Whether all of these are plain, uncompressed files, or can become such files. `ResumableOutputs` needs them."""
     return all(
-        path != "-" and not path.endswith(".gz") and not Path(path).is_dir() and not is_stream(Path(path))
+        path != "-" and plain_name(path) == path and not Path(path).is_dir() and not is_stream(Path(path))
         for path in paths
     )
 

@@ -10,6 +10,7 @@ import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
+from nmt.progress import counted
 from nmt.text.errors import CorpusError
 from nmt.text.near_duplicates import similarity_keys
 from nmt.text.pairs import Pair
@@ -70,9 +71,11 @@ def require_left_over(chosen: Sequence[Pair], count: int, left_over: bool) -> No
     """
     if not chosen:
         raise CorpusError("there are no sentence pairs to hold out: the text is empty")
+    if not left_over and len(chosen) == 1:
+        raise CorpusError("the text has only one source sentence, so no pair can be held out: give more text")
     if not left_over:
         raise CorpusError(
-            f"{count:,} pairs cannot be held out: there are only {len(chosen):,} different sources; "
+            f"{counted(count, 'pair')} cannot be held out: there are only {len(chosen):,} different sources; "
             f"{_fewer(max(len(chosen) // 10, 1))}"
         )
 

@@ -63,6 +63,8 @@ def raw_lines(path: str) -> Iterator[bytes]:
             for number, line in enumerate(file, 1):
                 if number == 1:
                     _require_no_other_encoding(path, line)
+                    if line == codecs.BOM_UTF8:  # a file without lines
+                        continue
                     line = line.removeprefix(codecs.BOM_UTF8)
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
     except damage_errors() as error:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from functools import lru_cache
+import unicodedata
+from functools import cache, lru_cache
+from typing import Any
 
 SHORT = 5
 """Words from which on near-duplicates may differ in one word. In a shorter sentence one word is much."""
-
-
-_WORD = re.compile(r"\w(?:\S*\w)?")
-"""A word between spaces, without the punctuation around it."""
 
 
 def similarity_keys(text: str) -> list[int]:
@@ -21,11 +18,20 @@ def similarity_keys(text: str) -> list[int]:
     words or more, one word may be missing, added or replaced. Words are separated by spaces. So sentences in a script
     without spaces, and sentences without letters and digits, are near-duplicates only if they are equal.
     """
-    words = [_word_key(word) for word in _WORD.findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
+    text = unicodedata.normalize("NFC", text)
+    words = [_word_key(word) for word in _word().findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
     whole = sum(words)
     if len(words) < SHORT:
         return [whole]
     return [whole, *(whole - word for word in words)]
+
+
+@cache
+def _word() -> Any:
+    """A word between spaces, without the punctuation around it. Vowel signs and other marks belong to words."""
+    import regex  # type: ignore[import-untyped]  # \w of re leaves marks out
+
+    return regex.compile(r"\w(?:\S*\w)?")
 
 
 @lru_cache(maxsize=1 << 17)

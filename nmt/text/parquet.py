@@ -31,6 +31,8 @@ def parquet_rows(pairs: PairsConfig) -> Iterator[tuple[bytes, bytes]]:
                 yield from zip(*(_bytes_of(batch, name) for name in columns), strict=True)
     except OSError as error:
         raise CorpusError(f"{path}: {error.strerror or one_line(error)}: expected a Parquet file") from None
+    except CorpusError:
+        raise
     except ValueError as error:  # what pyarrow raises about content
         raise CorpusError(f"{path}: damaged, or not a Parquet file: {one_line(error)}") from None
 
@@ -39,14 +41,19 @@ def _columns(table: Any, pairs: PairsConfig) -> list[str]:
     """The names of both columns, with dots between the names of columns within each other."""
     schema = table.schema
     texts = [
-        column.path for column in schema if str(column.logical_type) == "String" or column.physical_type == "BYTE_ARRAY"
+        column.path
+        for column in schema
+        if (str(column.logical_type) == "String" or column.physical_type == "BYTE_ARRAY")
+        and not column.max_repetition_level  # lists and maps have no text for a row
     ]
+    if not texts:
+        raise CorpusError(f"{pairs.parquet}: has no column of text: expected two, of sentences and of translations")
     chosen = [pairs.parquet_source or texts[:1], pairs.parquet_target or texts[1:2]]
     names = [name if isinstance(name, str) else "".join(name) for name in chosen]
     for side, name in zip(("source", "target"), names, strict=True):
         if name not in texts:
             problem = f"has no column of text named {name!r}" if name else "has no second column of text"
-            raise CorpusError(f"{pairs.parquet}: {problem}: set parquet_{side} to one of: {', '.join(texts) or 'none'}")
+            raise CorpusError(f"{pairs.parquet}: {problem}: set parquet_{side} to one of: {', '.join(texts)}")
     if names[0] == names[1]:
         raise CorpusError(f"{pairs.parquet}: parquet_source and parquet_target are both {names[0]!r}: expected two")
     return names
@@ -54,9 +61,9 @@ def _columns(table: Any, pairs: PairsConfig) -> list[str]:
 
 def _bytes_of(batch: Any, name: str) -> Iterator[bytes]:
     """The values of a column of a batch."""
-    outer, *inner = name.split(".")
-    column = batch.column(outer)
-    for one in inner:
+    outer = next(one for one in batch.schema.names if f"{name}.".startswith(f"{one}."))
+    column, inner = batch.column(outer), name[len(outer) + 1 :]
+    for one in filter(None, inner.split(".")):
         column = column.field(one)
     for value in column.to_pylist():
         text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

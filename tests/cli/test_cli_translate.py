@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from nmt.cli import main
 from nmt.config import SearchConfig, TrainingConfig
 from nmt.config.fields import settings_of
+from nmt.text.lines import read_lines
 from nmt.translation.minimum_bayes_risk import expected_utilities
 
 REPOSITORY = Path(__file__).parents[2]
@@ -49,14 +50,18 @@ def test_translate_to_standard_output(model, write, capsys):
     assert output.err.endswith("written to standard output\n")
 
 
-def test_outputs_named_gz_are_compressed(model, write, tmp_path, monkeypatch, capsys):
+def test_outputs_named_gz_or_zst_are_compressed(model, write, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = ["translate", "--model", model, "--input", write("in", "ein haus", "", "zwei"), "--output", "out.gz"]
     assert main(command) == 0
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == b"EIN HAUS\n\nZWEI\n"
-    capsys.readouterr()
-    assert main([*command, "--resume"]) == 2
-    assert "both plain files" in capsys.readouterr().err
+    for name in ("OUT.GZ", "out.zst"):
+        pytest.importorskip("backports.zstd")
+        assert main([*command[:-1], name]) == 0
+        assert list(read_lines(name)) == ["EIN HAUS", "", "ZWEI"]
+        capsys.readouterr()
+        assert main([*command[:-1], name, "--resume"]) == 2
+        assert "both plain files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])

@@ -102,6 +102,16 @@ def test_a_document_for_another_language_is_named(model, monkeypatch, capsys):
     assert "declares" not in capsys.readouterr().err
 
 
+def test_warnings_name_lines_of_the_document(model, capsys):
+    messages = ("eins</i>", "rot Rot")
+    Path("in.po").write_text(PO_HEADER + "\n".join(f'msgid "{text}"\nmsgstr ""\n' for text in messages))
+    Path("g.tsv").write_text("rot\tred\n")
+    assert translate(model, "--input", "in.po", "--output", "out.po", "--glossary", "g.tsv") == 0
+    warnings = capsys.readouterr().err
+    assert "in.po: 1 line with tags that have no partner, such as in line 6" in warnings
+    assert "g.tsv: 1 of 2 terms missing in the translations: 'rot' of line 9" in warnings
+
+
 @pytest.mark.parametrize("command", ["align", "explain", "back-translate"])
 def test_a_document_is_not_read_as_lines(command, model, capsys):
     outputs = ["--output", "out"] if command != "back-translate" else ["--output-source", "a", "--output-target", "b"]

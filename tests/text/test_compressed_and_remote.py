@@ -103,9 +103,19 @@ def test_parquet_pairs(tmp_path: Path) -> None:
     assert [pair[:2] for pair in PairReader(PairsConfig(parquet=path, parquet_target="x"))][0] == ("a b", "p")
     with pytest.raises(CorpusError, match=r"no column of text named 'id': set parquet_source to one of: transl.*, x"):
         list(PairReader(PairsConfig(parquet=path, parquet_source="id")))
+    with pytest.raises(CorpusError, match=r"t\.parquet: has no second column of text: set parquet_target"):
+        list(PairReader(PairsConfig(parquet=write_table(tmp_path / "t.parquet", x=["p"]))))
+    with pytest.raises(CorpusError, match=r"n\.parquet: has no column of text: expected two"):
+        list(PairReader(PairsConfig(parquet=write_table(tmp_path / "n.parquet", id=[1]))))
     (tmp_path / "bad.parquet").write_bytes(b"no table")
     with pytest.raises(CorpusError, match=r"bad\.parquet: damaged, or not a Parquet file"):
         list(PairReader(PairsConfig(parquet=str(tmp_path / "bad.parquet"))))
+
+
+def test_parquet_columns_with_dots_and_lists(tmp_path: Path) -> None:
+    columns = {"tags": [["t"]], "text.en": ["a"], "text.fr": ["b"]}
+    path = write_table(tmp_path / "t.parquet", **columns)
+    assert [pair[:2] for pair in PairReader(PairsConfig(parquet=path))] == [("a", "b")]
 
 
 def test_blocks_have_the_rows_and_their_places(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class TestNearDuplicates:
             ("I like my car.", "I like my old car."),
             ("I like my old car.", "Old, I like my car."),
             ("...", "..."),
+            ("café noir", "cafe\u0301 noir"),
         ],
     )
     def test_one_different_word(self, one, other):
@@ -56,6 +57,7 @@ class TestNearDuplicates:
             ("I like my old green car.", "I like my car."),
             ("no no no no yes", "no no no yes yes yes"),
             ("...", "!"),
+            ("यह लड़की है", "यह लड़का है"),
         ],
     )
     def test_different_words(self, one, other):
@@ -90,7 +92,10 @@ class TestHoldOut:
         pairs = [Pair(*both) for both in both_sides]
         sources = {pair.source for pair in pairs}
         if len(sources) <= count:
-            said = f"only {len(sources)} different sources; hold out fewer" if sources else "the text is empty"
+            few = (
+                "only one source sentence" if len(sources) == 1 else f"only {len(sources)} different sources; hold out"
+            )
+            said = few if sources else "the text is empty"
             with pytest.raises(CorpusError, match=said):
                 hold_out(pairs, count, seed=3)
             return

@@ -30,6 +30,10 @@ class TestReadLines:
         path = files(tmp_path, text="\ufeffa\n\ufeffb".encode())["text"]
         assert list(read_lines(path)) == ["a", "\ufeffb"]
 
+    def test_a_byte_order_mark_alone_is_no_line(self, tmp_path):
+        assert list(read_lines(files(tmp_path, text=b"\xef\xbb\xbf")["text"])) == []
+        assert list(read_lines(files(tmp_path, text=b"\xef\xbb\xbf\n")["text"])) == [""]
+
     def test_compressed(self, tmp_path):
         (tmp_path / "text.gz").write_bytes(gzip.compress("ä\nö\n".encode()))
         assert list(read_lines(str(tmp_path / "text.gz"))) == ["ä", "ö"]

@@ -42,6 +42,11 @@ class TestPairs:
         path = write(tmp_path, 'msgid "file"\nmsgid_plural "files"\nmsgstr[0] "fichiers"')
         assert pairs(path) == [("files", "fichiers")]
 
+    def test_translations_into_another_language_are_refused(self, tmp_path):
+        path = write(tmp_path, 'msgid "garden"\nmsgstr "jardin"')
+        with pytest.raises(CorpusError, match="its translations are in fr, expected de: name another language"):
+            pairs(path, "en", "de")
+
 
 class TestTranslation:
     def test_messages_are_filled_in_and_nothing_else_changes(self, tmp_path):

@@ -76,6 +76,8 @@ def test_reflowed_lines_are_few_short_and_whole(words, width):
     assert " ".join(lines).split() == words
     assert all(len(line) <= width for line in lines)
     assert len(lines) == len(reflow(" ".join(words), max(map(len, lines))))
+    widest = max(map(len, lines))
+    assert widest == max(map(len, words)) or len(reflow(" ".join(words), widest - 1)) > len(lines)
 
 
 def test_a_tag_is_not_broken():

@@ -39,6 +39,8 @@ def test_ordinary_text_has_no_placeholders(text):
         ("<p>one</p>", ("one",)),
         ("<p><b class='x'>one</b> </p>", ("one",)),
         ("<b>one</b> and <b>two</b>", ("<b>one</b> and <b>two</b>",)),
+        ("<code>one</code>", ("<code>one</code>",)),
+        ('<p><span translate="no">one</span></p>', ('<span translate="no">one</span>',)),
         ("- one\r\n- two", ("one", "two")),
         ("\n", ()),
         ("", ()),

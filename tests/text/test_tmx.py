@@ -43,6 +43,17 @@ class TestPairs:
         assert pairs(path, "fr", "pt-br") == [("f", "b")]
         assert pairs(path, "en-GB", "pt") == [("a", "p")]
 
+    def test_another_script_is_another_language(self, tmp_path):
+        path = write(tmp_path, tmx(tuv("en", "a") + tuv("zh-CN", "甲") + tuv("zh-Hant", "乙")))
+        assert pairs(path, "en", "zh-TW") == [("a", "乙")]
+        assert pairs(path, "en", "zh") == [("a", "甲")]
+
+    def test_a_declared_encoding_of_two_bytes_in_text_of_one_is_ignored(self, tmp_path):
+        content = tmx(tuv("en", "é") + tuv("fr", "è")).replace(b'"UTF-8"', b'"utf-16"')
+        path = write(tmp_path, content)
+        assert pairs(path) == [("é", "è")]
+        assert translate(path, same, "en", "de")[0] == content.replace(b"</tu>", tuv("de", "é").encode() + b"</tu>")
+
     def test_old_language_attribute_and_a_unit_without_the_target(self, tmp_path):
         units = ['<tuv lang="en"><seg>a</seg></tuv><tuv lang="de"><seg>A</seg></tuv>', tuv("en", "b")]
         assert pairs(write(tmp_path, tmx(*units))) == [("a", "A"), ("b", "")]
@@ -173,6 +184,23 @@ class TestTranslation:
         assert tuv("fr", "\n      THIS IS A LONG SENTENCE.\n    ") in output.decode()
         path = write(tmp_path, tmx(tuv("en", segment)).replace(b"<seg>", b'<seg xml:space="preserve">'))
         assert translate(path, same, "en", "fr")[1].texts() == ["This is a long", "sentence."]
+
+    def test_another_region_or_script_is_another_language_to_fill(self, tmp_path):
+        unit = tuv("en", "a") + tuv("zh-CN", "甲")
+        output, _ = translate(write(tmp_path, tmx(unit)), str.upper, "en", "zh-TW", everything=True)
+        assert output == tmx(unit + tuv("zh-TW", "A"))
+        unit = tuv("en", "a") + tuv("pt-PT", "p") + tuv("pt", "q")
+        output, _ = translate(write(tmp_path, tmx(unit)), str.upper, "en", "pt-BR", everything=True)
+        assert output == tmx(unit.replace("q", "A"))
+
+    def test_units_without_the_source_language_are_counted_or_refused(self, tmp_path):
+        path = write(tmp_path, tmx(tuv("en", "a"), tuv("de", "b"), "<tuv><seg>c</seg></tuv>"))
+        summary = translate(path, same, "en", "fr")[1].outcome.summary()
+        assert summary.startswith("1 unit filled in; 2 left untranslated: 1 without text in en (line 7), 1 that cannot")
+        with pytest.raises(
+            CorpusError, match="no unit has text in es, .*; the file's languages: en, de: give --source"
+        ):
+            translate(path, same, "es", "fr")
 
     def test_everything_and_the_language_to_add(self, tmp_path):
         path = write(tmp_path, tmx(tuv("en", "a") + tuv("fr", "X")))

@@ -5,16 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from documents import pairs, same, translate, xliff
+from documents import languages, pairs, same, translate, xliff
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.text.documents import open_document
 from nmt.text.errors import CorpusError
 
 XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en"{target}>
 <file id="f"><unit id="1">
 {segments}
 </unit></file></xliff>
+"""
+UNIT = "<trans-unit><source>garden</source><target>{}</target></trans-unit>"
+TWO_LANGUAGES = f"""<xliff version="1.2">
+<file source-language="en" target-language="fr">{UNIT.format("jardin")}</file>
+<file source-language="en" target-language="de">{UNIT.format("Garten")}</file>
+</xliff>
 """
 STATE = 'state="needs-review-translation" state-qualifier="mt-suggestion"'
 
@@ -50,6 +57,29 @@ class TestPairs:
         )
         path = write(tmp_path, XLIFF_2.format(target=' trgLang="fr"', segments=segments))
         assert pairs(path) == [("A b", "X"), ("B", ""), ("C", "D")]
+
+    def test_a_code_between_two_words_parts_them(self, tmp_path):
+        path = write(tmp_path, xliff('<source>One<x id="1"/>two <bx id="2"/>thr<ex id="2"/>ee<x id="3"/>.</source>'))
+        assert pairs(path) == [("One two three.", "")]
+
+    def test_units_for_another_language_have_an_empty_side(self, tmp_path):
+        path = write(tmp_path, TWO_LANGUAGES)
+        assert pairs(path, "en", "de") == [("garden", ""), ("garden", "Garten")]
+        assert pairs(path, "fr", "en") == [("jardin", "garden"), ("", "")]
+        with pytest.raises(CorpusError, match="no unit has text in en and es; the file's languages: en, fr, de"):
+            pairs(path, "en", "es")
+        with pytest.raises(CorpusError, match="line 3: has the language de beside en and fr: name both"):
+            pairs(path)
+
+    def test_regions_of_one_language_keep_their_order(self, tmp_path):
+        path = write(
+            tmp_path,
+            xliff(
+                "<source>colour</source><target>color</target>",
+                attributes='source-language="en-GB" target-language="en-US"',
+            ),
+        )
+        assert pairs(path, "en-GB", "en-US") == [("colour", "color")]
 
 
 class TestTranslation:
@@ -91,6 +121,29 @@ class TestTranslation:
             .replace(b'id="2"', b'approved="yes" id="2"')
         )
         assert translate(write(tmp_path, content), same, everything=True)[0] == content
+
+    def test_units_for_another_language_stay(self, tmp_path):
+        path = write(tmp_path, TWO_LANGUAGES)
+        output, document = translate(path, str.upper, "en", "de", everything=True)
+        assert output.decode() == TWO_LANGUAGES.replace("<target>Garten", f"<target {STATE}>GARDEN")
+        assert "1 left untranslated: 1 for translations into fr (line 2)" in document.outcome.summary()
+        assert translate(path, str.upper, "en", "es", everything=True)[1].outcome.filled == 2
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    def test_line_breaks_within_codes_stay_within_their_sentence(self, tmp_path, newline):
+        source = 'Press <ph id="1"\nequiv="x"/> now\n   and go<!-- not\nread --> on\nor <ph>a\nb</ph> wait'
+        path = write(tmp_path, xliff(f"<source>{source}</source>").replace(b"\n", newline.encode()))
+        document = open_document(str(path), languages("en", "fr"), False, codes=True)
+        assert document.texts() == [
+            'Press <ph id="1"\nequiv="x"/> now and go<!-- not\nread --> on',
+            "or <ph>a\nb</ph> wait",
+        ]
+
+    def test_text_that_must_not_be_translated_is_left_to_the_markup(self, tmp_path):
+        protected = ['<mrk mtype="protected">The garden</mrk>', '<pc id="1" translate="no">The garden</pc>']
+        path = write(tmp_path, xliff(*(f"<source>{text}</source>" for text in protected)))
+        assert open_document(str(path), languages("en", "fr"), False, codes=True).texts() == protected
+        assert translate(path, same)[1].outcome.summary().startswith("0 units filled in; 2 left")
 
     def test_the_target_language_is_added_once(self, tmp_path):
         content = xliff("<source>A</source>", "<source>B</source>", attributes='source-language="en"')

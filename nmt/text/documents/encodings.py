@@ -73,6 +73,8 @@ def encoding_of(head: bytes, name: str, declaration: re.Pattern[bytes] | None) -
         spelled = "utf-8"
     try:
         known = codecs.lookup(spelled)
+        if known.name.startswith(("utf-16", "utf-32")):  # the declaration itself is written in single bytes
+            known = codecs.lookup("utf-8")
         if known.name in _NO_ENCODINGS:
             raise LookupError
         "".encode(spelled)  # codecs of bytes, such as base64, refuse text

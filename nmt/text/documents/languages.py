@@ -9,10 +9,14 @@ from nmt.config.corpus import LANGUAGE_TAG
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, Languages
 
-_TAGS_SHOWN = 20
+TAGS_SHOWN = 20
 """Languages of a document that a message names."""
 _SCRIPTS = {"latin": "-Latn", "cyrillic": "-Cyrl"}
 """Scripts as gettext names them behind @."""
+_SCRIPTS_OF_REGIONS = {
+    "zh-cn": "Hans", "zh-sg": "Hans", "zh-my": "Hans", "zh-tw": "Hant", "zh-hk": "Hant", "zh-mo": "Hant",
+}  # fmt: skip
+"""The script of languages that are written in another one in another region."""
 _HOW = (
     "name both, with --corpus.source_language TAG --corpus.target_language TAG, or outside nmt train with "
     "--source-language TAG --target-language TAG"
@@ -34,8 +38,21 @@ def spelled(tag: str) -> Language:
 
 
 def same_language(one: str, other: str) -> bool:
-    """Whether two tags name one language, in any region: en and en-US."""
-    return _known_or_raw(one).code == _known_or_raw(other).code
+    """Whether two tags name one language, in any region: en and en-US. Another script is another language."""
+    first, second = _known_or_raw(one), _known_or_raw(other)
+    scripts = set(filter(None, map(_named_script, (first, second))))
+    return first.code == second.code and len(scripts) < 2
+
+
+def _named_script(language: Language) -> str:
+    """The script that a tag names, or that its region means; nothing if it leaves the script open."""
+    subtags = language.tag.split("-")
+    named = [subtag for subtag in subtags[1:] if len(subtag) == 4 and subtag.isalpha()]
+    return named[0] if named else _SCRIPTS_OF_REGIONS.get("-".join(subtags[:2]).casefold(), "")
+
+
+def _has_region(language: Language) -> bool:
+    return any(len(subtag) == 2 or subtag.isdigit() for subtag in language.tag.split("-")[1:])
 
 
 def _known_or_raw(tag: str) -> Language:
@@ -44,12 +61,19 @@ def _known_or_raw(tag: str) -> Language:
     return language if known(language.tag) else Language(tag.casefold().replace("-", "_"))
 
 
-def best_match(tag: str, tags: Sequence[str]) -> int | None:
-    """The place of a language among `tags`: of the tag itself, otherwise of the first tag for it."""
+def best_match(tag: str, tags: Sequence[str], any_region: bool = True) -> int | None:
+    """The place of a language among `tags`: of the tag itself, otherwise of the first tag for it.
+
+    Args:
+        any_region: whether pt-PT matches pt-BR; pt matches both.
+    """
     wanted, others = _known_or_raw(tag), list(map(_known_or_raw, tags))
     if wanted in others:
         return others.index(wanted)
-    return next((place for place, other in enumerate(tags) if same_language(tag, other)), None)
+    for place, other in enumerate(others):
+        if same_language(tag, tags[place]) and (any_region or not (_has_region(wanted) and _has_region(other))):
+            return place
+    return None
 
 
 class LanguageChoice:
@@ -76,7 +100,7 @@ class LanguageChoice:
             CorpusError: the document leaves the choice open.
         """
         for tag in tags:
-            if len(self._seen) < _TAGS_SHOWN:
+            if len(self._seen) < TAGS_SHOWN:
                 self._seen[tag] = None
             if self._named:
                 continue

@@ -36,10 +36,15 @@ def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
     """The messages and their translations. An untranslated or fuzzy message has an empty target.
 
     Raises:
-        CorpusError: the file cannot be read, or has a syntax error.
+        CorpusError: the file cannot be read, has a syntax error, or has translations into another language.
     """
     messages = _read(path)
-    exchanged = _is_exchanged(_language(messages), languages)
+    declared, wanted = _language(messages), known(languages.target.tag)
+    exchanged = _is_exchanged(declared, languages)
+    if wanted and known(declared.tag) and not exchanged and not same_language(declared.tag, wanted):
+        raise CorpusError(
+            f"{path}: its translations are in {declared}, expected {wanted}: name another language or another file"
+        )
     for entry in messages:
         if entry.obsolete:
             continue

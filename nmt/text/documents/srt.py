@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from nmt.text.documents.document import Document, Edit, Outcome, Part, Unit
@@ -136,10 +137,9 @@ def reflow(text: str, width: int) -> list[str]:
     Words longer than a line, and text without spaces, are not broken.
     """
     words = _BREAK.split(text.strip())
-    lines = _wrapped(words, width)
-    while width > 1 and len(closer := _wrapped(words, width - 1)) == len(lines):
-        width, lines = width - 1, closer
-    return lines
+    count = len(_wrapped(words, width))
+    narrowest = bisect_left(range(1, width), True, key=lambda narrower: len(_wrapped(words, narrower)) <= count)
+    return _wrapped(words, 1 + narrowest)
 
 
 def _wrapped(words: Sequence[str], width: int) -> list[str]:

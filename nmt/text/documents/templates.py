@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nmt.text.markup.placeholders import FORMAT
+from nmt.text.markup.scanning import is_protecting, scan
 
 _PLACEHOLDER = re.compile(
     rf"""{FORMAT}
@@ -29,6 +30,8 @@ _CHOICE = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """A choice between texts in ICU's message format."""
 
 _ENCLOSING = re.compile(r"(<([A-Za-z]\w*)(?:\s[^<>]*)?>\s*)(.*?)(\s*</\2\s*>)", re.DOTALL)
+
+_LINE_END = re.compile(r"(\r\n|\n|\r)")
 
 _MARK = re.compile(r"(?:\{\\[^{}]*\}\s*)+|[-\u2010-\u2015\u2022*]\s+")
 """A mark in front of a text: a place on the screen, such as {\\an8}, or the dash of a list or of a speaker."""
@@ -57,15 +60,25 @@ def line_by_line(text: str, codes: bool = False) -> Template:
     """A text whose lines are translated each for itself; line breaks and outer spaces stay.
 
     Args:
-        codes: whether the text is XML.
+        codes: whether the text is XML. Line breaks within its codes are no line breaks of the text.
     """
-    frames = [_Frame.of(line) for line in re.split(r"(\r\n|\n|\r)", text)]
+    frames = [_Frame.of(line) for line in (_lines_with_codes(text) if codes else _LINE_END.split(text))]
 
     def rebuild(translations: Sequence[str]) -> str:
         left = iter(translations)
         return "".join(frame.before + (next(left) if frame.text else "") + frame.after for frame in frames)
 
     return Template(tuple(frame.text for frame in frames if frame.text), rebuild, codes)
+
+
+def _lines_with_codes(text: str) -> list[str]:
+    """The lines of XML with codes, and between them the line ends of its text."""
+    lines = [""]
+    for token in scan(text, "xliff"):
+        first, *others = _LINE_END.split(token.raw) if token.kind == "text" else [token.raw]
+        lines[-1] += first
+        lines += others
+    return lines
 
 
 def sentence(text: str, laid_out: Callable[[str], str]) -> Template:
@@ -113,7 +126,7 @@ class _Frame:
                 before, inner = before + mark[0], inner[mark.end() :]
                 continue
             enclosing = _ENCLOSING.fullmatch(inner)
-            if not enclosing or re.search(rf"</?{enclosing[2]}\b", enclosing[3]):
+            if not enclosing or is_protecting(enclosing[1]) or re.search(rf"</?{enclosing[2]}\b", enclosing[3]):
                 break
             before, inner, after = before + enclosing[1], enclosing[3], enclosing[4] + after
         return cls(before, inner, after)

@@ -8,7 +8,7 @@ from itertools import islice
 from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import plain_text
-from nmt.text.documents.languages import LanguageChoice, best_match, known
+from nmt.text.documents.languages import TAGS_SHOWN, LanguageChoice, best_match, known
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.xml_edits import segment_edit, space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements
@@ -101,13 +101,22 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool,
     source, target = known(languages.source.tag), known(languages.target.tag)
     if not target:
         raise CorpusError(f"{path}: the language to add is unknown: give --target-language, such as de")
+    seen: dict[str, None] = {}
     for element in elements([data], _NAMES, path):
         if element.name == "header":
             source = source or _header_language(element)
         elif not source:
             raise CorpusError(f"{path}: does not say which language is the source: give --source-language, such as en")
-        elif not _problem(element.children("tuv")):
+        elif problem := _problem(element.children("tuv")):
+            document.outcome.leave(f"that cannot be read: {problem}", element.line)
+        else:
+            seen |= dict.fromkeys(map(_language, element.children("tuv")))
             _add_unit(document, element, (source, target), everything)
+    if seen and best_match(source, list(seen)) is None:
+        raise CorpusError(
+            f"{path}: no unit has text in {source}, the language to translate; the file's languages: "
+            f"{', '.join(list(seen)[:TAGS_SHOWN])}: give --source-language with one of them"
+        )
     return document
 
 
@@ -115,12 +124,11 @@ def _add_unit(document: Document, unit: Element, languages: tuple[str, str], eve
     """Adds the text of a unit that has one in the source language, or counts the unit."""
     variants = unit.children("tuv")
     tags = [_language(variant) for variant in variants]
-    found, there = (best_match(language, tags) for language in languages)
-    if found is None or found == there:
-        return
-    source = variants[found].children("seg")[0]
+    found, there = best_match(languages[0], tags), best_match(languages[1], tags, any_region=False)
+    source = None if found is None else variants[found].children("seg")[0]
     target = None if there is None else variants[there].children("seg")[0]
-    if not plain_text(source).strip():
+    if found is None or source is None or found == there or not plain_text(source).strip():
+        document.outcome.leave(f"without text in {languages[0]}", unit.line)
         return
     if target is not None and plain_text(target).strip() and not everything:
         document.outcome.translated += 1

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import plain_text
-from nmt.text.documents.languages import known, same_language, spelled
+from nmt.text.documents.languages import LanguageChoice, known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.xml_edits import space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements, tag_end
 from nmt.text.documents.xml_units import add_unit
-from nmt.text.languages import UNKNOWN, Languages
+from nmt.text.languages import UNKNOWN, Language, Languages
 
 _NAMES = frozenset({"trans-unit", "segment"})
 """The elements with a source and a target in XLIFF 1.2 and in 2.0."""
+
+_UNITS_READ = 10_000
+"""Units in which the languages show."""
 
 _UNTRANSLATED = {"new", "needs-translation", "initial"}
 """States of a unit whose target, if it has one, is only a stand-in."""
@@ -25,27 +29,65 @@ _NEW_STATE = {"state": "needs-review-translation", "state-qualifier": "mt-sugges
 
 
 def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
-    """The pairs of an XLIFF file, a unit at a time. An untranslated unit has an empty target.
+    """The pairs of an XLIFF file, a unit at a time.
+
+    An untranslated unit has an empty target, and a side in another language than the wanted one is empty too.
 
     Raises:
-        CorpusError: the file cannot be read.
+        CorpusError: the file cannot be read, leaves open which languages are meant, or has no unit in them.
     """
-    for element in elements(utf8_chunks(path), _NAMES, path):
+    choice, found = None, False
+    for element, choice in _units(path, languages):
         sources = element.children("source")
         if not sources:
             yield PlacedRow(element.line, problem=f"a unit ({element.name}) without a source")
             continue
         target = b"" if _is_untranslated(element) else one_line(plain_text(element.children("target")[0]))
-        sides = one_line(plain_text(sources[0])), target
-        yield PlacedRow(element.line, sides[::-1] if _is_reversed(element, languages) else sides)
+        sides, declared, wanted = (one_line(plain_text(sources[0])), target), _declared(element), choice.languages
+        if not _agree(declared, wanted) and _agree(declared[::-1], wanted):
+            sides, declared = sides[::-1], Languages(*declared[::-1])
+        found = found or _agree(declared, wanted)
+        source, target = (
+            text if _may_be(*pair) else b""
+            for text, pair in zip(sides, zip(declared, wanted, strict=True), strict=True)
+        )
+        yield PlacedRow(element.line, (source, target))
+    if choice is not None and not found:
+        choice.refuse()
 
 
 def declared_languages(path: str, languages: Languages) -> Languages:
-    """Source and target of the first unit, or exchanged if `languages` names them so."""
+    """Source and target of an XLIFF file, as far as its first units show them.
+
+    Raises:
+        CorpusError: see `read_pairs`.
+    """
+    choice = None
+    for _, choice in islice(_units(path, languages), _UNITS_READ):
+        if choice.target:
+            break
+    return choice.languages if choice else UNKNOWN
+
+
+def _units(path: str, languages: Languages) -> Iterator[tuple[Element, LanguageChoice]]:
+    """The units of a file, and the languages of its pairs as far as they are known at each."""
+    choice = None
     for unit in elements(utf8_chunks(path), _NAMES, path):
-        declared = _declared(unit)
-        return Languages(*declared[::-1]) if _is_reversed(unit, languages) else declared
-    return UNKNOWN
+        declared = [known(language.tag) for language in _declared(unit)]
+        choice = choice or LanguageChoice(languages, declared[0], path)
+        if declared[0]:
+            choice.see(filter(None, declared), unit.line)
+        yield unit, choice
+
+
+def _agree(declared: Sequence[Language], wanted: Sequence[Language]) -> bool:
+    return all(map(_may_be, declared, wanted))
+
+
+def _may_be(declared: Language, wanted: Language) -> bool:
+    """Whether a text may be in the wanted language: it is declared so, or one of the two is unknown."""
+    tags = known(declared.tag), known(wanted.tag)
+    return not all(tags) or same_language(*tags)
 
 
 def _declared(unit: Element) -> Languages:
@@ -60,26 +102,28 @@ def _is_untranslated(unit: Element) -> bool:
     return not targets or not plain_text(targets[0]).strip() or state in _UNTRANSLATED
 
 
-def _is_reversed(unit: Element, languages: Languages) -> bool:
-    """Whether the file translates from the wanted target language into the wanted source language."""
-    declared = _declared(unit)
-    tags = [known(language.tag) for language in (*languages, *reversed(declared))]
-    return all(tags) and same_language(tags[0], tags[2]) and same_language(tags[1], tags[3])
-
-
 def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """An XLIFF file whose units without a translation are to be translated. Approved units stay.
+
+    If some units are for the wanted target language, the units for other languages stay untranslated.
 
     Raises:
         CorpusError: broken XML.
     """
     text, encoding = decode(raw, path, XML_DECLARATION)
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True, codes=codes)
-    for number, element in enumerate(elements([document.data], _NAMES, path)):
-        if number == 0:
-            document.target = _declared(element).target
-        if element.children("source") and element.inherited("translate") != "no":
-            _add_unit(document, element, known(languages.target.tag), everything)
+    units = list(elements([document.data], _NAMES, path))
+    targets = [_declared(unit).target for unit in units]
+    wanted, known_target = languages.target, known(languages.target.tag)
+    has_wanted = any(known(target.tag) and _may_be(target, wanted) for target in targets)
+    document.target = wanted if has_wanted else next(iter(targets), Language())
+    for unit, target in zip(units, targets, strict=True):
+        if not unit.children("source") or unit.inherited("translate") == "no":
+            continue
+        if has_wanted and not _may_be(target, wanted):
+            document.outcome.leave(f"for translations into {target}", unit.line)
+        else:
+            _add_unit(document, unit, known_target, everything)
     return document
 
 

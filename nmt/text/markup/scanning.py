@@ -74,6 +74,11 @@ def is_block(tag: str) -> bool:
     return _BLOCK.match(tag) is not None
 
 
+def is_protecting(tag: str) -> bool:
+    """Whether an opening tag says that its text must not be translated."""
+    return next(scan(tag, "auto")).protected
+
+
 def is_like_xliff(line: str) -> bool:
     """Whether a line has inline codes of XLIFF or TMX."""
     return _LIKE_XLIFF.search(line) is not None

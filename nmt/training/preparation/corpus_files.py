@@ -29,7 +29,7 @@ from nmt.training.preparation.validation_pairs import save_validation_pairs, spl
 from nmt.training.preparation.vocabularies import make_vocabularies, run_of_vocabularies
 from nmt.version import __version__
 
-CACHE_FORMAT = 4
+CACHE_FORMAT = 5
 """Version of the files: a new number makes the cache prepare every corpus again."""
 
 ALIGNER_FORMAT = 1

@@ -18,7 +18,7 @@ from nmt.training.preparation.shards.parts import Part
 from nmt.training.preparation.vocabularies import run_of_vocabularies
 from nmt.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files."""
 UNPREPARED = {"train": "", "validation": "", "prepared": ""}
 """Settings of a corpus that name its text, wherever it lies."""
