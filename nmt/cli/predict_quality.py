@@ -153,6 +153,11 @@ def _lines(prediction: Prediction) -> Iterator[str]:
             f"from the short training alone ({short.bleu:.1f} greedy after {short.epochs:.0f} of {short.full} epochs): "
             f"BLEU {_range(prediction.of_training)}"
         )
+    elif short:
+        yield (
+            f"the short training has only {short.epochs:.0f} of {counted(short.full, 'epoch')}; from {short.needed} "
+            "on it counts"
+        )
     yield f"expected after a full training: BLEU {_range(prediction.bleu)}, chrF2 {_range(prediction.chrf)}"
     for one in prediction.more[1:]:
         yield f"  with {one.pairs:,.0f} pairs of this kind: BLEU {_range(one.bleu)}"

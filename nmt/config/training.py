@@ -147,7 +147,9 @@ class TrainingConfig:
         "Devices of this machine that share each batch; 0: all GPUs, or the processor of a machine without GPUs. "
         "Without GPUs, a larger number divides the processor, which only serves to try it out.",
     )
-    seed: int = setting(1, "Seed of the initial weights, the order of the pairs and dropout.")
+    seed: int = setting(
+        1, "Seed of the initial weights, the order of the pairs, dropout, the held-out pairs and the new pairs."
+    )
     deterministic: bool = setting(False, "The same seed gives the same weights to the bit; some operations are slower.")
     live_view: bool = setting(
         True,

@@ -33,6 +33,8 @@ _OPEN: dict[str, tuple[Any, ...]] = {
 def with_saved_values(saved: dict[str, Any], requested: dict[str, Any]) -> dict[str, Any]:
     """The requested settings, with the saved value of each that is left open or names the same file by another path.
 
+    The settings of the vocabulary are the saved ones if another run has brought the vocabulary.
+
     Args:
         saved, requested: results of `config_to_dict`; `saved` may lack settings that older versions did not have.
     """
@@ -47,7 +49,9 @@ def with_saved_values(saved: dict[str, Any], requested: dict[str, Any]) -> dict[
         same = name in paths and isinstance(old, str) and same_path(old, new)
         return old if same or new in _OPEN.get(name, ()) else new
 
-    return kept(saved, requested, "")
+    found = kept(saved, requested, "")
+    run, other = (each.get("vocabulary", {}).get("run", "") for each in (saved, found))
+    return found | {"vocabulary": saved["vocabulary"]} if run and same_path(run, other) else found
 
 
 def require_resumable(saved: RunConfig, requested: RunConfig, directory: Path) -> None:

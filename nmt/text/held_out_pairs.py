@@ -80,6 +80,19 @@ def require_left_over(chosen: Sequence[Pair], count: int, left_over: bool) -> No
         )
 
 
+def require_enough_left(held_out: int, count: int, remedy: str = "") -> None:
+    """Refuses to hold out more of the `count` pairs than are left; `remedy` ends the message.
+
+    Raises:
+        CorpusError: names a smaller number.
+    """
+    if held_out > count / 2:
+        raise CorpusError(
+            f"{held_out:,} of {count:,} pairs would be held out for validation, which leaves few for training: give "
+            f"--corpus.held_out {max(count // 10, 1)}{remedy}"
+        )
+
+
 class WithoutHeldOut:
     """The pairs without near-duplicates of held-out pairs on either side. Each iteration reads `pairs` again.
 

@@ -48,7 +48,8 @@ def no_phrase_is_right(state: TrainingState, config: TrainingConfig) -> bool:
 def farewell(state: TrainingState, config: TrainingConfig) -> str:
     """Why the training ended, after how many steps, and the best value."""
     epochs = f"{state.pass_index} epoch{'s' if state.pass_index > 1 else ''} done"
-    reason = f"no better {config.metric} in {config.patience} validations" if state.stopped_early else epochs
+    early = f"no better {config.metric} in {config.patience} validations (a higher --training.patience goes on)"
+    reason = early if state.stopped_early else epochs
     value = "last validation bleu" if config.metric == "last" else f"best validation {config.metric}"
     steps = f"{state.step:,} steps in {duration(state.seconds)} without validations"
     return f"training has ended: {reason}, {steps}; {value} {state.best:.2f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from nmt.config.reading import merge_fields
 from nmt.config.yaml_files import load_fields
 from nmt.progress import LineProgress, counted
 from nmt.run.directory import Run
-from nmt.text.text_size import TextSize, measure_text
+from nmt.run.prepared_manifest import read_prepared
+from nmt.text.text_size import measure_text
 from nmt.training.auto_recipe import Choice, fit_held_out, steps_between_validations, training_pairs
 
 RATE_SHARE = 0.1
@@ -49,20 +50,29 @@ def settings_for_fine_tuning(
         CorpusError: the pairs cannot be read.
     """
     own = _fields_of_recipe(recipe) if recipe else {}
-    vocabulary, lines = vocabulary_for_fine_tuning(given.get("vocabulary", {}), initial)
+    prepared = read_prepared(Path(given["corpus"]["prepared"])) if given.get("corpus", {}).get("prepared") else None
+    wanted = prepared.settings["vocabulary"] if prepared else given.get("vocabulary", {})
+    vocabulary, lines = vocabulary_for_fine_tuning(wanted, initial, "the prepared corpus" if prepared else "")
     fields = merge_fields(_inherited_fields(initial) | {"vocabulary": vocabulary}, own)
     config = build(fields)
     lines = [_origin(config, initial, recipe, bool(vocabulary["run"])), *lines]
-    if not config.corpus.train:  # nothing to fit to; preparation reports it
+    if not (prepared or config.corpus.train):  # nothing to fit to; preparation reports it
         return Choice(fields, lines)
-    size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
-    held_out, left = (
-        ({}, size.pairs) if config.corpus.validation else fit_held_out(given.get("corpus", {}), config, size)
-    )
-    trained = size._replace(pairs=left, pieces=round(size.pieces * left / max(size.pairs, 1)))
-    fitted = fit_epochs(config.training, merge_fields(own, given).get("training", {}), trained)
+    held_out, pieces = ({}, prepared.pieces) if prepared else _held_out_and_pieces(given, config)
+    pieces *= 1 + config.training.recombine
+    fitted = fit_epochs(config.training, merge_fields(own, given).get("training", {}), pieces)
     fields = merge_fields(fields, {"corpus": held_out, "training": fitted})
-    return Choice(fields, [*lines, _summary(build(fields))])
+    apart = [] if prepared or config.corpus.validation else [f"{held_out['held_out']:,} pairs held out for validation"]
+    return Choice(fields, [*lines, _summary(build(fields).training, apart)])
+
+
+def _held_out_and_pieces(given: Mapping[str, Any], config: RunConfig) -> tuple[dict[str, Any], int]:
+    """The fields of `corpus` that hold out pairs, and the pieces of the pairs that are left."""
+    size = measure_text(LineProgress(unit="pairs").over(training_pairs(config)))
+    if config.corpus.validation:
+        return {}, size.pieces
+    held_out, left = fit_held_out(given.get("corpus", {}), config, size)
+    return held_out, round(size.pieces * left / max(size.pairs, 1))
 
 
 def _inherited_fields(initial: Run) -> dict[str, Any]:
@@ -99,11 +109,14 @@ def _origin(config: RunConfig, initial: Run, recipe: str, same_pieces: bool) -> 
     return f"fine-tuning of {initial.directory}: its {taken}{others}, with {share} {rate:g}"
 
 
-def vocabulary_for_fine_tuning(given: Mapping[str, Any], initial: Run) -> tuple[dict[str, Any], list[str]]:
+def vocabulary_for_fine_tuning(
+    given: Mapping[str, Any], initial: Run, giver: str = ""
+) -> tuple[dict[str, Any], list[str]]:
     """The fields of the vocabulary, and a line of warning if it is a new one.
 
     Args:
-        given: the fields of `vocabulary` that the user gave.
+        given: the fields of `vocabulary` that the user gave, or the prepared corpus.
+        giver: in the warning; empty: the user's flags.
     """
     saved = config_to_dict(initial.config.vocabulary)
     other = [name for name, value in given.items() if value != saved[name]]
@@ -113,26 +126,27 @@ def vocabulary_for_fine_tuning(given: Mapping[str, Any], initial: Run) -> tuple[
         other = []
     if not other:
         return saved | {"run": str(initial.directory)}, []
-    flags = " and ".join(f"--vocabulary.{name}" for name in other)
+    flags = giver or " and ".join(f"--vocabulary.{name}" for name in other)
+    verb = "has" if giver else "makes"
     adapts = not {"size", "target_size"} & set(given)
     return saved | {"run": "", "adapt_size": adapts}, [
-        f"{flags} makes another vocabulary than that of {initial.directory}: pieces that it lacks begin with random "
+        f"{flags} {verb} another vocabulary than that of {initial.directory}: pieces that it lacks begin with random "
         f"vectors and need much text; without {flags} its vocabulary is taken"
     ]
 
 
-def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSize) -> dict[str, int]:
+def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], pieces: int) -> dict[str, int]:
     """Batches, epochs and validations: about `UPDATES` updates for little text, a few epochs for much.
 
     Args:
         training: the settings of the initial run, and over them those that the user gave.
         given: the fields of `training` that the user or a recipe gave.
-        size: the pairs to train on, without those held out.
+        pieces: of the pairs to train on, without those held out and with the new pairs.
     """
     batch_tokens, passes = training.batch_tokens, training.passes
     if "batch_tokens" not in given:
-        batch_tokens = max(min(batch_tokens, size.pieces // 4), min(batch_tokens, 200))
-    batches = max(size.pieces / batch_tokens, 1)
+        batch_tokens = max(min(batch_tokens, pieces // 4), min(batch_tokens, 200))
+    batches = max(pieces / batch_tokens, 1)
     wanted = UPDATES * training.accumulate
     if "passes" not in given:
         passes = round(min(max(wanted / batches, FEWEST_EPOCHS), MOST_EPOCHS))
@@ -141,9 +155,8 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], size: TextSiz
     return {"batch_tokens": batch_tokens, "passes": passes, "validate_every": every}
 
 
-def _summary(config: RunConfig) -> str:
-    """The line on what training does."""
-    training = config.training
-    pairs = [] if config.corpus.validation else [f"{config.corpus.held_out:,} pairs held out for validation"]
+def _summary(training: TrainingConfig, apart: Sequence[str]) -> str:
+    """The line on what training does; `apart` tells of held-out pairs."""
+    new = [f"{counted(training.recombine, 'new pair')} of each"] * bool(training.recombine)
     epochs = f"{counted(training.passes, 'epoch')} of batches of {training.batch_tokens:,} tokens"
-    return f"{', '.join([*pairs, epochs])}; flags override each choice"
+    return f"{', '.join([*apart, *new, epochs])}; flags override each choice"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ConfigError, RunConfig, recipes
+from nmt.config import ConfigError, RunConfig, config_to_dict, recipes
 from nmt.config.flags import parse_flags
 from nmt.config.reading import build_config, merge_fields
 from nmt.config.yaml_files import load_fields
@@ -17,6 +17,7 @@ from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.prepared_manifest import read_prepared
 from nmt.training.auto_recipe import Choice, fit_to_prepared, fit_to_text
+from nmt.training.distribution.cluster import read_cluster
 from nmt.training.inherited_settings import settings_for_fine_tuning
 from nmt.training.preparation.prepared_corpus import prepared_fields, require_prepared_settings
 
@@ -67,6 +68,8 @@ def resolve_config(
     initial = _initial_run(runs)
     begun = Path(runs.directory) / runs.name / "config.json"
     _require_useful_minutes(given, flags, recipe, runs, bool(initial), begun.exists())
+    if runs.vocabulary.run and not begun.exists():
+        _say_idle_vocabulary(given["vocabulary"], runs.vocabulary.run, say)
     if (recipe == "auto" or runs.training.initial) and begun.exists():
         fields = _fields_of_begun_run(begun, say)
     elif initial:
@@ -104,6 +107,19 @@ def _require_useful_minutes(
         raise ConfigError("training.minutes times a training from text: give --training.passes instead")
     if "passes" in training:
         raise ConfigError("training.minutes chooses training.passes: leave one of them out")
+    if training.get("devices", 0) > 1 or read_cluster().several:
+        raise ConfigError("training.minutes times one device: give --training.passes for several devices or machines")
+
+
+def _say_idle_vocabulary(given: dict[str, Any], run: str, say: Callable[[str], None]) -> None:
+    """Names the settings of the vocabulary that have no effect beside `vocabulary.run`."""
+    try:
+        saved = config_to_dict(Run.open(run).config.vocabulary)
+    except NmtError:  # preparation reports it
+        return
+    idle = [f"vocabulary.{name}" for name in given if name not in ("run", "shared") and given[name] != saved[name]]
+    if idle:
+        say(f"{' and '.join(idle)} without effect: the vocabularies of {run} are taken as they are")
 
 
 def _fields_of_runs(fields: dict[str, Any]) -> dict[str, Any]:

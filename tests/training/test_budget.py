@@ -153,6 +153,7 @@ def test_a_run_that_has_begun_is_never_timed_again(text, timed, tmp_path):
         (["--training.minutes", "5", "--training.passes", "3"], "auto", "leave one of them out"),
         (["--training.minutes", "5", "--training.passes", "3"], "", "training.minutes is for recipe auto"),
         (["--training.minutes", "-1"], "auto", "minutes is -1.0: expected 0 or more"),
+        (["--training.minutes", "5", "--training.devices", "2"], "auto", "training.minutes times one device"),
     ],
 )
 def test_minutes_without_effect_are_refused(text, timed, flags, recipe, message):

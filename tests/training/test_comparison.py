@@ -24,7 +24,7 @@ from nmt.text.tokenizer import Tokenizer
 from nmt.training.comparison import ComparisonError, read_plan, settle_precision
 from nmt.training.comparison.length_buckets import length_buckets
 from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
-from nmt.training.comparison.plan import fields_of
+from nmt.training.comparison.plan import fields_of, fields_to_train
 from nmt.training.comparison.running import pair_flags
 from nmt.training.comparison.tables import difference, mean_and_range
 from nmt.training.processes import CommandRunner
@@ -66,6 +66,30 @@ def test_a_plan_has_every_variant_with_every_seed_and_its_changes_over_the_commo
     assert {run.config.directory for run in plan.runs} == {"out/runs"}
     assert {run.config.corpus.train.source for run in plan.runs} == {f"{corpus}/train.source"}
     assert len(read_plan(write_variants(corpus), Path("out"), seeds=5).runs) == 10
+
+
+def test_a_run_is_trained_with_the_given_fields_alone(corpus: Path) -> None:
+    """A default beside them would count as given: a fine-tuning would not take it from its initial run."""
+    run = read_plan(write_variants(corpus, variants={"tuned": {"training": {"initial": "x"}}}), Path("out")).runs[0]
+    fields, base = fields_to_train(run), copy_task.fields(corpus)
+    assert (fields["name"], fields["directory"]) == ("tuned-1", "out/runs")
+    assert fields["training"].keys() == {*base["training"], "passes", "initial", "seed", "precision"}
+    assert fields.get("search") == base.get("search")
+
+
+def test_an_outcome_of_another_precision_is_refused(corpus: Path, tmp_path: Path) -> None:
+    variants = {"exact": {"training": {"precision": "float32"}}, "open": {"training": {"precision": "auto"}}}
+    plan = read_plan(write_variants(corpus, variants=variants), tmp_path)
+    for run in plan.runs:
+        paths, saved = Paths.of(tmp_path, run.name), fields_of(run)
+        saved["training"] |= {"precision": "mixed_bfloat16"}
+        outcome = asdict(Outcome(run.variant, 1, 30.0, 50.0, None, 100, 2.0, 10, 500, 1000, "mixed_bfloat16", 1))
+        paths.outcome.parent.mkdir(exist_ok=True)
+        paths.outcome.write_text(json.dumps(outcome | {"settings": saved}))
+    of_float32, of_auto = plan.runs
+    assert saved_outcome(of_auto, plan, tmp_path) is not None  # the comparison settles it itself
+    with pytest.raises(ComparisonError, match="with training.precision = 'mixed_bfloat16', now it is 'float32'"):
+        saved_outcome(of_float32, plan, tmp_path)
 
 
 def test_a_test_set_in_one_file_is_the_same_text(corpus: Path) -> None:

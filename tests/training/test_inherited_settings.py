@@ -13,7 +13,6 @@ import pytest
 
 from nmt.config import ConfigError, ModelConfig, RunConfig, TrainingConfig, VocabularyConfig, config_to_dict
 from nmt.run.directory import Run
-from nmt.text.text_size import TextSize
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.inherited_settings import UPDATES, fit_epochs
 from nmt.training.settings import load_config
@@ -126,6 +125,18 @@ def test_settings_are_checked_over_those_of_the_initial_run(tmp_path):
         tuned(separate, "--model.units", "7")
 
 
+def test_new_pairs_count_as_text(initial):
+    """Epochs with four new pairs for each are five times as long."""
+    flags = ["--corpus.held_out", "1", "--training.batch_tokens", "24"]
+    said: list[str] = []
+    passes = [
+        tuned(initial, *flags, *more, pairs=100, said=said).training.passes
+        for more in ([], ["--training.aligner", "true", "--training.recombine", "4"])
+    ]
+    assert passes[1] == pytest.approx(passes[0] / 5, abs=1)
+    assert "4 new pairs of each, " in said[-1]
+
+
 def test_held_out_pairs_are_no_part_of_the_batches(initial):
     """Half of the text in batches of the same size has half of the batches: twice the epochs for as many updates."""
     passes = [
@@ -139,13 +150,13 @@ def test_held_out_pairs_are_no_part_of_the_batches(initial):
 @pytest.mark.parametrize("accumulate", [1, 4])
 def test_batches_of_one_update_are_one_update(accumulate):
     training = TrainingConfig(batch_tokens=1000, accumulate=accumulate)
-    fitted = fit_epochs(training, {"batch_tokens": 1000}, TextSize(4000, 4000, 40_000))
+    fitted = fit_epochs(training, {"batch_tokens": 1000}, 40_000)
     assert fitted["passes"] * 40 == UPDATES * accumulate
 
 
 @pytest.mark.parametrize("pieces", [50, 300, 3000, 30_000, 3_000_000])
 def test_little_text_has_about_as_many_updates_and_much_text_few_epochs(pieces):
-    fitted = fit_epochs(TrainingConfig(batch_tokens=1200), {}, TextSize(pieces // 10, pieces // 10, pieces))
+    fitted = fit_epochs(TrainingConfig(batch_tokens=1200), {}, pieces)
     updates = fitted["passes"] * math.ceil(pieces / fitted["batch_tokens"])
     assert UPDATES / 8 <= updates <= max(1.5 * UPDATES, 3.1 * pieces / 1200)
     assert 3 <= fitted["passes"] <= 30

@@ -165,7 +165,9 @@ def test_an_unfinished_preparation_is_repeated(corpus):
 def test_settings_that_may_change_are_saved_and_the_precision_stays(corpus):
     config = copy_task.config(corpus)
     prepare(config, "mixed_bfloat16", print)
-    prepare(replace(config, training=replace(config.training, passes=99, precision="float32")), "float32", print)
+    said: list[str] = []
+    prepare(replace(config, training=replace(config.training, passes=99, precision="float32")), "float32", said.append)
+    assert "training.precision of this run is mixed_bfloat16 and stays so" in said
     saved = Run.open(corpus / "runs" / "run").config.training
     assert (saved.passes, saved.precision) == (99, "mixed_bfloat16")
 

@@ -91,6 +91,10 @@ def test_mistakes_are_named(text: PairsConfig, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "p")
     with pytest.raises(NmtError, match=r"9\.fr, line 1: not valid UTF-8"):
         made(tmp_path / "p", text)
+    (tmp_path / "text/9.en").unlink()
+    (tmp_path / "text/9.fr").unlink()
+    with pytest.raises(NmtError, match=r"would be held out for validation, .*: give --corpus.held_out \d+$"):
+        made(tmp_path / "much", text, corpus={"held_out": 200})
     with pytest.raises(NmtError, match=r"nowhere\*: no file has such a name"):
         made(tmp_path / "q", PairsConfig(tsv=str(tmp_path / "nowhere*")))
     assert not (tmp_path / "q").exists()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import copy_task
 import pytest
 from prepared_runs import prepared
 
 from nmt.run.errors import RunError
+from nmt.training.settings import load_config
 
 
 @pytest.fixture
@@ -42,6 +44,19 @@ def test_vocabularies_can_come_from_another_run(corpus):
     assert (second.run.source, second.run.target) == (first.run.source, first.run.target)
     assert any(line.startswith("vocabularies of") for line in said)
     assert not any(line.startswith("making a vocabulary") for line in said)
+
+
+def test_a_run_records_the_settings_of_the_vocabulary_that_it_takes(corpus):
+    first = prepared(copy_task.config(corpus)).run
+    taken = {"run": str(first.directory), "size": 77}
+    config = copy_task.config(corpus, name="second", vocabulary=taken)
+    saved = prepared(config).run.config.vocabulary
+    assert saved == replace(first.config.vocabulary, run=str(first.directory))
+    assert prepared(config).run.config.vocabulary == saved  # resumed by the same settings
+    said: list[str] = []
+    flags = ["--vocabulary.run", str(first.directory), "--vocabulary.size", "77", "--vocabulary.type", saved.type]
+    load_config(None, flags, say=said.append)
+    assert said == [f"vocabulary.size without effect: the vocabularies of {first.directory} are taken as they are"]
 
 
 def test_the_cache_notices_other_vocabularies_in_the_directory_of_a_run(corpus):

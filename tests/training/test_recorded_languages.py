@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import copy_task
 import pytest
 from prepared_runs import prepared
 
+from nmt.config import CorpusConfig
 from nmt.evaluation import bleu_tokenizer
 from nmt.evaluation.errors import EvaluationError
 from nmt.run.directory import Run
@@ -51,6 +53,17 @@ def test_named_languages_win(corpus):
     run = prepared(copy_task.config(corpus, corpus=named), said).run
     assert tags(run) == ("en", "fr-CA")
     assert said[0] == "languages: en to fr-CA"
+
+
+def test_a_fine_tuning_keeps_the_languages_that_its_text_leaves_open(corpus):
+    initial = CorpusConfig(source_language="en", target_language="fr-CA")
+    kept = with_languages(copy_task.config(corpus), print, initial=initial).corpus
+    assert (kept.source_language, kept.target_language) == ("en", "fr-CA")
+    for side, name in (("source", "en"), ("target", "nl")):
+        shutil.copy(corpus / f"train.{side}", corpus / f"new.{name}")
+    train = {"train": {"source": str(corpus / "new.en"), "target": str(corpus / "new.nl")}}
+    other = with_languages(copy_task.config(corpus, corpus=train), print, initial=initial).corpus
+    assert (other.source_language, other.target_language) == ("en", "und-Latn")  # the file names another language
 
 
 def test_a_named_language_in_another_script_is_questioned(corpus):

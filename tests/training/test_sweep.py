@@ -211,6 +211,40 @@ def test_a_search_goes_on_without_the_trials_that_fail(tmp_path, monkeypatch, ca
     assert tried == []
 
 
+def test_trials_at_once_are_no_more_than_requested(tmp_path, monkeypatch):
+    tried = trains_below(64, monkeypatch)
+    file = space(tmp_path, space={"model.units": {"low": 8, "high": 64, "step": 8}})
+    sweep(file, tmp_path / "search", Budget(trials=3, hours=None), jobs=2, seed=2**32 - 1)
+    assert len(tried) == 3
+
+
+def test_two_searches_need_two_directories(tmp_path, monkeypatch):
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8]}})
+
+    def searches_too(trial, space, output, commands):
+        with pytest.raises(NmtError, match="another process searches in .*search: wait for it, or end it"):
+            sweep(file, output, Budget(trials=1, hours=None))
+        return float(space.suggest(trial)["model.units"])
+
+    monkeypatch.setattr(sweep_study, "run_trial", searches_too)
+    sweep(file, tmp_path / "search", Budget(trials=1, hours=None))
+
+
+def test_a_pruned_trial_is_called_so(tmp_path, monkeypatch, capsys):
+    def pruned(trial, space, output, commands):
+        units = space.suggest(trial)["model.units"]
+        trial.report(float(units), 1)
+        if trial.number:
+            raise optuna.TrialPruned
+        return 1.0
+
+    monkeypatch.setattr(sweep_study, "run_trial", pruned)
+    file = space(tmp_path, space={"model.units": {"choices": [4, 8]}})
+    sweep(file, tmp_path / "search", Budget(trials=2, hours=None))
+    shown = capsys.readouterr().err
+    assert "trial 0: bleu 1.00" in shown and "trial 1: pruned" in shown
+
+
 def test_a_search_whose_trials_all_fail_ends_soon(tmp_path, monkeypatch):
     tried = trains_below(0, monkeypatch)
     file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}})

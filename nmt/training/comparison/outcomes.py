@@ -22,8 +22,8 @@ from nmt.run.text_changes import text_changed
 from nmt.text.lines import read_lines
 from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
 
-_MAY_DIFFER = ("name", "directory", "training.precision", "training.log_every", "training.live_view")
-"""Fields that may change between two calls: no outcome depends on them, or the comparison settles them itself."""
+_MAY_DIFFER = ("name", "directory", "training.log_every", "training.live_view")
+"""Fields that may change between two calls, because no outcome depends on them."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,11 @@ def saved_outcome(run: VariantRun, plan: ComparisonPlan, output: Path) -> Outcom
         raise ComparisonError(f"{run.name} was measured on another test set: {advice}")
     if text_changed(run.directory, run.config):
         raise ComparisonError(f"{run.name} was trained on other text than its files hold now: {advice}")
-    trained_with = _read_json(paths.config, advice) if paths.config.exists() else {}
+    settings = values.pop("settings", None)  # an older nmt has them in the configuration alone
+    trained_with = settings or (_read_json(paths.config, advice) if paths.config.exists() else {})
+    settled = run.given.get("training", {}).get("precision", "auto") == "auto"
     for name, old, new in differing_settings(trained_with, with_saved_values(trained_with, fields_of(run))):
-        if name not in _MAY_DIFFER:
+        if name not in _MAY_DIFFER and not (settled and name == "training.precision"):
             raise ComparisonError(f"{run.name} was trained with {name} = {old!r}, now it is {new!r}: {advice}")
     try:
         return Outcome(**values)
@@ -144,7 +146,7 @@ def measure_outcome(run: VariantRun, test: TestSet, paths: Paths, jobs: int) -> 
         precision=trained.config.training.precision,
         jobs=jobs,
     )
-    saved = {"test": _fingerprint(test), **asdict(outcome)}
+    saved = {"test": _fingerprint(test), **asdict(outcome), "settings": fields_of(run)}
     write_atomically(paths.outcome, (json.dumps(saved, indent=1) + "\n").encode())
     return outcome
 

@@ -84,6 +84,8 @@ class VariantRun:
     variant: str
     seed: int
     config: RunConfig
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The fields that the file of variants gives; the others have their defaults, or training decides them."""
 
     @property
     def name(self) -> str:
@@ -136,10 +138,11 @@ def read_plan(path: Path, output: Path, seeds: int | None = None) -> ComparisonP
         raise ComparisonError(f"{path}: variants: expected names and what each of them changes")
     test = _test_set(path, values["test"])
     changes = {str(name): _changes(path, f"variant {name}", change) for name, change in variants.items()}
+    merged = {name: merge_fields(common, change) for name, change in changes.items()}
     runs = [
-        VariantRun(name, seed, _config(path, name, merge_fields(common, change), seed, output))
+        VariantRun(name, seed, _config(path, name, fields, seed, output), fields)
         for seed in range(1, (seeds or values["seeds"]) + 1)
-        for name, change in changes.items()
+        for name, fields in merged.items()
     ]
     return ComparisonPlan(test, tuple(changes), tuple(runs), changes, str(values["about"] or ""))
 
@@ -188,6 +191,9 @@ def _changes(path: Path, name: str, values: Any) -> dict[str, Any]:
     training = values.get("training")
     if isinstance(training, dict) and "seed" in training:
         raise ComparisonError(f"{path}: {name}: training.seed: every variant is trained with seeds 1, 2, ... (`seeds`)")
+    for named in ("name", "directory"):
+        if named in values:
+            raise ComparisonError(f"{path}: {name}: {named}: nmt compare names the runs itself: leave it out")
     return fields_from_file(values, path)
 
 
@@ -203,5 +209,16 @@ def _config(path: Path, variant: str, values: dict[str, Any], seed: int, output:
 
 
 def fields_of(run: VariantRun) -> dict[str, Any]:
-    """The run's configuration as `nmt train --config` reads it."""
+    """All settings of a run."""
     return config_to_dict(run.config)
+
+
+def fields_to_train(run: VariantRun) -> dict[str, Any]:
+    """The fields of a run for `nmt train --config`: those that were given, and those that the comparison settles.
+
+    A default would count as given too. So a fine-tuning would not take it from its initial run.
+    """
+    config = run.config
+    settled = {"seed": config.training.seed, "precision": config.training.precision}
+    named = {"name": config.name, "directory": config.directory}
+    return {**merge_fields(run.given, {"training": settled}), **named}

@@ -16,7 +16,7 @@ from nmt.config import Precision
 from nmt.files.atomic_writing import write_atomically
 from nmt.progress import StatusLine, counted, duration
 from nmt.training.comparison.outcomes import Outcome, Paths, measure_outcome, saved_outcome
-from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_of
+from nmt.training.comparison.plan import ComparisonError, ComparisonPlan, TestSet, VariantRun, fields_to_train
 from nmt.training.processes import CommandRunner, shared_cores
 
 
@@ -81,7 +81,7 @@ def _train_and_measure(
     run: VariantRun, plan: ComparisonPlan, output: Path, jobs: int, commands: CommandRunner
 ) -> Outcome:
     paths, test = Paths.of(output, run.name), plan.test
-    write_atomically(paths.config, json.dumps(fields_of(run), indent=1).encode())
+    write_atomically(paths.config, json.dumps(fields_to_train(run), indent=1).encode())
     for path in (paths.log, paths.scores, paths.translation):
         path.parent.mkdir(parents=True, exist_ok=True)
     evaluation = ["evaluate", "--model", run.directory, *pair_flags(test)]

@@ -6,7 +6,7 @@ The cache keeps these files, so a second run on the same text and settings copie
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from nmt.progress import counted
 from nmt.run.text_changes import TEXT_FINGERPRINTS, text_fingerprints
 from nmt.run.vocabularies import save_vocabularies
 from nmt.text.errors import CorpusError
-from nmt.text.held_out_pairs import WithoutHeldOut
+from nmt.text.held_out_pairs import WithoutHeldOut, require_enough_left
 from nmt.text.languages import words_of
-from nmt.text.pairs import Pair, PairReader
+from nmt.text.pairs import PairReader
 from nmt.text.swapped_sides import Vocabularies
 from nmt.training.preparation.encoding import PairEncoder
 from nmt.training.preparation.profiling import Profiler, doubtful_sides, unreadable_text
@@ -92,7 +92,8 @@ def write_corpus_files(
     guide = learned or config.training.guided.links
     reader = PairReader(config.corpus.train, config.corpus, guide)
     validation, pairs = split_pairs(config, reader)
-    _require_enough_left(validation, pairs, reader.report.kept)
+    if isinstance(pairs, WithoutHeldOut):
+        require_enough_left(len(validation), reader.report.kept, ", or --recipe auto")
     if not config.vocabulary.run:
         about = "about " * config.vocabulary.adapt_size
         say(f"making a vocabulary of {about}{config.vocabulary.size:,} pieces")  # this can take minutes
@@ -125,12 +126,3 @@ def write_corpus_files(
     write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
     if cache_key(config) != key:
         raise CorpusError("the pairs changed while they were read: start again")
-
-
-def _require_enough_left(validation: list[Pair], pairs: Iterable[Pair], count: int) -> None:
-    """Refuses to hold out more of the `count` pairs than are left. Recipes for more text would do that."""
-    if isinstance(pairs, WithoutHeldOut) and len(validation) > count / 2:
-        raise CorpusError(
-            f"{len(validation):,} of {count:,} pairs would be held out for validation, which leaves few for training: "
-            f"give --corpus.held_out {max(count // 10, 1)}, or --recipe auto"
-        )

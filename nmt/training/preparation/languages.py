@@ -11,6 +11,7 @@ from nmt.config import CorpusConfig, PairsConfig, RunConfig, VocabularyConfig
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
+from nmt.text.documents.languages import known
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
 from nmt.text.pairs import Pair, PairReader
@@ -20,13 +21,19 @@ _PAIRS_READ = 10_000
 _SIDES = ("source", "target")
 
 
-def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequence[Pair] | None = None) -> RunConfig:
+def with_languages(
+    config: RunConfig,
+    say: Callable[[str], None],
+    first: Sequence[Pair] | None = None,
+    initial: CorpusConfig | None = None,
+) -> RunConfig:
     """The configuration of a new run with both languages, the rules for their words and BLEU's tokenizer.
 
     Args:
         config: a language that it leaves empty is the one that a document of pairs declares; without one, the first
             10,000 pairs decide.
         first: pairs that decide in place of the first 10,000.
+        initial: of the run that training begins with. It has the languages that neither user nor document names.
         say: takes a line on the languages, a line for a language whose script differs from the text's, and a line if
             the files are named after the languages of the other sides.
 
@@ -35,7 +42,7 @@ def with_languages(config: RunConfig, say: Callable[[str], None], first: Sequenc
         EvaluationError: sacreBLEU lacks the tokenizer.
     """
     texts = _first_texts(config.corpus) if first is None else _sides(first)
-    named = _with_declared(config.corpus)
+    named = _with_initial(_with_declared(config.corpus), initial)
     corpus = decide_languages(named, *texts)
     languages, words = languages_of(corpus), words_of(corpus)
     given = [named.source_language, named.target_language]
@@ -90,6 +97,18 @@ def _with_declared(corpus: CorpusConfig) -> CorpusConfig:
         source_language=corpus.source_language or declared[0],
         target_language=corpus.target_language or declared[1],
     )
+
+
+def _with_initial(corpus: CorpusConfig, initial: CorpusConfig | None) -> CorpusConfig:
+    """The settings with the languages of the initial run where they are open and no file is named after another."""
+    if initial is None:
+        return corpus
+    tags = [corpus.source_language, corpus.target_language]
+    for place, (language, ending) in enumerate(zip(languages_of(initial), _endings(corpus.train), strict=True)):
+        other = re.fullmatch("[a-z]{2,3}", ending) and ending != language.code
+        if not tags[place] and known(language.tag) and not other:
+            tags[place] = language.tag
+    return replace(corpus, source_language=tags[0], target_language=tags[1])
 
 
 def _first_texts(corpus: CorpusConfig) -> tuple[Sequence[str], Sequence[str]]:

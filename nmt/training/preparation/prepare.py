@@ -27,6 +27,7 @@ from nmt.training.preparation.learned_links import ALIGNER, keep_aligner, learn_
 from nmt.training.preparation.prepared_corpus import with_prepared_settings, write_run_files
 from nmt.training.preparation.profiling import exchanged_beside_initial
 from nmt.training.preparation.validation_pairs import load_validation_pairs
+from nmt.training.preparation.vocabularies import with_vocabulary_of_run
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
@@ -94,6 +95,7 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not any(map(Path.exists, _begun(directory))):
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
+    config = with_vocabulary_of_run(config)
     if not config.corpus.prepared and config.corpus.temperature != 1:
         raise RunError("corpus.temperature is for a prepared corpus: give --corpus.prepared, or leave it out")
     initial = open_initial_run(config) if config.training.initial else None
@@ -103,7 +105,7 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if config.corpus.prepared:
         write_run_files(directory, config, say)
     else:
-        config = with_languages(config, say)
+        config = with_languages(config, say, initial=initial.config.corpus if initial else None)
         _write_from_text(directory, config, say)
     vocabularies = load_vocabularies(DirectoryStorage(directory), config.vocabulary.shared)
     prepared = _load(Run.create(directory, config, *vocabularies))
@@ -167,6 +169,8 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
             "--training.passes trains longer on them, and another --name trains on the new text (with "
             f"--training.initial {directory} it begins with these weights)"
         )
+    if config.training.precision not in ("auto", run.config.training.precision):
+        say(f"training.precision of this run is {run.config.training.precision} and stays so")
     for name, old, new in differing_settings(config_to_dict(run.config.search), config_to_dict(config.search)):
         say(f"search.{name} of this run was {old}, as trained or tuned; from now on it is {new}")
     config = replace(config, training=replace(config.training, precision=run.config.training.precision))

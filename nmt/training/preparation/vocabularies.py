@@ -117,6 +117,18 @@ def _is_unspaced(corpus: CorpusConfig, pairs: Iterable[Pair], side: str) -> bool
     return sum(lengths) > _LONG_WORD * len(lengths)
 
 
+def with_vocabulary_of_run(config: RunConfig) -> RunConfig:
+    """The configuration with the settings of the vocabulary that `vocabulary.run` brings, if it names a run.
+
+    Raises:
+        RunError: see `run_of_vocabularies`.
+    """
+    if not config.vocabulary.run:
+        return config
+    saved = run_of_vocabularies(config).config.vocabulary
+    return replace(config, vocabulary=replace(saved, run=config.vocabulary.run))
+
+
 def run_of_vocabularies(config: RunConfig) -> Run:
     """The run that `vocabulary.run` names.
 

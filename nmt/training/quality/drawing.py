@@ -33,7 +33,7 @@ def draw_prediction(prediction: Prediction, fit: QualityFit | None = None) -> Fi
     _draw_measured(axes, fit)
     low, high = prediction.bleu.interval
     value = prediction.bleu.value
-    label = "this text" if prediction.short is None else "this text, with the short training"
+    label = "this text" if prediction.of_training is None else "this text, with the short training"
     axes.errorbar(
         prediction.figures.pairs, value, [[value - low], [high - value]], fmt="D", ms=6, capsize=4, color=_TRAINING,
         label=f"{label}: {value:.1f}, {low:.1f} to {high:.1f}",

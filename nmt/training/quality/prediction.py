@@ -24,6 +24,9 @@ from nmt.training.quality.text_figures import EVERY, TextFigures
 MORE = (2, 4)
 """Multiples of the text whose quality is extrapolated."""
 
+LEAST_SHARE = 0.1
+"""Share of the epochs from which on a short training shows the quality of the full one."""
+
 
 class ShortTraining(NamedTuple):
     """A training that is shorter than the full one, or is not finished."""
@@ -38,6 +41,11 @@ class ShortTraining(NamedTuple):
     @property
     def share(self) -> float:
         return min(self.epochs / self.full, 1.0)
+
+    @property
+    def needed(self) -> int:
+        """Epochs from which on it shows the quality of the full training."""
+        return math.ceil(LEAST_SHARE * self.full)
 
 
 class Expected(NamedTuple):
@@ -57,7 +65,7 @@ class Prediction:
     of_text: Estimate
     """From the text alone."""
     of_training: Estimate | None
-    """From the short training alone."""
+    """From the short training alone; None if there is none, or if it is shorter than `LEAST_SHARE`."""
     short: ShortTraining | None
     bleu: Estimate
     """From all that is known."""
@@ -82,7 +90,8 @@ def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTrainin
     if not figures:
         raise NmtError(f"the text has fewer than {EVERY} pairs, too few to measure")
     of_text = from_text(figures[-1], fit)
-    of_training = from_short_training(short.bleu, short.share, fit) if short else None
+    counts = short is not None and short.epochs >= short.needed
+    of_training = from_short_training(short.bleu, short.share, fit) if short and counts else None
     bleu = combined([of_text, of_training]) if of_training else of_text
     curve = [Expected(one.pairs, from_text(one, fit)) for one in figures]
     unlike, chrf, more = unlike_measured(figures[-1], fit), chrf_of(bleu, fit), _more(curve, bleu)

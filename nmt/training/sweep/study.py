@@ -17,6 +17,8 @@ from optuna.storages import JournalStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from nmt.errors import NmtError
+from nmt.files.locking import locked
+from nmt.files.paths import output_directory
 from nmt.progress import StatusLine, counted
 from nmt.training.processes import CommandRunner, shared_cores
 from nmt.training.sweep.journal import open_journal
@@ -49,13 +51,17 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
         seed: seed of the search.
 
     Raises:
-        NmtError: the space cannot be searched, the directory holds another search, or no trial completed.
+        NmtError: the space cannot be searched, the directory holds or runs another search, or no trial completed.
     """
     space, status = read_space(space_file), StatusLine()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # its warning of a failed trial has a traceback
-    study = open_study(space_file, space, output, seed)
-    status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
-    _search(study, space, output, budget, jobs, status)
+    with (
+        output_directory(output),
+        locked(output, NmtError(f"another process searches in {output}: wait for it, or end it")),
+    ):
+        study = open_study(space_file, space, output, seed)
+        status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
+        _search(study, space, output, budget, jobs, status)
     if not _completed(study):
         if failures := _failures(study):
             raise NmtError(f"no trial completed; the last failure: {failures[-1]}")
@@ -69,20 +75,19 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
 def _search(study: optuna.Study, space: Space, output: Path, budget: Budget, jobs: int, status: StatusLine) -> None:
     """Runs trials until the budget is spent, or `FRUITLESS` trials have failed and none has completed."""
 
-    def is_spent() -> bool:
-        return budget.trials is not None and len(_finished(study)) >= budget.trials
-
     def report(study: optuna.Study, trial: FrozenTrial) -> None:
         status.print(_describe(trial, space.metric))
-        if is_spent() or (len(_failures(study)) >= FRUITLESS and not _completed(study)):
+        if len(_failures(study)) >= FRUITLESS and not _completed(study):
             study.stop()
 
-    if is_spent():
+    left = None if budget.trials is None else budget.trials - len(_finished(study))
+    if left is not None and left <= 0:
         return
     commands = CommandRunner(shared_cores(jobs))
     with _ended_by_signal(commands):
         study.optimize(
             lambda trial: run_trial(trial, space, output, commands),
+            n_trials=left,
             timeout=None if budget.hours is None else 3600 * budget.hours,
             n_jobs=jobs,
             catch=(TrialError,),
@@ -110,8 +115,10 @@ def _describe(trial: FrozenTrial, metric: str) -> str:
     """One line: the trial's result and its values."""
     if trial.state == TrialState.FAIL:
         result = f"failed: {trial.user_attrs[FAILED]}" if FAILED in trial.user_attrs else "interrupted"
+    elif trial.state == TrialState.COMPLETE and trial.value is not None:
+        result = f"{metric} {trial.value:.2f}"
     else:
-        result = trial.state.name.lower() if trial.value is None else f"{metric} {trial.value:.2f}"
+        result = trial.state.name.lower()
     values = (
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in trial.params.items()
     )
@@ -152,7 +159,7 @@ def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optun
         )
     study.set_user_attr("space", described)
     # The seed depends on the number of trials, or each call would begin with the same values.
-    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
+    study.sampler = optuna.samplers.TPESampler(seed=(seed + len(study.trials)) % 2**32)
     _enqueue_interrupted(study)
     return study
 

@@ -42,7 +42,7 @@ from nmt.run.text_profile import PROFILE, save_profile
 from nmt.run.vocabularies import load_vocabularies, save_vocabularies, vocabulary_names
 from nmt.text.errors import CorpusError
 from nmt.text.formats import require_more_pairs
-from nmt.text.held_out_pairs import WithoutHeldOut, require_left_over, smallest_sources
+from nmt.text.held_out_pairs import WithoutHeldOut, require_enough_left, require_left_over, smallest_sources
 from nmt.text.languages import languages_of, words_of
 from nmt.text.pairs import CorpusReport, Pair
 from nmt.text.row_blocks import row_blocks
@@ -266,6 +266,7 @@ class Preparation(PreparationDirectory):
             self._found.reports.append(report)
         if held_out:
             require_left_over(candidates, held_out, left_over)
+            require_enough_left(len(candidates), sum(self._found.kept.values()))
         self._held_out = candidates
 
     def learn(self) -> None:
