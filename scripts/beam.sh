@@ -9,9 +9,9 @@ source scripts/environment.sh
 
 environment=.venv-beam
 stamp="$environment/installed"
-made_from="$(cat setup.cfg pyproject.toml constraints-beam.txt | cksum)"
+made_from="$(pwd -P) $(cat setup.cfg pyproject.toml constraints-beam.txt | cksum)"
 if [[ ! -f "$stamp" || "$(cat "$stamp")" != "$made_from" ]]; then
-    [[ -x "$environment/bin/python" ]] || make_environment "$environment"
+    is_of_here "$environment" || make_environment "$environment"
     echo "Installing nmt and Apache Beam into $environment (a minute the first time)" >&2
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
         --requirement constraints-beam.txt --editable .

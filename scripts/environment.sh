@@ -8,14 +8,20 @@ supported="3.11 3.12 3.13"
 prepare_environment() {
     local extras="$1"
     local stamp=".venv/installed${extras}" made_from
-    made_from="$(cat setup.cfg pyproject.toml constraints.txt | cksum)"
+    made_from="$(pwd -P) $(cat setup.cfg pyproject.toml constraints.txt | cksum)"
     if [[ -f "$stamp" && "$(cat "$stamp")" == "$made_from" ]]; then
         return
     fi
-    [[ -x .venv/bin/python ]] || make_environment
+    is_of_here .venv || make_environment
     echo "Installing nmt${extras} into .venv (a few minutes the first time)" >&2
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".${extras}"
     echo "$made_from" > "$stamp"
+}
+
+# `is_of_here DIRECTORY` tells whether a virtual environment was made in this checkout: it holds absolute paths, so a copy
+# would run the code of the original.
+is_of_here() {
+    [[ -x "$1/bin/python" && "$(sed -n 's/^command = //p' "$1/pyvenv.cfg")" == *" $(pwd -P)/$1" ]]
 }
 
 # `make_environment [DIRECTORY]` makes a virtual environment, by default .venv.
@@ -36,7 +42,7 @@ make_environment() {
         fail "$python cannot make virtual environments: install its venv module (on Debian: apt-get install python3-venv)"
     fi
     echo "Making the virtual environment $place with $python, which is $version" >&2
-    "$python" -m venv "$place"
+    "$python" -m venv --clear "$place"
 }
 
 fail() {

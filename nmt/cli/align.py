@@ -143,6 +143,7 @@ def run(arguments: Namespace) -> None:
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how, aligner=False) if arguments.reverse else None
     if reverse is not None:
+        _require_opposite(translator, reverse)
         _require_same_words(words, reverse)
     progress = lines_of(total)
     pairs = progress.over(_pairs(arguments, text, translator, reverse, search, linking))
@@ -188,6 +189,20 @@ def _linking(arguments: Namespace) -> Linking:
         return Linking(
             arguments.links or "share", arguments.links_of or "target", step=arguments.attention or "emit", **given
         )
+
+
+def _require_opposite(model: Translator, reverse: Translator) -> None:
+    """Refuses a run that does not translate in the opposite direction, as far as both runs know their languages."""
+    from nmt.text.documents.languages import known, same_language
+    from nmt.text.languages import languages_of
+
+    own, other = languages_of(model.config.corpus), languages_of(reverse.config.corpus)
+    for one, two in zip(own, other[::-1], strict=True):
+        if known(one.tag) and known(two.tag) and not same_language(one.tag, two.tag):
+            raise NmtError(
+                f"--reverse translates from {other.source} to {other.target}, and --model from {own.source} to "
+                f"{own.target}: give a run of the opposite direction for --reverse"
+            )
 
 
 def _require_same_words(words: tuple[Words, Words], reverse: Translator) -> None:

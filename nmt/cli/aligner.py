@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +29,7 @@ from nmt.progress import LineProgress, counted
 if TYPE_CHECKING:
     from nmt.aligning.aligned_pair import AlignedPair
     from nmt.aligning.aligner import Aligner
-    from nmt.alignment.links import Links
+    from nmt.alignment.links import Gold, Links
     from nmt.config import PairsConfig
 
 DEFAULT_DIRECTORY = "saved_models/aligner"
@@ -108,10 +110,11 @@ def run(arguments: Namespace) -> int:
         if trained is None:
             return INTERRUPTED
         aligner = trained
-    measured = _write(aligner, pairs, text, arguments, total)
+    measured = _write(aligner, pairs, text, arguments, total, gold)
     if gold is not None:
         require_same_length({text.name: len(measured), arguments.gold: len(gold)})
-        print_alignment_score(measured, gold)
+        with redirect_stdout(sys.stderr if arguments.links == "-" else sys.stdout):
+            print_alignment_score(measured, gold)
     return 0
 
 
@@ -184,13 +187,22 @@ def _train(arguments: Namespace, text: GivenText) -> tuple[Aligner | None, Pairs
 
 
 def _write(
-    aligner: Aligner, pairs: PairsConfig, text: GivenText, arguments: Namespace, total: int | None
+    aligner: Aligner,
+    pairs: PairsConfig,
+    text: GivenText,
+    arguments: Namespace,
+    total: int | None,
+    gold: Sequence[Gold] | None,
 ) -> list[Links]:
     """Writes the links of all pairs.
 
     Returns:
         The links of each pair if there is gold to compare them with.
+
+    Raises:
+        AlignmentError: a gold link to a word that its pair lacks.
     """
+    from nmt.alignment.links import require_in_range
     from nmt.text.formats import text_pairs
 
     progress, form = LineProgress(total, unit="pairs", task="aligning"), _FORMATS[arguments.format]
@@ -200,7 +212,10 @@ def _write(
         for alignment in progress.over(aligner.align(text_pairs(pairs, text.languages))):
             output.writelines(f"{line}\n" for line in form(progress.count, alignment))
             cut += alignment.cut
-            if arguments.gold:
+            if gold is not None:
+                if not alignment.cut and len(measured) < len(gold):
+                    where = f"{arguments.gold}, sentence {progress.count}"
+                    require_in_range(gold[len(measured)], alignment.source, alignment.target, where)
                 measured.append(alignment.links)
     place = "standard output" if arguments.links == "-" else arguments.links
     say(

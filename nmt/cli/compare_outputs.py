@@ -15,7 +15,7 @@ from nmt.cli.files import (
     require_lines,
     require_same_length,
 )
-from nmt.cli.loading import say
+from nmt.cli.loading import say, say_if_few
 from nmt.cli.parser import Parser, as_flags, positive, refuse_idle
 from nmt.config import CorpusConfig
 from nmt.errors import NmtError
@@ -36,8 +36,6 @@ DESCRIPTION = (
 EXAMPLE = "nmt compare-outputs one.de two.de --reference test.de --source test.en --page differences.html"
 SHOWN = 50
 """Sentences on the page."""
-FEW = 50
-"""Below so many sentences resampling says little."""
 
 
 def add_flags(parser: Parser) -> None:
@@ -100,8 +98,7 @@ def run(arguments: Namespace) -> None:
             page.write(_page(arguments, compared, sentences, words, languages))
         if report is not None:
             report.write(json.dumps(_as_json(arguments, compared, len(references)), indent=2) + "\n")
-    if len(references) < FEW:
-        say(f"{len(references)} sentences are few: intervals and p-values say little below {FEW}")
+    say_if_few(len(references))
     if written:
         say(f"written to {' and '.join(written)}")
 

@@ -6,6 +6,7 @@ import importlib
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 from nmt.cli.flags import add_single_model_flags
 from nmt.cli.info import file_size
@@ -85,7 +86,7 @@ def run(arguments: Namespace) -> None:
         print(f"{file_size(size):>11}  {name}")
     print(f"{file_size(sum(sizes.values())):>11}  {output}")
     if arguments.format == "web":
-        say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {output} 8000")
+        say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {quote(str(output))} 8000")
     if not arguments.licence:
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
 

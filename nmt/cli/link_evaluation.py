@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.gold import print_alignment_score, read_classes, read_gold_flags
-from nmt.cli.loading import SEARCH, say
+from nmt.cli.loading import SEARCH, say, say_if_few
 from nmt.cli.pair_files import GivenText, are_pairs_given
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.errors import NmtError
@@ -125,6 +125,7 @@ def _print_results(
             f"difference of AER: {compared.difference:+.3f}, 95 % interval {compared.interval.low:+.3f} to "
             f"{compared.interval.high:+.3f}, p = {compared.p_value:.3f} (paired bootstrap)"
         )
+        say_if_few(len(gold))
         results["comparison"] = compared._asdict() | {"interval": list(compared.interval)}
     return results
 

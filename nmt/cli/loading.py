@@ -15,7 +15,7 @@ from nmt.cli.parser import Parser, as_flags, positive, refuse_idle
 from nmt.cli.quiet import quiet_start
 from nmt.config import CorpusConfig, RunConfig, SearchConfig
 from nmt.errors import NmtError
-from nmt.progress import LineProgress, report
+from nmt.progress import LineProgress, counted, report
 from nmt.run.errors import no_such_run
 from nmt.text.languages import UNKNOWN, Languages, languages_of
 
@@ -37,6 +37,9 @@ CHOOSING = ("diversity", "prune")
 
 NO_ALIGNER = "none"
 """In place of an aligner: attention makes the links, although the run keeps an aligner."""
+
+FEW = 50
+"""Below so many sentences resampling says little."""
 
 
 def add_aligner_flag(parser: Parser, purpose: str = "links") -> None:
@@ -291,6 +294,13 @@ def say_if_cut(translation: Translation, progress: LineProgress, line: int | Non
     """Warns of a sentence that was cut; `line` is its number, by default the progress's count."""
     if translation.truncated:
         progress.print(f"line {line or progress.count} is longer than the model takes; its end was cut off")
+
+
+def say_if_few(sentences: int) -> None:
+    """Says that sentences are too few for resampling."""
+    if sentences < FEW:
+        are = "is" if sentences == 1 else "are"
+        say(f"{counted(sentences, 'sentence')} {are} few: intervals and p-values say little below {FEW}")
 
 
 def say(message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from collections.abc import Collection
+from shlex import quote
 from typing import Any
 
 from nmt.cli.loading import say
@@ -121,5 +122,5 @@ def run(arguments: Namespace) -> int:
     result = train(config)
     if not result.finished:
         return INTERRUPTED
-    say(f"the run is in {result.directory}; translate with: nmt translate --model {result.directory}")
+    say(f"the run is in {result.directory}; translate with: nmt translate --model {quote(str(result.directory))}")
     return 0

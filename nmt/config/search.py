@@ -41,12 +41,14 @@ class SearchConfig:
     prune: float = setting(
         0.0,
         "Beam search without constraints drops hypotheses that are more than this many nats behind the best one of "
-        "the step (Freitag and Al-Onaizan 2017). They cost no time from there on; 0: no pruning.",
+        "the step, or the N-th of an n-best list of N (Freitag and Al-Onaizan 2017). They cost no time from there on; "
+        "0: no pruning.",
     )
     short_list: int = setting(
         0,
         "Beam search considers only this many probable translations per source piece, and frequent target pieces. "
-        "The output layer then computes hundreds of pieces instead of thousands; 0: all pieces.",
+        "The output layer then computes hundreds of pieces instead of thousands, and log-probabilities are among "
+        "these alone; 0: all pieces.",
     )
     temperature: float = setting(1.0, "Sampling divides the log-probabilities by this temperature.")
     top_k: int = setting(0, "Sampling draws from this many most probable pieces; 0: all pieces.")

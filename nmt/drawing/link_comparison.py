@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nmt.alignment.links import Gold, Link, Links
+from nmt.direction import right_to_left
 from nmt.drawing.canvas import (
     FONT,
     GAP,
@@ -119,6 +120,7 @@ class _Layout:
     def __init__(self, pair: ComparedPair, fonts: list[str]) -> None:
         self._pair, self._fonts = pair, fonts
         self._source, self._target = [printable(w) for w in pair.source], [printable(w) for w in pair.target]
+        self._reversed = right_to_left(pair.source)
         self._header = float(text_sizes(self._source, fonts, WORD)[:, 0].max()) + GAP
         self._labels = float(text_sizes(self._target, fonts, WORD)[:, 0].max()) + 2 * GAP
         self._matrix = _CELL * len(pair.source)
@@ -140,12 +142,16 @@ class _Layout:
             axes.plot([left, right], [top + place * _CELL] * 2, color=GRID, linewidth=0.5)
         upright: dict[str, Any] = {"rotation": 90, "rotation_mode": "anchor", "ha": "left", "va": "center_baseline"}
         for place, word in enumerate(self._source):
-            draw_text(axes, left + (place + 0.5) * _CELL, top - GAP, word, self._fonts, **upright)
+            draw_text(axes, left + (self._column(place) + 0.5) * _CELL, top - GAP, word, self._fonts, **upright)
         for place, word in enumerate(self._target):
             y = top + (place + 0.5) * _CELL
             draw_text(axes, left - GAP, y, word, self._fonts, ha="right", va="center_baseline")
         for (s, t), kind in sorted(link_kinds(links, self._pair.gold).items()):
-            _draw_mark(axes, left + (s + 0.5) * _CELL, top + (t + 0.5) * _CELL, kind)
+            _draw_mark(axes, left + (self._column(s) + 0.5) * _CELL, top + (t + 0.5) * _CELL, kind)
+
+    def _column(self, word: int) -> int:
+        """The column of a source word; the first one is on the right in Arabic and Hebrew."""
+        return len(self._source) - 1 - word if self._reversed else word
 
 
 def _draw_mark(axes: Axes, x: float, y: float, kind: str) -> None:

@@ -5,7 +5,7 @@ The functions that need sacrebleu import it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -43,10 +43,19 @@ def bleu(hypotheses: Iterable[str], references: Iterable[str], tokenize: str = "
         EvaluationError: different numbers of sentences, no sentences, or a tokenizer that sacrebleu lacks.
     """
     found, expected = _paired(list(hypotheses), list(references))
+    return _score(bleu_metric_for(expected, tokenize), found, expected)
+
+
+def bleu_metric_for(references: Sequence[str], tokenize: str = "13a") -> BLEU:
+    """sacrebleu's BLEU for these references; it counts only the orders that translations have if none has four words.
+
+    Raises:
+        EvaluationError: sacrebleu lacks the tokenizer.
+    """
     metric = bleu_metric(tokenize)
-    if all(len(metric.tokenizer(reference).split()) < metric.max_ngram_order for reference in expected):
-        metric = bleu_metric(tokenize, effective_order=True)
-    return _score(metric, found, expected)
+    if all(len(metric.tokenizer(reference).split()) < metric.max_ngram_order for reference in references):
+        return bleu_metric(tokenize, effective_order=True)
+    return metric
 
 
 def sentence_bleu(tokenize: str = "13a") -> Callable[[str, str], float]:

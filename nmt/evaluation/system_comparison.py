@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
     from sacrebleu.significance import Result
 
-from nmt.evaluation.bleu_and_chrf import bleu_metric, chrf_metric, sentence_bleu, sentence_chrf
+from nmt.evaluation.bleu_and_chrf import bleu_metric, bleu_metric_for, chrf_metric, sentence_bleu, sentence_chrf
 from nmt.evaluation.errors import EvaluationError, require_equal_counts
 from nmt.files.temporary_directory import some_temporary_directory
 
@@ -94,7 +94,7 @@ def compare_systems(
 
     samples = samples or SAMPLES[test]
     _require_testable(outputs, references, test, samples)
-    metrics = [bleu_metric(tokenize), chrf_metric()]
+    metrics = [bleu_metric_for(references, tokenize), chrf_metric()]
     for metric in metrics:
         _watch(metric, report)
     paired = PairedTest(
@@ -217,10 +217,12 @@ class SentenceScorer:
 def most_different(sentences: Sequence[SentenceScores], most: int) -> list[SentenceScores]:
     """The sentences whose translations differ most in chrF2, the largest difference first.
 
-    Sentences that all systems translate equally well are left out.
+    Sentences that all systems translate equally well are left out. Sentences with equal chrF2, which does not see
+    spaces, follow by their difference in BLEU.
     """
-    apart = [one for one in sentences if one.difference]
-    return sorted(apart, key=lambda one: -abs(one.difference))[:most]
+    spread = {id(one): (abs(one.difference), max(one.bleu) - min(one.bleu)) for one in sentences}
+    apart = [one for one in sentences if any(spread[id(one)])]
+    return sorted(apart, key=lambda one: spread[id(one)], reverse=True)[:most]
 
 
 def wins(sentences: Sequence[SentenceScores]) -> list[int]:

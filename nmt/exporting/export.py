@@ -113,8 +113,9 @@ and open http://127.0.0.1:8000/. ONNX Runtime in the folder runtime/ has a licen
     import ctranslate2
     import sentencepiece
 
-    source, target = (sentencepiece.SentencePieceProcessor(f"{name}/{side}.model") for side in SIDES)
-    model = ctranslate2.Translator("{name}/ctranslate2")
+    folder = {literal}
+    source, target = (sentencepiece.SentencePieceProcessor(f"{folder}/{side}.model") for side in SIDES)
+    model = ctranslate2.Translator(f"{folder}/ctranslate2")
     for found in model.translate_batch(source.encode(["A sentence."], out_type=str)):
         print(target.decode(found.hypotheses[0]))
 """,
@@ -123,8 +124,9 @@ and open http://127.0.0.1:8000/. ONNX Runtime in the folder runtime/ has a licen
     import sentencepiece
     import tensorflow as tf
 
-    source, target = (sentencepiece.SentencePieceProcessor(f"{name}/{side}.model") for side in SIDES)
-    model = tf.saved_model.load("{name}/savedmodel/1")
+    folder = {literal}
+    source, target = (sentencepiece.SentencePieceProcessor(f"{folder}/{side}.model") for side in SIDES)
+    model = tf.saved_model.load(f"{folder}/savedmodel/1")
     found = model.signatures["beam"](source=tf.constant(source.encode(["A sentence."], add_eos=True)))
     print(target.decode(found["ids"][0, : found["lengths"][0] - 1].numpy().tolist()))
 """,

@@ -26,9 +26,11 @@ from nmt.network.building import build_model
 from nmt.network.weights import assign_arrays
 from nmt.run.directory import Run
 from nmt.text.pieces import PAD
+from nmt.text.tokenizer import Tokenizer
 from nmt.translation.inference.ensemble import Ensemble
 from nmt.translation.inference.search_batch import PhraseArrays, PhrasePlaces, SearchBatch
 from nmt.translation.inference.search_programs import SearchPrograms, program_settings
+from nmt.translation.required_text import suppressed_pieces
 from nmt.translation.short_list import BatchLists
 
 
@@ -49,14 +51,14 @@ def write_model(run: Run, arrays: Mapping[str, np.ndarray], precision: str, dire
     programs = SearchPrograms(ensemble, joins, opens, compiles=False)
     own = replace(run.config.search, method="beam", short_list=0)
     searches = {"greedy": replace(own, beam_size=1), "beam": own}
-    signatures = {name: _signature(programs, ensemble, search) for name, search in searches.items()}
+    signatures = {name: _signature(programs, ensemble, search, run.target) for name, search in searches.items()}
     module.functions = list(signatures.values())
     tf.saved_model.save(module, str(directory), {**signatures, "serving_default": signatures["beam"]})
 
 
-def _signature(programs: SearchPrograms, ensemble: Ensemble, search: SearchConfig) -> Any:
+def _signature(programs: SearchPrograms, ensemble: Ensemble, search: SearchConfig, target: Tokenizer) -> Any:
     """A function from source ids to translations."""
-    program = programs.program(program_settings(search))
+    program = programs.program(program_settings(search, suppressed=suppressed_pieces(search, target)))
 
     def translate(source: tf.Tensor) -> dict[str, tf.Tensor]:
         with snapshot(ensemble.weights):

@@ -7,10 +7,12 @@ old content or the new one. All writers of the package use `replacing` or, for t
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -69,6 +71,7 @@ def move_into_place(temporaries: Sequence[Path], places: Sequence[Path], durable
     """
     for temporary, place in zip(temporaries, places, strict=True):
         with errors_named(place):
+            _keep_mode(temporary, place)
             if durable:
                 sync(temporary)
     for temporary, place in zip(temporaries, places, strict=True):
@@ -77,6 +80,19 @@ def move_into_place(temporaries: Sequence[Path], places: Sequence[Path], durable
     for directory in {place.parent for place in places} if durable else ():
         with suppress(OSError):  # some file systems cannot sync a directory
             sync(directory)
+
+
+def _keep_mode(temporary: Path, place: Path) -> None:
+    """Gives a file the permissions of the file that it replaces.
+
+    Raises:
+        PermissionError: that file is write-protected.
+    """
+    if not place.is_file():
+        return
+    if not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+    os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
 
 
 def write_atomically(path: Path, content: bytes) -> None:

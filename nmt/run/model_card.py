@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from shlex import quote
 
 import numpy as np
 
@@ -29,7 +30,7 @@ In Python:
 
     import nmt
 
-    for translation in nmt.Translator.load("{name}").translate(["A sentence."]):
+    for translation in nmt.Translator.load({literal}).translate(["A sentence."]):
         print(translation.text)
 """
 """How `nmt` uses a model."""
@@ -45,7 +46,8 @@ def model_card(
         checkpoints: number of newest checkpoints whose mean the weights are; 0: the best weights.
         licence: of the model; empty: left to be filled in.
         name: file name of the pack, for the examples.
-        usage: examples, with `{name}` where the name belongs; empty: those of `nmt`.
+        usage: examples, with `{name}` in place of the name on a command line and `{literal}` in Python; empty: those of
+            `nmt`.
     """
     languages = run.languages
     rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, weights, checkpoints))
@@ -64,7 +66,7 @@ The scores are those of the validation pairs{selected}: other text gives lower o
 
 ## How to use it
 
-{(usage or USAGE).replace("{name}", name)}
+{(usage or USAGE).replace("{name}", quote(name)).replace("{literal}", repr(name))}
 The training text is not included.
 """
 

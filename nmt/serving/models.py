@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -68,7 +69,10 @@ class ServedModel:
             kind = "" if isinstance(error, NmtError) else f"{type(error).__name__}: "
             report(f"model {self.name}: {kind}{' '.join(str(error).split())}")
         else:
-            self._engine, self.state = engine, "ready"  # clients of the old engine keep it until they are answered
+            replaces, self._engine = self._engine is not None, engine
+            self.state = "ready"  # clients of the old engine keep it until they are answered
+            if replaces:
+                gc.collect()  # the old model has reference cycles, and much memory
             report(f"model {self.name} is ready")
 
     def load_if_replaced(self) -> None:

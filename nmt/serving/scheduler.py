@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from nmt.serving.limits import RefusedError, over_limit
@@ -25,6 +26,8 @@ TOGETHER = 64
 """Most sentences that are computed together."""
 SHORT = 300
 """Characters of the longest short sentence."""
+CHARACTERS = TOGETHER * SHORT
+"""Most characters that are computed together, unless one job has more: a computation cannot be stopped."""
 PROGRAMS = 24
 """Keys whose programs count as compiled, the most recently used ones: the model keeps a few more programs."""
 RETRY_SECONDS = 2
@@ -152,9 +155,14 @@ class Lane:
 
 
 def jobs_together(waiting: Sequence[Job], most: int = TOGETHER) -> list[Job]:
-    """The oldest job, and the jobs that share its program and are closest to its length, the shortest first."""
+    """The oldest job, and the jobs that share its program and are closest to its length, the shortest first.
+
+    All have at most `CHARACTERS`, so that jobs that nobody waits for any more end soon.
+    """
     oldest = waiting[0]
     mates = sorted((job for job in waiting if job.key == oldest.key), key=lambda job: abs(job.length - oldest.length))
+    sums = accumulate(job.length for job in mates[:most])
+    most = max(sum(characters <= CHARACTERS for characters in sums), 1)
     return sorted(mates[:most], key=lambda job: job.length)
 
 

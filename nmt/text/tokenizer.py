@@ -213,11 +213,8 @@ class Tokenizer:
 
     @property
     def opens(self) -> list[bool]:
-        """For each id, whether a word may follow the piece without a space: it does not end in a letter, digit or mark.
-
-        An example is an apostrophe.
-        """
-        return [unicodedata.category(piece[-1])[0] not in "LNM" for piece in self.pieces(range(self.size))]
+        """For each id, whether a word may follow the piece without a space, as behind an apostrophe or a bracket."""
+        return [_may_precede_a_word(piece[-1]) for piece in self.pieces(range(self.size))]
 
     def segment(self, sentence: str) -> SegmentedSentence:
         """The pieces of `encode` with the word of each piece.
@@ -294,3 +291,17 @@ def _divided(
         if len(counts) > 1:
             divided.append((piece, tuple(counts[word] / counts.total() for word in sorted(counts))))
     return tuple(divided)
+
+
+_OPENING = frozenset("'’\"/¿¡")
+"""Marks in front of words that Unicode counts among those behind words."""
+
+
+def _may_precede_a_word(character: str) -> bool:
+    """Whether a word may follow a character without a space.
+
+    A full stop needs a space behind it, but not the wide one of Chinese and Japanese.
+    """
+    kind, is_wide = unicodedata.category(character), unicodedata.east_asian_width(character) in "WF"
+    needs_space = kind in ("Po", "Pe", "Pf") and character not in _OPENING and not is_wide
+    return kind[0] not in "LNM" and not needs_space

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from dataclasses import replace
 from itertools import chain
 
@@ -25,7 +25,7 @@ _MOSTLY_ONE = 1.5
 """Highest mean of sentences per line in a text with a sentence per line."""
 _NEXT_SENTENCE = 0x85EBCA6B
 """Distance of the numbers of two sentences of a text: far from the numbers of other texts, modulo 2**32."""
-_ENDS_A_WORD = re.compile(r"""[\w)\]"'’”»]$""")
+_BEHIND_A_WORD = frozenset("_)]\"'’”»")
 
 
 class SourceText:
@@ -106,11 +106,17 @@ class SourceText:
         if self.lowers:
             word = word.replace("İ", "i").replace("I", "ı").lower() if self.dotless else word.lower()
         mark, rest = word[-1], word[:-1]
-        if mark not in self.separates or not _ENDS_A_WORD.search(rest):
+        if mark not in self.separates or not _ends_a_word(rest):
             return [word]
         if mark == "." and (not last or "." in rest or len(rest) < 2):
             return [word]
         return [rest, mark]
+
+
+def _ends_a_word(text: str) -> bool:
+    """Whether a text ends in a letter, a digit, a vowel sign or another mark of a letter, or what closes a word."""
+    last = text[-1:]
+    return bool(last) and (last.isalnum() or last in _BEHIND_A_WORD or unicodedata.category(last)[0] == "M")
 
 
 def _has_dotless_i(side: SideProfile, vocabulary: Tokenizer) -> bool:

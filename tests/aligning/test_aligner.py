@@ -69,6 +69,21 @@ def test_naacl_has_the_links_of_pharaoh(trained, tiny):
     assert read_gold(printed.splitlines(), "naacl", "naacl", sentences=len(tiny)) == links
 
 
+def test_gold_links_are_measured_beside_the_links(trained, tiny, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(trained)
+    lines = [" ".join(f"{s}-{t}" for s, t in sorted(links)) for _, _, links in tiny]
+    gold = tmp_path / "gold"
+    gold.write_text("".join(f"{line}\n" for line in lines))
+    command = f"aligner --model made --source my.en --target my.fr --gold {gold}".split()
+    assert main(command) == 0
+    output = capsys.readouterr()
+    assert output.out == (trained / "my.links").read_text() and "AER = " in output.err
+    gold.write_text("99-0\n" + "".join(f"{line}\n" for line in lines[1:]))
+    assert main([*command, "--links", str(tmp_path / "links")]) == 2
+    assert "sentence 1: link 99-0, counted from 0, is out of range" in capsys.readouterr().err
+    assert not (tmp_path / "links").exists()
+
+
 def test_standard_input_is_aligned(trained, tmp_path):
     """A stream is copied, because training reads it several times; its links are those of the same text in files."""
     lines = zip((trained / "my.en").open(), (trained / "my.fr").open(), strict=True)

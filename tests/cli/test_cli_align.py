@@ -12,7 +12,7 @@ import pytest
 from nmt.alignment.hard_links import Linking
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.cli import main
-from nmt.config import CorpusConfig, TrainingConfig
+from nmt.config import CorpusConfig, RunConfig, TrainingConfig
 
 
 class Crossing:
@@ -78,6 +78,17 @@ def test_reverse_must_be_another_run_than_model(model, write, tmp_path, capsys):
     command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
     assert main([*command, "--reverse", f"{model}/../run"]) == 2
     assert "--reverse and --model name the same run" in capsys.readouterr().err
+
+
+def test_reverse_must_translate_in_the_opposite_direction(model, write, tmp_path, capsys, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    config = RunConfig(corpus=CorpusConfig(source_language="en", target_language="fr"))
+    monkeypatch.setattr(fake_translator.Translator, "config", config)
+    command = ["align", "--model", model, "--source", write("in", "a"), "--output", str(tmp_path / "o")]
+    assert main([*command, "--reverse", str(other)]) == 2
+    said = "--reverse translates from en to fr, and --model from en to fr: give a run of the opposite direction"
+    assert said in capsys.readouterr().err
 
 
 def test_an_aligner_s_links_are_drawn_as_its_own(model, write, tmp_path, monkeypatch):

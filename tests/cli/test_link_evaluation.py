@@ -29,7 +29,9 @@ def files(tmp_path, monkeypatch):
 def test_two_files_are_measured_and_compared(files, capsys):
     words = "--source en --target fr --classes classes --picture links.svg"
     assert main(f"evaluate --links good bad --gold gold --json scores {words}".split()) == 0
-    printed = capsys.readouterr().out.splitlines()
+    output = capsys.readouterr()
+    printed = output.out.splitlines()
+    assert "are few: intervals and p-values say little below 50" in output.err
     # good: 3 links, 3 sure ones, all right. bad: 1 of 3 links right, 1 of 3 sure ones found: AER = 1 - 2 / 6.
     assert printed[0].startswith("good: AER = 0.000 (precision 1.000, recall 1.000")
     assert printed[1].startswith("  articles: AER = 0.000")

@@ -39,6 +39,20 @@ def test_a_picture_differs_where_the_links_differ() -> None:
     assert changed.min() > 200  # pixels: one inch; the left panel ends before it
 
 
+def test_columns_of_a_source_from_right_to_left_are_exchanged() -> None:
+    """A link of the first word is drawn where the last word of another script has its link."""
+    arabic = pair(1, {(0, 0)}, {(0, 0)})._replace(source=["ا", "ا", "ا"], gold=Gold(frozenset(), frozenset()))
+    third, first = ([(2, 0)], [(0, 0)])
+    latin = [arabic._replace(source=["l"] * 3, first=frozenset(one), second=frozenset(one)) for one in (third, first)]
+
+    def cross(one: ComparedPair) -> list[float]:
+        lines = draw_link_comparison([one], ("one", "two")).axes[0].lines
+        return [float(line.get_xdata()[0]) for line in lines if line.get_linewidth() > 1]
+
+    places = [cross(one) for one in (arabic, *latin)]
+    assert places[0] == pytest.approx(places[1]) != pytest.approx(places[2])
+
+
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(PlotError, match="^nothing to draw"):
         draw_link_comparison([], ("one", "two"))

@@ -136,3 +136,17 @@ def test_the_largest_differences_come_first_and_equal_ones_are_left_out() -> Non
     assert [one.line for one in most_different(sentences, 5)] == [3, 2]
     assert [one.line for one in most_different(sentences, 1)] == [3]
     assert wins(sentences) == [1, 1]
+
+
+def test_sentences_that_differ_in_spaces_alone_come_last() -> None:
+    score = SentenceScorer()
+    texts = [["l' eau est ici", "l'eau est ici"], ["l'eau est ici"] * 2, ["xy", "l'eau est ici"]]
+    sentences = [score(line, "", "l'eau est ici", both) for line, both in enumerate(texts, 1)]
+    assert [one.line for one in most_different(sentences, 5)] == [3, 1]
+
+
+def test_short_sentences_are_measured_by_the_words_that_they_have() -> None:
+    references, others = ["Il dort .", "Elle mange .", "Oui ."], ["Il mange .", "Elle mange .", "Non ."]
+    same, other = compare_systems({"a": references, "b": others}, references).systems
+    assert (same.bleu.value, other.bleu.value) == pytest.approx((100, bleu(others, references).value))
+    assert other.bleu.p_value is not None and other.bleu.p_value < 1

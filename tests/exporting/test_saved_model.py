@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,25 @@ def test_both_searches_give_the_translations_of_the_run(make_run, tmp_path, name
     beam = SearchConfig()
     for signature, search in {"greedy": SearchConfig(beam_size=1), "beam": beam, "serving_default": beam}.items():
         assert_equal_results(model.signatures[signature](source=source), expected(run, search))
+
+
+@pytest.mark.slow
+def test_suppressed_pieces_stay_out(make_run, tmp_path):
+    import tensorflow as tf
+
+    run = Run.open(make_run(tmp_path / "run"))
+    long = replace(run.config.search, min_length_ratio=1.0)
+    first = expected(run.directory, long)[0].ids[0]
+    search = replace(long, suppress=tuple(run.target.pieces([first])))
+    suppressing = replace(run, config=replace(run.config, search=search))
+    suppressing.save_config()
+    export_run(suppressing, tmp_path / "out", "savedmodel")
+    model = tf.saved_model.load(str(tmp_path / "out" / "savedmodel" / "1"))
+    packed = Sequences.of(SOURCES)
+    found = model.signatures["beam"](source=tf.constant(source_rows(packed, np.arange(len(packed)))))
+    assert first not in np.asarray(found["ids"])
+    hypotheses = nmt.Translator.load(run.directory).inference.find(SOURCES, search, suppressed=[first])
+    assert_equal_results(found, [one[0] for one in hypotheses])
 
 
 LOADING = """

@@ -46,6 +46,18 @@ def test_after_an_error_every_file_keeps_its_old_content(tmp_path, unique):
     assert places[0].read_text() == "old"
 
 
+def test_a_replaced_file_keeps_its_permissions(tmp_path, monkeypatch):
+    place = tmp_path / "private"
+    place.write_text("old")
+    place.chmod(0o600)
+    write_atomically(place, b"new")
+    assert (place.read_text(), place.stat().st_mode & 0o777) == ("new", 0o600)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place)  # everything is writable for root
+    with pytest.raises(PermissionError, match="private"):
+        write_atomically(place, b"newer")
+    assert place.read_text() == "new" and names(tmp_path) == ["private"]
+
+
 def test_all_contents_reach_the_disk_before_a_file_is_renamed(tmp_path, monkeypatch):
     """And the directory afterwards, because it holds the names."""
     steps: list[str] = []

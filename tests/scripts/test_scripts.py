@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,17 +86,29 @@ def test_environment_takes_the_first_suitable_python(checkout):
     pythons = [interpreter(checkout / "bin" / f"python{name}", v) for name, v in (("3", "3.14"), ("3.13", "3.13"))]
     made = prepare(checkout, PATH=f"{checkout / 'bin'}:{os.environ['PATH']}")
     assert made.returncode == 0, made.stderr
-    assert f"{pythons[1]} -m venv .venv" in (checkout / "calls").read_text()
+    assert f"{pythons[1]} -m venv --clear .venv" in (checkout / "calls").read_text()
 
 
 def test_environment_is_installed_again_only_when_its_files_change(checkout):
     program(checkout / ".venv/bin/python", 'echo "$@" >> installed')
+    (checkout / ".venv/pyvenv.cfg").write_text(f"command = python -m venv {checkout.resolve()}/.venv\n")
     for _ in range(2):
         assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
     assert (checkout / "installed").read_text().count("--editable .[test]") == 1
     (checkout / "constraints.txt").write_text("")
     assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
     assert (checkout / "installed").read_text().count("--editable .[test]") == 2
+
+
+def test_a_copied_checkout_has_an_environment_of_its_own(checkout, tmp_path):
+    """An environment holds absolute paths, so that of a copy would run the code of the original."""
+    program(checkout / ".venv/bin/python", 'echo "$@" >> installed')
+    (checkout / ".venv/pyvenv.cfg").write_text(f"command = python -m venv {checkout.resolve()}/.venv\n")
+    assert prepare(checkout, PYTHON="python-nowhere").returncode == 0
+    copy = tmp_path / "a copy"
+    shutil.copytree(checkout, copy, ignore=shutil.ignore_patterns(copy.name), symlinks=True)
+    ended = prepare(copy, PYTHON="python-nowhere")
+    assert ended.returncode == 2 and "none is installed as python-nowhere" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,23 @@ def test_the_heat_map_shows_attention_and_erasure(show: Callable[..., Opened]) -
 
 
 @pytest.mark.slow
+def test_every_search_has_the_chosen_beam_and_any_number_of_lines(show: Callable[..., Opened]) -> None:
+    """The server takes 20 texts at once."""
+    opened = show("#beam=2")
+    asked: list[dict[str, Any]] = []
+    opened.page.on("request", lambda request: request.method == "POST" and asked.append(request.post_data_json))
+    opened.page.locator("textarea").first.fill("\n".join(f"line {n}" for n in range(45)))
+    opened.page.locator(".result").nth(44).wait_for()
+    assert [len(body["text"]) for body in asked[-3:]] == [20, 20, 5]
+    opened.word("line").first.click()
+    opened.page.get_by_role("group", name="without line").wait_for()
+    drop(opened, "menu.txt", "one")
+    opened.page.get_by_role("button", name="Save menu.he.txt").wait_for()
+    searches = [body for body in asked if "target" not in body]
+    assert len(searches) >= 5 and all(body["beam_size"] == 2 for body in searches)
+
+
+@pytest.mark.slow
 def test_a_dropped_file_is_translated_line_by_line(show: Callable[..., Opened]) -> None:
     opened = show()
     lines = [f"line {n}" for n in range(70)]

@@ -11,7 +11,7 @@ import pytest
 from nmt.errors import NmtError
 from nmt.serving import scheduler as scheduling
 from nmt.serving.limits import RefusedError
-from nmt.serving.scheduler import SHORT, TOGETHER, Job, Scheduler, jobs_together
+from nmt.serving.scheduler import CHARACTERS, SHORT, TOGETHER, Job, Scheduler, jobs_together
 
 LONG = SHORT + 1
 PATIENCE = 60
@@ -100,6 +100,13 @@ def test_the_oldest_job_is_next_with_those_of_similar_length():
     assert 3 not in [job.length for job in chosen] and "other" not in [job.value for job in chosen]
     assert [job.value for job in jobs_together(waiting[1:])] == ["other"]
     assert [job.value for job in jobs_together(waiting, 1)] == [0]
+
+
+def test_long_jobs_are_computed_a_few_at_a_time():
+    """A computation cannot be stopped, so nobody waits long behind jobs that were given up."""
+    waiting = [Job("a", n, CHARACTERS // 3) for n in range(9)]
+    assert [job.value for job in jobs_together(waiting)] == [0, 1, 2]
+    assert [job.value for job in jobs_together([Job("a", 0, 2 * CHARACTERS), *waiting])] == [0]
 
 
 def test_each_share_of_the_processors_computes_its_part_of_the_jobs(machine):

@@ -280,16 +280,17 @@ class TestEncodeAndDecode:
         assert tokenizer.decode(ids) == [tokenizer.join(ids[0]).text] == ["the man"]
 
     def test_pieces_join_the_word_before_and_open_the_word_behind(self):
-        """Letters of scripts with case and digits join; marks and signs that are no letters open."""
+        """Letters of scripts with case and digits join; apostrophes and brackets open, and a full stop does not."""
         letters = Tokenizer.train(
-            ["it's 5 語 e\u0301 ,"] * 3, config(type="char", normalization="identity", symbols=())
+            ["it's 5 語 e\u0301 , ( ) 。"] * 3, config(type="char", normalization="identity", symbols=())
         )
         found = dict(
             zip(letters.pieces(range(letters.size)), zip(letters.joins, letters.opens, strict=True), strict=True)
         )
         assert found["t"] == found["5"] == (True, False)
         assert found["語"] == found["\u0301"] == (False, False)
-        assert found["'"] == found[","] == found[SPACE] == (False, True)
+        assert found["'"] == found["("] == found["。"] == found[SPACE] == (False, True)
+        assert found[","] == found[")"] == (False, False)
         words = Tokenizer.train(["it' 's"] * 3, config(type="word", normalization="identity", symbols=()))
         assert [words.joins[words.index(f"{SPACE}{word}")] for word in ("it'", "'s")] == [False, False]
         assert [words.opens[words.index(f"{SPACE}{word}")] for word in ("it'", "'s")] == [True, False]

@@ -17,7 +17,7 @@ from nmt.config import SearchConfig
 from nmt.text.documents import open_document
 from nmt.text.languages import UNKNOWN
 from nmt.text.markup import MarkupKind, parse_markup
-from nmt.translation.markup.transfer import TakenMarkup
+from nmt.translation.markup.transfer import TakenMarkup, _nested, _Node
 from nmt.translation.request import RequestError, TranslationRequest
 from nmt.translation.result import Translation
 from nmt.translation.translator import Translator
@@ -236,3 +236,36 @@ def test_the_aligner_rests_where_nobody_reads_links() -> None:
         (plain,), (marked,) = translator.answer(requests)
         assert plain.alignment.pharaoh() == expected
         assert marked.text == "ba ki <b>ma</b>"  # markup reads them
+
+
+def test_any_number_of_tags_may_fall_on_one_word():
+    count = 1500
+    found = put_back("<b>a</b>" * count, "A", "0-0")
+    assert found.count("<b>") == found.count("</b>") == count and re.sub("<.*?>", "", found) == "A"
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
+def test_tags_are_nested_as_by_the_definition(stretches):
+    """The definition: nodes in order, each within the last one if that one encloses it, over and over."""
+
+    def nested(nodes):
+        found = []
+        for node in sorted(nodes, key=lambda one: one.order):
+            if found and found[-1].encloses(node):
+                found[-1] = replace(found[-1], inside=nested([*found[-1].inside, node]))
+            else:
+                found.append(node)
+        return found
+
+    def shape(nodes):
+        return [(node.place, shape(node.inside)) for node in nodes]
+
+    def made():
+        nodes = [_Node(min(pair), max(pair), place) for place, pair in enumerate(stretches)]
+        for outer, inner in zip(nodes[::2], nodes[1::2], strict=False):  # as by the source
+            if outer.encloses(inner):
+                outer.inside.append(inner)
+        inside = {id(one) for node in nodes for one in node.inside}
+        return [node for node in nodes if id(node) not in inside]
+
+    assert shape(_nested(made())) == shape(nested(made()))

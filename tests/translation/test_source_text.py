@@ -46,6 +46,15 @@ def test_other_words_stay_whole(word):
     assert source.segment(f"The {word}").ids == BARE.source_text.segment(f"The {word}").ids
 
 
+def test_vowel_signs_and_marks_of_letters_end_a_word():
+    convert = MODELS["tokenised"].source_text.convert
+    assert [convert(text) for text in ("यह घर?", "वह कहाँ है?", "cafe\u0301,")] == [
+        "यह घर ?",
+        "वह कहाँ है ?",
+        "cafe\u0301 ,",
+    ]
+
+
 def test_upper_case_is_lowered_for_a_lower_cased_training_text():
     assert read(MODELS["lower"], "THE Garden is Empty.") == "the garden is empty ."
     assert read(MODELS["tokenised"], "The Garden") == "The⁇"

@@ -28,7 +28,7 @@ class BatchedInference:
     Args:
         ensemble: the models.
         joins: target pieces that continue the word before them, bool [pieces]; None: no piece does.
-        opens: target pieces that do not end in a letter or digit, bool [pieces]; None: no piece does.
+        opens: target pieces that a word may follow without a space, bool [pieces]; None: no piece does.
         compiles: whether searches are compiled, see `SearchPrograms`.
         at_once: number of batches that are computed at once, see `compute_side_by_side`.
     """

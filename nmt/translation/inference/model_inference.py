@@ -25,7 +25,7 @@ class ModelInference(BatchedInference):
         models: built models over one vocabulary of pieces; their weights may change between calls.
         averaging: of the models' distributions.
         joins: target pieces that continue the word before them, bool [pieces]; None: no piece does.
-        opens: target pieces that do not end in a letter or digit, bool [pieces]; None: no piece does.
+        opens: target pieces that a word may follow without a space, bool [pieces]; None: no piece does.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ class SearchPrograms:
     Args:
         ensemble: the models.
         joins: target pieces that continue the word before them, bool [pieces].
-        opens: target pieces that do not end in a letter or digit, bool [pieces].
+        opens: target pieces that a word may follow without a space, bool [pieces].
         compiles: whether Keras computes, so that searches are compiled; otherwise they run over NumPy arrays.
     """
 

@@ -7,10 +7,11 @@ are linked to. Every tag, code and placeholder is written exactly once, and pair
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from nmt.alignment.projection import Projection, Stretch
 from nmt.alignment.word_alignment import WordAlignment
@@ -78,14 +79,24 @@ class MarkupTransfer:
         return replace(request, text=text, markup=None, aligned=True), taken
 
 
-class _Node(NamedTuple):
+@dataclass(eq=False)
+class _Node:
     """A pair of tags or a code, at its place in the translation."""
 
     begin: int
     end: int
     place: int
     """The item of the source."""
-    inside: tuple[_Node, ...] = ()
+    inside: list[_Node] = field(default_factory=list)
+
+    @property
+    def order(self) -> tuple[int, bool, int, int]:
+        """Nodes are written in this order; a longer pair is before those that it encloses."""
+        return self.begin, self.end > self.begin, -self.end, self.place
+
+    def encloses(self, other: _Node) -> bool:
+        """Whether a node behind this one in the order is within its stretch."""
+        return self.end > self.begin and other.end <= self.end and other.begin < self.end
 
 
 @dataclass(frozen=True)
@@ -248,7 +259,7 @@ class _Placing:
             _Node(
                 *stretches[place],
                 place,
-                tuple(self._nodes(place + 1, self._items[place].partner, stretches[place], enclosed[place])),
+                self._nodes(place + 1, self._items[place].partner, stretches[place], enclosed[place]),
             )
             for place in pairs
         ]
@@ -283,22 +294,33 @@ class _Placing:
 
 def _nested(nodes: Sequence[_Node]) -> list[_Node]:
     """The nodes in order; those within the stretch of another pair become part of it."""
-    ordered = sorted(nodes, key=lambda one: (one.begin, one.end > one.begin, -one.end, one.place))
     found: list[_Node] = []
-    for node in ordered:
-        outer = found[-1] if found else None
-        if outer and outer.end > outer.begin and node.end <= outer.end and node.begin < outer.end:
-            found[-1] = outer._replace(inside=tuple(_nested([*outer.inside, node])))
-        else:
-            found.append(node)
+    for node in sorted(nodes, key=lambda one: one.order):
+        _insert(node, found)
     return found
+
+
+def _insert(node: _Node, level: list[_Node]) -> None:
+    """Adds a node to nodes in order, or to those within the one that encloses it, with the nodes that it encloses."""
+    place = bisect_left(level, node.order, key=lambda one: one.order)
+    while place and level[place - 1].encloses(node):
+        level = level[place - 1].inside
+        place = bisect_left(level, node.order, key=lambda one: one.order)
+    within = list(takewhile(node.encloses, level[place:]))
+    level[place : place + len(within)] = [node]
+    for one in within:
+        _insert(one, node.inside)
 
 
 def _collect(nodes: Sequence[_Node], marked: MarkedText, gaps: dict[int, list[Mark]]) -> None:
     """Adds the marks of nodes to the places between units, in the order in which they are written."""
-    for node in nodes:
+    ahead: list[_Node | tuple[int, int]] = list(reversed(nodes))  # a pair of numbers: place and item of a closing tag
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, tuple):
+            gaps.setdefault(node[0], []).append(mark_of(marked, node[1]))
+            continue
         gaps.setdefault(node.begin, []).append(mark_of(marked, node.place))
         partner = marked.items[node.place].partner
         if partner >= 0:
-            _collect(node.inside, marked, gaps)
-            gaps.setdefault(node.end, []).append(mark_of(marked, partner))
+            ahead += [(node.end, partner), *reversed(node.inside)]

@@ -2,7 +2,7 @@
 import { WHITE_SPACE, segmenterOf, spacedWords } from "./words.js";
 
 const MOST_WORDS = 2000; // of a line that is split
-const ENDS_A_WORD = /[\p{L}\p{N}_)\]"'’”»]$/u;
+const ENDS_A_WORD = /[\p{L}\p{M}\p{N}_)\]"'’”»]$/u;
 
 export class SourceText {
   // `reading` says how the training text differs from other text; `words` cuts the source language into words.

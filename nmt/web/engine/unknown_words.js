@@ -3,7 +3,7 @@
 export const UNKNOWN = 1;
 
 const SURFACE = "\u2047"; // the text of an unknown piece
-const WORD_CHARACTERS = "[\\p{L}\\p{N}_]*";
+const WORD_CHARACTERS = "[\\p{L}\\p{M}\\p{N}_]*";
 
 // The candidate with a source word in place of each word that has an unknown piece: the one that it attends to most.
 export function withCopies(candidate, target) {

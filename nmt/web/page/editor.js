@@ -5,9 +5,10 @@ import { ask } from "./server.js";
 import { element } from "./view/elements.js";
 
 export class Editor {
-  // `request` has the source text and the model; `show` is called with the server's candidate, `fail` with an error.
-  constructor({ request, text, language, show, fail, close }) {
-    Object.assign(this, { request, show, fail, latest: new Latest() });
+  // `request` has the source text and the model, `searching` also the fields of a search; `show` is called with the
+  // server's candidate, `fail` with an error.
+  constructor({ request, searching, text, language, show, fail, close }) {
+    Object.assign(this, { request, searching, show, fail, latest: new Latest() });
     const attributes = { rows: 2, dir: "auto", lang: language, spellcheck: "false", "aria-label": "your translation" };
     this.field = element("textarea", attributes);
     this.field.value = text;
@@ -42,7 +43,7 @@ export class Editor {
   complete() {
     this.quiet.cancel();
     const prefix = oneLine(this.field.value.slice(0, this.field.selectionStart));
-    const body = { ...this.request, prefix, alignment: true };
+    const body = { ...this.searching, prefix, alignment: true };
     const finish = (answer) => {
       const found = best(answer);
       this.field.value = found.text;

@@ -9,9 +9,9 @@ const TOGETHER = 32; // lines of a request, if the server takes as many
 const MOST_BYTES = 20_000_000;
 
 export class FileJob {
-  // `model` translates, `limits` are the server's, `fail` is called with an error.
-  constructor(file, model, limits, fail) {
-    Object.assign(this, { file, model, fail, controller: new AbortController() });
+  // `model` translates, `search` has the fields of the search, `limits` are the server's, `fail` is called with an error.
+  constructor(file, model, search, limits, fail) {
+    Object.assign(this, { file, model, search, fail, controller: new AbortController() });
     this.together = Math.min(TOGETHER, limits.texts);
     this.progress = element("progress", { value: 0, max: 1, "aria-label": `lines of ${file.name} translated` });
     this.line = element("p", { role: "status" }, file.name);
@@ -44,7 +44,7 @@ export class FileJob {
 
   async ask(text, first) {
     try {
-      const answer = await askPatiently("v1/translate", { text, model: this.model.name }, this.controller.signal);
+      const answer = await askPatiently("v1/translate", { text, model: this.model.name, ...this.search }, this.controller.signal);
       return answer.translations.map(({ candidates }) => candidates[0].text);
     } catch (error) {
       if (!isAborted(error)) error.message = `${this.file.name}, lines ${first + 1} to ${first + text.length}: ${error.message}`;

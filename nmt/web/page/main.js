@@ -42,7 +42,7 @@ function translate() {
 
 // The rows of results, a row for each line; texts that were translated before are taken over.
 async function translateAll(lines, models, signal) {
-  const search = { n_best: settings.alternatives, ...(settings.beam ? { beam_size: settings.beam } : {}), alignment: true };
+  const search = { n_best: settings.alternatives, ...settings.search, alignment: true };
   const answers = await Promise.all(models.map((model) => translateWith(model, lines, search, signal)));
   return lines.map((_, line) => answers.map((ofModel) => ofModel[line]));
 }
@@ -54,19 +54,29 @@ async function translateWith(model, lines, search, signal) {
     return JSON.stringify([model.name, line, times.get(line), search, settings.probabilities]);
   });
   const missing = lines.filter((_, place) => !results.has(keys[place]));
-  const found = missing.length > 0 ? await ask("v1/translate", { text: missing, model: model.name, ...search }, signal) : null;
-  const answers = found ? found.translations.values() : null;
+  const answers = (await askInParts(missing, { model: model.name, ...search }, signal)).values();
   return lines.map((text, place) => {
     const { candidates } = results.has(keys[place]) ? {} : answers.next().value;
     return { key: keys[place], model, text, candidates };
   });
 }
 
+// The answers for texts, in requests of as many texts as the server takes.
+async function askInParts(texts, search, signal) {
+  const found = [];
+  const most = settings.limits.texts;
+  for (let first = 0; first < texts.length; first += most) {
+    const body = { text: texts.slice(first, first + most), ...search };
+    found.push(...(await ask("v1/translate", body, signal)).translations);
+  }
+  return found;
+}
+
 function show(rows) {
-  const { probabilities } = settings;
+  const { probabilities, search } = settings;
   const made = new Map();
   const resultOf = ({ key, ...parts }) => {
-    made.set(key, results.get(key) ?? new Result({ ...parts, probabilities, fail }));
+    made.set(key, results.get(key) ?? new Result({ ...parts, probabilities, search, fail }));
     return made.get(key);
   };
   const shown = rows.map((row) => beside(row.map(resultOf)));
@@ -105,7 +115,7 @@ function describe(models) {
 function translateFile(file) {
   const [model] = settings.chosen;
   if (!model) return;
-  const job = new FileJob(file, model, settings.limits, fail);
+  const job = new FileJob(file, model, settings.search, settings.limits, fail);
   byId("job").hidden = false;
   byId("job").append(job.element);
   fail(null);

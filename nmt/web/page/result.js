@@ -16,10 +16,11 @@ import { withoutPanel } from "./without.js";
 let sentences = 0;
 
 export class Result {
-  // `fail` is called with an error.
-  constructor({ model, text, candidates, probabilities, fail }) {
+  // `search` has the fields of requests that search; `fail` is called with an error.
+  constructor({ model, text, candidates, probabilities, search, fail }) {
     Object.assign(this, { model, text, candidates, probabilities, fail });
     this.request = { text, model: model.name };
+    this.searching = { ...this.request, ...search };
     this.explained = new Map();
     this.erasing = new Latest();
     this.place = element("div");
@@ -74,7 +75,7 @@ export class Result {
     this.editor?.stop();
     const language = tagOf(this.model.target);
     const show = (candidate) => this.showGiven(candidate);
-    this.editor = new Editor({ request: this.request, text, language, show, fail: this.fail, close: () => this.closeEditor() });
+    this.editor = new Editor({ request: this.request, searching: this.searching, text, language, show, fail: this.fail, close: () => this.closeEditor() });
     this.panels.editor.replaceChildren(this.editor.element);
     this.editor.field.focus();
     this.editor.score();
@@ -110,7 +111,7 @@ export class Result {
     this.erased = index;
     this.view.rows[0].words[index].classList.add("erased");
     const task = (signal) =>
-      Promise.all([ask("v1/translate", { ...this.request, erase: [index], alignment: true }, signal), this.erasure(this.current)]);
+      Promise.all([ask("v1/translate", { ...this.searching, erase: [index], alignment: true }, signal), this.erasure(this.current)]);
     return this.erasing.run(task, ([answer, falls]) => this.showWithout(index, answer, falls), this.fail);
   }
 

@@ -45,6 +45,11 @@ export class Settings {
     return between(1, Number(byId("alternatives").value) || 1, Number(byId("alternatives").max));
   }
 
+  // The fields of requests that search.
+  get search() {
+    return this.beam ? { beam_size: this.beam } : {};
+  }
+
   get beam() {
     const value = Number(byId("beam").value);
     return value ? Math.max(this.alternatives, between(1, value, Number(byId("beam").max))) : null;
