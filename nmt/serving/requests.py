@@ -10,7 +10,7 @@ from nmt.config import SearchConfig
 from nmt.serving.limits import Limits, RefusedError, over_limit
 from nmt.serving.messages import TranslateRequest
 from nmt.text.languages.words import word_spans
-from nmt.translation.glossary import Term
+from nmt.translation.glossary import Glossary, Term
 from nmt.translation.request import TranslationRequest
 from nmt.translation.translator import Translator
 
@@ -78,6 +78,8 @@ def translation_requests(
         found = f"phrases, terms and lexicon have {characters:,} characters"
         raise over_limit(413, found, "characters", limits.characters)
     terms = tuple(Term(term.source, tuple(term.forms)) for term in body.terms)
+    if body.terms_required:
+        _require_writable(Glossary(terms), texts, translator)
     return [
         TranslationRequest(
             text,
@@ -93,6 +95,14 @@ def translation_requests(
         )
         for text, prefix in zip(texts, prefixes, strict=True)
     ]
+
+
+def _require_writable(glossary: Glossary, texts: Sequence[str], translator: Translator) -> None:
+    """Refuses required terms of the texts that no translation can have."""
+    unwritable = set(glossary.unwritable(translator.run.target))
+    for term in {term for text in texts for term in glossary.of(text)} & unwritable if unwritable else ():
+        message = f"the target vocabulary lacks characters of the translations of '{term.source}': leave the term out"
+        raise RefusedError(422, message)
 
 
 def _forced(body: TranslateRequest) -> Iterator[str]:

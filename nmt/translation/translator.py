@@ -304,15 +304,30 @@ def require_utilities(requests: Iterable[TranslationRequest], tokenize: str) -> 
 
 
 def chosen(request: TranslationRequest, candidates: list[Translation], tokenize: str = "13a") -> TranslationList:
-    """The candidates that answer a request: all of them, or the one with the least Bayes risk.
+    """The candidates that answer a request: all different texts, best first, or the text with the least Bayes risk.
+
+    Pieces can be cut in several ways into one text; its best way counts. Samples may repeat. With a glossary, only
+    candidates that lack the fewest terms may have the least risk.
 
     Args:
         tokenize: sacreBLEU's tokenizer, where BLEU is the utility.
     """
+    sampled = request.search.method == "sample"
     if request.minimum_bayes_risk is None or len(candidates) == 1:
-        return TranslationList(candidates)
-    best = most_agreed(candidates, request.minimum_bayes_risk, request.search.method == "sample", tokenize)
-    return TranslationList([best])
+        return TranslationList(candidates if sampled else _different(candidates))
+    if request.terms:
+        glossary = Glossary(request.terms)
+        lacking = [len(glossary.missing(request.text, one.text)[1]) for one in candidates]
+        candidates = [one for one, count in zip(candidates, lacking, strict=True) if count == min(lacking)]
+    return TranslationList([most_agreed(candidates, request.minimum_bayes_risk, sampled, tokenize)])
+
+
+def _different(candidates: Sequence[Translation]) -> list[Translation]:
+    """The candidates, each text once, where it comes first."""
+    of_text: dict[str, Translation] = {}
+    for one in candidates:
+        of_text.setdefault(one.text, one)
+    return list(of_text.values())
 
 
 def _requests(

@@ -10,20 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from small_server import LIMITS, Fake
 
 from nmt.alignment.word_alignment import WordAlignment
-from nmt.config import SearchConfig
+from nmt.config import RunConfig, SearchConfig, VocabularyConfig
 from nmt.serving import messages
 from nmt.serving.app import create_app
 from nmt.serving.engine import Engine
-from nmt.serving.limits import Limits
+from nmt.serving.limits import Limits, RefusedError
+from nmt.serving.messages import TranslateRequest
 from nmt.serving.models import Models, ServedModel
 from nmt.serving.requests import translation_requests
 from nmt.serving.scheduler import SHORT
+from nmt.text.tokenizer import Tokenizer
 from nmt.translation.request import TranslationRequest
 
 
@@ -212,3 +215,16 @@ def test_models_are_described_without_their_directories(client):
     assert (answer.models[0].target.tag, answer.models[0].target.direction) == ("he", "rtl")
     assert answer.limits["characters"] == LIMITS.characters
     assert "2" not in json.dumps([model.model_dump() for model in answer.models]).replace('"max_source": 400', "")
+
+
+def test_a_required_term_that_the_vocabulary_cannot_write_is_refused():
+    vocabulary = Tokenizer.train(["le jardin est vide ."] * 3, VocabularyConfig(type="char", size=20))
+    model = SimpleNamespace(run=SimpleNamespace(target=vocabulary), config=RunConfig())
+    fields = {"text": "the garden", "terms": [{"source": "garden", "forms": ["zé"]}]}
+
+    def requests(text: str, **more: Any) -> Any:
+        return translation_requests(TranslateRequest(**fields | more), [text], model, Limits())
+
+    with pytest.raises(RefusedError, match="lacks characters of the translations of 'garden': leave the term out"):
+        requests("the garden", terms_required=True)
+    assert requests("the garden") and requests("the house", terms_required=True)

@@ -42,7 +42,8 @@ export class Translator {
     if (source.ids.length === 0) return [this.#empty(source, { text: "", words: [] })];
     const decoder = await this.network.decoder([source.ids]);
     const found = await search(decoder, this.#options(source.ids.length, slots, count, this.#prefix(prefix)));
-    return found.map((hypothesis) => this.#found(source, this.target.join(hypothesis.ids), hypothesis));
+    const all = found.map((hypothesis) => this.#found(source, this.target.join(hypothesis.ids), hypothesis));
+    return all.filter((one, place) => all.findIndex(({ text: other }) => other === one.text) === place); // each text once
   }
 
   #found(source, target, hypothesis) {
