@@ -15,9 +15,8 @@ from nmt.cli.files import (
     require_lines,
     require_same_length,
 )
-from nmt.cli.loading import say, say_if_few
-from nmt.cli.parser import Parser, as_flags, positive, refuse_idle
-from nmt.config import CorpusConfig
+from nmt.cli.loading import corpus_from_flags, say, say_if_few
+from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.errors import NmtError
 from nmt.files.outputs import open_output
 from nmt.progress import LineProgress, counted
@@ -154,13 +153,9 @@ def _languages(
 ) -> tuple[tuple[str, str], tuple[Words, Words], str]:
     """The tags of both languages, how their words are cut, and BLEU's tokenizer."""
     from nmt.evaluation.bleu_tokenizer import tokenizer_of_language
-    from nmt.text.languages import UNKNOWN, decide_languages, languages_of, words_of
+    from nmt.text.languages import UNKNOWN, languages_of, words_of
 
-    with as_flags(CorpusConfig):
-        named = CorpusConfig(
-            source_language=arguments.source_language or "", target_language=arguments.target_language or ""
-        )
-    corpus = decide_languages(named, sources, references)
+    corpus = corpus_from_flags(arguments, sources, references)
     languages, words = languages_of(corpus), words_of(corpus)
     tokenize = arguments.tokenize or tokenizer_of_language(languages.target, not words[1].name)
     known = [language.tag if language != UNKNOWN.target else "" for language in languages]

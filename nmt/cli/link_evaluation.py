@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
 from nmt.cli.gold import print_alignment_score, read_classes, read_gold_flags
-from nmt.cli.loading import SEARCH, say, say_if_few
+from nmt.cli.loading import SEARCH, corpus_from_flags, say, say_if_few
 from nmt.cli.pair_files import GivenText, are_pairs_given
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.errors import NmtError
@@ -51,18 +51,17 @@ def refuse_link_flags(arguments: Namespace) -> None:
 def evaluate_links(arguments: Namespace) -> None:
     """Measures one or two files of links, and prints and writes the results."""
     from nmt.alignment.links import require_in_range
-    from nmt.text.languages import SPACED
 
     _check_flags(arguments)
     read = [*arguments.links, arguments.gold, *([arguments.classes] if arguments.classes else [])]
-    text = GivenText(arguments) if are_pairs_given(arguments) else None
+    text = GivenText(arguments, languages=True) if are_pairs_given(arguments) else None
     written = [path for path in (arguments.json, arguments.picture) if path]
     require_files_of_their_own([*read, *(text.paths if text else [])], written)
     counts = {path: count_lines(path) for path in arguments.links}
     total = require_same_length(counts | ({text.name: text.count()} if text else {}))
     gold, classes = read_gold_flags(arguments, arguments.links[0], total), read_classes(arguments.classes)
     assert gold is not None
-    pairs = [(SPACED(source), SPACED(target)) for source, target in zip(*text.sides(), strict=True)] if text else []
+    pairs = _words_of_pairs(arguments, text) if text else []
     for number, (links, pair) in enumerate(zip(gold, pairs, strict=False), start=1):
         require_in_range(links, *pair, f"{arguments.gold}, sentence {number}")
     with ExitStack() as files:
@@ -75,6 +74,15 @@ def evaluate_links(arguments: Namespace) -> None:
             report.write(json.dumps({"sentences": len(gold), "gold": arguments.gold} | results, indent=2) + "\n")
     if written:
         say(f"written to {' and '.join(written)}")
+
+
+def _words_of_pairs(arguments: Namespace, text: GivenText) -> list[tuple[list[str], list[str]]]:
+    """The words of both sides of each pair."""
+    from nmt.text.languages import words_of
+
+    sources, targets = (list(side) for side in text.sides())
+    of_source, of_target = words_of(corpus_from_flags(arguments, sources, targets))
+    return [(of_source(source), of_target(target)) for source, target in zip(sources, targets, strict=True)]
 
 
 def _check_flags(arguments: Namespace) -> None:

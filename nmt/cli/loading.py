@@ -174,6 +174,24 @@ def languages_from_flags(arguments: Namespace) -> Languages:
         )
 
 
+def corpus_from_flags(arguments: Namespace, sources: Sequence[str], targets: Sequence[str]) -> CorpusConfig:
+    """The languages and the kinds of words of a text: as the flags name them, otherwise by the text.
+
+    Args:
+        arguments: of a command with `add_language_flags`.
+
+    Raises:
+        NmtError: a flag that is no language tag.
+    """
+    from nmt.text.languages import decide_languages
+
+    with as_flags(CorpusConfig):
+        named = CorpusConfig(
+            source_language=arguments.source_language or "", target_language=arguments.target_language or ""
+        )
+    return decide_languages(named, sources, targets)
+
+
 def load_models(arguments: Namespace) -> Translator:
     """The model or ensemble that a command line names; attention makes its links, see `use_aligner`."""
     _require_models(arguments)

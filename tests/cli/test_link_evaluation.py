@@ -73,3 +73,12 @@ def test_a_link_beyond_the_sentence_is_refused_with_its_line(files, capsys):
     (files / "good").write_text("0-0\n0-7\n")
     assert main(["evaluate", "--links", "good", "--gold", "gold", "--source", "en", "--target", "fr"]) == 2
     assert "good:2: link 0-7, counted from 0, is out of range" in capsys.readouterr().err
+
+
+def test_words_of_a_language_without_spaces_are_counted(files, capsys):
+    (files / "zh").write_text("我喜欢猫。\n你好吗？\n")
+    (files / "x").write_text("I like cats .\nHow are you ?\n")
+    (files / "of").write_text("0-0 1-2 2-3\n1-3\n")
+    words = "--source zh --target x --classes classes --source-language zh"
+    assert main(f"evaluate --links of --gold of {words}".split()) == 0
+    assert "of: AER = 0.000" in capsys.readouterr().out
