@@ -92,7 +92,8 @@ def _keep_mode(temporary: Path, place: Path) -> None:
         return
     if not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
-    os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
+    with suppress(OSError):  # some file systems have no permissions
+        os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -95,9 +95,10 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     if directory.exists() and any(directory.iterdir()) and not any(map(Path.exists, _begun(directory))):
         raise RunError(f"{directory} is not empty and not a run: give the run another name")
     _require_teachable(config)
-    config = with_vocabulary_of_run(config)
-    if not config.corpus.prepared and config.corpus.temperature != 1:
-        raise RunError("corpus.temperature is for a prepared corpus: give --corpus.prepared, or leave it out")
+    if not config.corpus.prepared:
+        config = with_vocabulary_of_run(config)
+        if config.corpus.temperature != 1:
+            raise RunError("corpus.temperature is for a prepared corpus: give --corpus.prepared, or leave it out")
     initial = open_initial_run(config) if config.training.initial else None
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")

@@ -63,7 +63,7 @@ from nmt.training.preparation.shards.sample import VOCABULARY_PAIRS, Sample
 from nmt.training.preparation.shards.work_files import load_values, require_sum, save_values
 from nmt.training.preparation.shards.workers import Workers, started
 from nmt.training.preparation.validation_pairs import pairs_as_lines, parse_pairs, read_validation_pairs
-from nmt.training.preparation.vocabularies import make_vocabularies
+from nmt.training.preparation.vocabularies import make_vocabularies, with_vocabulary_of_run
 
 _FIRST = 10_000
 """Pairs of the sample that decide on the languages."""
@@ -90,6 +90,7 @@ def prepare_corpus(
     """
     if config.corpus.max_pieces > LONGEST:
         raise NmtError(f"corpus.max_pieces is {config.corpus.max_pieces}: a prepared corpus takes {LONGEST} at most")
+    config = with_vocabulary_of_run(config)
     units = [(part, unit) for part in parts for unit in part.units()]
     with claimed(directory):
         preparation = Preparation(directory, config, parts, units, say)
