@@ -178,3 +178,18 @@ def test_a_tag_that_browsers_refuse_is_read_as_its_language(engine: Path) -> Non
     tags = ["en", "", "und", "en-a", "zh-Hant-TW"]
     assert all(CorpusConfig(source_language=tag) for tag in tags)
     assert run_node(engine, LANGUAGES, CUT, tags) == [[["My cat sleeps. ", "The dog eats."], ["a", "b"]]] * len(tags)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("Dr. Emma sleeps in the old garden.", 1),
+        ("He saw Mrs. Smith. She smiled at him.", 2),
+        ("M. Martin dort. Il est tard.", 2),
+        ("Ich kenne Prof. Maier. Er ist alt, vgl. die Seite.", 2),
+        ("The order came first. It was late.", 2),
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(engine: Path, line: str, count: int) -> None:
+    parts = run_node(engine, LANGUAGES, "return splitSentences(input, 'en');", line)
+    assert "".join(parts) == line and len(parts) == count

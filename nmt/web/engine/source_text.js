@@ -42,7 +42,7 @@ export class SourceText {
 }
 
 // The sentences of a line by the browser's rules, each with the white space behind it. An end behind fewer than two
-// letters is no end, and none before a lower-case letter in a line that begins with a capital.
+// letters or behind an abbreviation is no end, and none before a lower-case letter in a line that begins with a capital.
 export function splitSentences(line, language) {
   const segments = [...segmenterOf(language, "sentence").segment(line)];
   const capital = /^\P{L}*\p{Lu}/u.test(line);
@@ -60,7 +60,12 @@ export function splitSentences(line, language) {
 
 const INITIAL = new RegExp(`(?:^|[\\s.])[\\p{L}\\p{N}]\\.${WHITE_SPACE}*$`, "u");
 
-// Whether text ends with an initial such as M., or has fewer than two letters.
+// Browsers know no abbreviations. These stand before a name or a number in languages of Europe, not at an end.
+const ABBREVIATIONS =
+  "Mr|Mrs|Ms|Dr|Prof|St|Mt|Rev|Hon|Gen|Col|Capt|Lt|Sgt|Sen|Gov|Mme|Mlle|Mgr|Hr|Sra|Dra|Dott|Sig|Ing|Nr|Fig|Vol|vs|cf|vgl|bzw|ca|approx";
+const ABBREVIATED = new RegExp(`(?:^|[^\\p{L}\\p{N}])(?:${ABBREVIATIONS})\\.${WHITE_SPACE}*$`, "u");
+
+// Whether text ends with an initial such as M. or an abbreviation, or has fewer than two letters.
 function isOpen(text) {
-  return (text.match(/\p{L}/gu) ?? []).length < 2 || INITIAL.test(text);
+  return (text.match(/\p{L}/gu) ?? []).length < 2 || INITIAL.test(text) || ABBREVIATED.test(text);
 }
