@@ -14,6 +14,8 @@ from nmt.files.atomic_writing import complete_directory
 from nmt.run.directory import Run
 from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content, is_export, read_export
 from nmt.run.packing import members_of
+from nmt.run.text_profile import load_profile
+from nmt.translation.source_text import SourceText
 from nmt.version import __version__
 from nmt.web.folder import write_folder
 from nmt.web.runtime import usual_place
@@ -57,7 +59,8 @@ def export_run(
         files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
         network = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
         sides = ("shared", "shared") if run.config.vocabulary.shared else ("source", "target")
-        usage = USAGE.get(format, "").replace("SIDES", repr(sides))
+        usage = USAGE.get(format, "").replace("SIDES", repr(sides)).replace("BEAM", str(run.config.search.beam_size))
+        usage += _reading_note(run) * (format in ("ctranslate2", "savedmodel"))
         members = members_of(run, weights, checkpoints, licence, output.name, network, usage, format != "web")
         for name, content in members.items():
             if name not in network:
@@ -116,7 +119,7 @@ and open http://127.0.0.1:8000/. ONNX Runtime in the folder runtime/ has a licen
     folder = {literal}
     source, target = (sentencepiece.SentencePieceProcessor(f"{folder}/{side}.model") for side in SIDES)
     model = ctranslate2.Translator(f"{folder}/ctranslate2")
-    for found in model.translate_batch(source.encode(["A sentence."], out_type=str)):
+    for found in model.translate_batch(source.encode(["A sentence."], out_type=str), beam_size=BEAM):
         print(target.decode(found.hypotheses[0]))
 """,
     "savedmodel": """In Python, with the packages tensorflow and sentencepiece:
@@ -131,7 +134,21 @@ and open http://127.0.0.1:8000/. ONNX Runtime in the folder runtime/ has a licen
     print(target.decode(found["ids"][0, : found["lengths"][0] - 1].numpy().tolist()))
 """,
 }
-"""How other programs use an export, for the model card; `SIDES` stands for the names of the vocabularies."""
+"""How other programs use an export, for the model card. `SIDES` stands for the names of the vocabularies, `BEAM` for
+the beam size."""
+
+
+def _reading_note(run: Run) -> str:
+    """What a program without nmt does to a text first, for the model card; nothing if every text is read as it is."""
+    text = SourceText(run, load_profile(run.directory))
+    ways = ["is in lower case"] * text.lowers
+    ways += [f"has a space before {' '.join(sorted(text.separates))}"] * bool(text.separates)
+    if not ways:
+        return ""
+    return (
+        f"\nThe training text {' and '.join(ways)}. `nmt` changes other text into this form before it translates; your "
+        "own program has to do so too.\n"
+    )
 
 
 def _made_with(library: str) -> str:

@@ -12,11 +12,13 @@ from commands import contents
 from nmt.cli import main
 from nmt.config import RunConfig, TrainingConfig
 from nmt.errors import NmtError, install_command
+from nmt.exporting import export
 from nmt.exporting.export import export_run
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.exported import VERSION, read_export
 from nmt.run.manifest import MANIFEST, NETWORK
+from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.training.fine_tuning import open_initial_run
 
 
@@ -145,3 +147,18 @@ def test_a_damaged_export_is_refused_in_one_line(exported, tmp_path, changes):
 def test_a_directory_that_is_no_export_is_named(drawn_run):
     with pytest.raises(NmtError, match="not an export, it has no export.json; nmt export makes one"):
         read_export(drawn_run)
+
+
+def test_the_card_says_how_the_training_text_is_written(drawn_run, monkeypatch):
+    run = Run.open(drawn_run)
+    lines = ["the garden is empty .", "is the garden empty ?"] * 40
+    vocabularies = Vocabularies(run.source, run.target)
+    for of, note in (
+        (lines, "is in lower case and has a space before . ?."),
+        ([line.title() for line in lines], "has a"),
+    ):
+        profile = measure_profile([(line, line) for line in of], vocabularies, ("", ""))
+        monkeypatch.setattr(export, "load_profile", lambda _, found=profile: found)
+        assert f"The training text {note}" in export._reading_note(run)
+    monkeypatch.setattr(export, "load_profile", lambda _: None)
+    assert export._reading_note(run) == ""
