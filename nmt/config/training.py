@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from nmt.config.checks import require, require_at_most, require_positive, require_rate
@@ -157,6 +158,18 @@ class TrainingConfig:
         "and the report on the text.",
     )
     log_every: int = setting(50, "Steps between two lines of progress if standard error is not a terminal.")
+
+    @property
+    def unread(self) -> list[str]:
+        """Fields that differ from their defaults although this training does not read them."""
+        readers = {
+            "guided.weight": self.aligner or bool(self.guided.links),
+            "guided.decay": self.aligner or bool(self.guided.links),
+            "schedule.final_share": self.schedule.decay == "cosine",
+            "schedule.plateau": self.schedule.decay == "plateau",
+        }
+        default, unread = TrainingConfig(), [name for name, is_read in readers.items() if not is_read]
+        return [name for name in unread if attrgetter(name)(self) != attrgetter(name)(default)]
 
     def __post_init__(self) -> None:
         require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")

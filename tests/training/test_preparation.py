@@ -181,6 +181,11 @@ def test_settings_without_effect_are_reported_once(corpus):
     assert said[0].endswith(", model.dropout.state: these settings have no effect")
     prepared(config, again := list[str]())
     assert not again
+    schedule = {"decay": "constant", "plateau": 5, "final_share": 0.5}
+    config = copy_task.config(corpus, name="other", training={"schedule": schedule, "guided": {"weight": 2.0}})
+    prepared(config, said := list[str]())
+    settings = "training.guided.weight, training.schedule.final_share, training.schedule.plateau"
+    assert said[0] == f"this training does not use {settings}: these settings have no effect"
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,8 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
     initial = open_initial_run(config) if config.training.initial else None
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
+    if unread := [f"training.{name}" for name in config.training.unread]:
+        say(f"this training does not use {', '.join(unread)}: these settings have no effect")
     discard_manifest(directory)
     if config.corpus.prepared:
         write_run_files(directory, config, say)
