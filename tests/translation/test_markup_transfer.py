@@ -157,7 +157,62 @@ def test_every_tag_is_written_once_and_pairs_are_nested(parts: list[str], data: 
     again = parse_markup(found.text, "auto")
     if not markup.marked.problems:
         assert not again.problems
-    assert len(found.alignment.target) <= len(target)
+    assert all(found.alignment.source) and all(found.alignment.target)
+
+
+def aligned(source: str, text: str, links: str, *stand_ins: str, unread: str = "") -> tuple[WordAlignment, str]:
+    """Alignment and text of the translation of a marked text whose model does not read the number `unread`."""
+    markup = taken(source, stand_ins)
+    if unread:
+        kept = {place: "" if word == unread else word for place, word in markup.stand_ins.items()}
+        plain, spans = markup.marked.render(lambda place: kept[place])
+        markup = replace(markup, stand_ins=kept, text=plain, spans=tuple(spans))
+    words, found = tuple(markup.text.split()), tuple(text.split())
+    pairs = frozenset(tuple(map(int, link.split("-"))) for link in links.split())
+    weights = np.zeros((len(found), len(words)), np.float32)
+    rest = np.ones(len(found), np.float32)
+    values = tuple(-1.0 - place for place in range(len(found)))
+    made = Translation(
+        markup.text, text, -1.0, -1.0, WordAlignment(words, found, weights, rest, pairs), False, (), (), values
+    )
+    (result,) = markup.put_back([made])
+    assert len(result.word_log_probabilities) == len(result.alignment.target)
+    assert set(filter(None, result.word_log_probabilities)) <= set(values)
+    return result.alignment, result.text
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "links", "stand_ins", "ours", "theirs", "found"),
+    [
+        # a number that the model cannot read is a word of both sides
+        ("the <b>old</b> 12 dog .", "le vieux chien .", "0-0 1-1 2-2 3-3", (),
+         "the old 12 dog .", "le vieux 12 chien .", "0-0 1-1 2-2 3-3 4-4"),
+        # so is a placeholder without a stand-in
+        ("a 12 {0} b", "A B", "0-0 1-1", (), "a 12 {0} b", "A 12 {0} B", "0-0 1-1 2-2 3-3"),
+        # a stand-in that is written twice is one word
+        ("{0} sees", "Paul voit Paul", "0-0 1-1 0-2", ("Paul",), "{0} sees", "{0} voit", "0-0 1-1"),
+        # what touches a word is a part of it
+        ("a b12 c", "A B C", "0-0 1-1 2-2", (), "a b12 c", "A B C", "0-0 1-1 2-2"),
+    ],
+)  # fmt: skip
+def test_links_count_the_words_of_both_texts(source, text, links, stand_ins, ours, theirs, found) -> None:
+    alignment, _ = aligned(source, text, links, *stand_ins, unread="12")
+    assert (" ".join(alignment.source), " ".join(alignment.target)) == (ours, theirs)
+    assert alignment.pharaoh() == found
+
+
+@given(
+    st.lists(st.sampled_from(["a", "bc", "de.", "12", "12", "{0}", "%s"]), min_size=1, max_size=8),
+    st.lists(st.sampled_from(["A", "B", ",", "Paul", "Luc"]), min_size=1, max_size=6),
+    st.data(),
+)
+def test_words_between_spaces_are_the_words_of_the_alignment(ours: list[str], theirs: list[str], data) -> None:
+    source, text = " ".join(ours), " ".join(theirs)
+    read = len(taken(source, ("Paul", "Luc")).text.replace("12", "").split())
+    cells = st.tuples(st.integers(0, max(read - 1, 0)), st.integers(0, len(theirs) - 1))
+    links = " ".join(f"{s}-{t}" for s, t in data.draw(st.lists(cells, max_size=6))) if read else ""
+    alignment, written = aligned(source, text, links, "Paul", "Luc", unread="12")
+    assert (list(alignment.source), list(alignment.target)) == (ours, written.split())
 
 
 def test_a_translator_translates_text_alone() -> None:

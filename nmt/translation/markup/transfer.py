@@ -12,12 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Literal
 
 from nmt.alignment.projection import Projection, Stretch
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.run.directory import Run
 from nmt.text.markup import MarkedText, parse_markup
 from nmt.text.profile import TextProfile
+from nmt.translation.markup.left_out import LeftOut, with_left_out
 from nmt.translation.markup.stand_ins import can_read, stand_ins
 from nmt.translation.markup.units import Unit, project_units, units_of
 from nmt.translation.markup.writing import Mark, mark_of, write
@@ -130,7 +132,28 @@ class TakenMarkup:
         _collect(nodes, self.marked, gaps)
         text = write(translation.text, [unit[:2] for unit in target], gaps, found.replaced, self.marked)
         changed = self._alignment(alignment, translation.text, target, found.replaced)
-        return replace(translation, source=self.source, text=text, alignment=changed)
+        read, written = self._left_out(source, target, nodes, found.left_out)
+        return with_left_out(replace(translation, source=self.source, text=text, alignment=changed), read, written)
+
+    def _left_out(
+        self, source: Sequence[Unit], target: Sequence[Unit], nodes: Sequence[_Node], left_out: set[int]
+    ) -> tuple[list[LeftOut], list[LeftOut]]:
+        """The numbers and placeholders between spaces that are no words of the alignment, on both sides."""
+        steps: tuple[Literal[-1, 1], ...] = (-1, 1)
+        apart = [place for place in self.stand_ins if all(self.marked.touches_space(place, step) for step in steps)]
+        raws = {place: self.marked.items[place].raw for place in apart}
+        read = [
+            LeftOut(_words_before(source, self.spans[place][0]), place, raws[place])
+            for place in apart
+            if not self.stand_ins[place]
+        ]
+        at = {node.place: node.begin for node in _with_inner(nodes)}
+        written = [
+            LeftOut(target[at[place]].word if at[place] < len(target) else _words_before(target), place, raws[place])
+            for place in apart
+            if place in left_out and not _is_within_word(target, at[place])
+        ]
+        return read, written
 
     def _alignment(
         self, alignment: WordAlignment, text: str, target: Sequence[Unit], replaced: dict[tuple[int, int], str]
@@ -290,6 +313,25 @@ class _Placing:
         """The number of source units before an item."""
         at = self._taken.spans[place][0]
         return sum(unit.begin < at for unit in self._source)
+
+
+def _with_inner(nodes: Iterable[_Node]) -> Iterator[_Node]:
+    """Nodes and all nodes within them."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        waiting += node.inside
+        yield node
+
+
+def _words_before(units: Sequence[Unit], place: int | None = None) -> int:
+    """The number of words that begin before a place; None: of all words."""
+    return 1 + max((unit.word for unit in units if place is None or unit.begin < place), default=-1)
+
+
+def _is_within_word(units: Sequence[Unit], number: int) -> bool:
+    """Whether a place before a unit is between two units of one word."""
+    return 0 < number < len(units) and units[number - 1].word == units[number].word
 
 
 def _nested(nodes: Sequence[_Node]) -> list[_Node]:
