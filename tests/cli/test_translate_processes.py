@@ -89,6 +89,8 @@ def begun(place: Path) -> tuple[subprocess.Popen[str], list[int]]:
         text=True,
         env=commands.environment(),
         start_new_session=True,
+        # A shell starts a command in the background so that it ignores Ctrl-C, and its children inherit this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     part = place / ".cut.part"
     while process.poll() is None and not (part.exists() and part.stat().st_size):
