@@ -12,7 +12,7 @@ place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
 "${PYTHON:-python3}" -m venv "$place/runtime"
 pip() { "$place/runtime/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
-rm -rf build/lib  # setuptools takes the files of an older build from there, also those that are no more
+rm -rf build/lib  # setuptools would pack the files of an older build from there, deleted ones too
 pip wheel --no-deps --wheel-dir "$place" .
 pip install --no-compile --no-deps --requirement constraints-runtime.txt "$place"/nmt-*.whl
 pip uninstall --yes pip setuptools 2> /dev/null || true

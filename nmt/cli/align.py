@@ -193,16 +193,15 @@ def _linking(arguments: Namespace) -> Linking:
 
 def _require_opposite(model: Translator, reverse: Translator) -> None:
     """Refuses a run that does not translate in the opposite direction, as far as both runs know their languages."""
-    from nmt.text.documents.languages import known, same_language
     from nmt.text.languages import languages_of
+    from nmt.text.languages.matching import may_be_same
 
     own, other = languages_of(model.config.corpus), languages_of(reverse.config.corpus)
-    for one, two in zip(own, other[::-1], strict=True):
-        if known(one.tag) and known(two.tag) and not same_language(one.tag, two.tag):
-            raise NmtError(
-                f"--reverse translates from {other.source} to {other.target}, and --model from {own.source} to "
-                f"{own.target}: give a run of the opposite direction for --reverse"
-            )
+    if not all(map(may_be_same, own, other[::-1])):
+        raise NmtError(
+            f"--reverse translates from {other.source} to {other.target}, and --model from {own.source} to "
+            f"{own.target}: give a run of the opposite direction for --reverse"
+        )
 
 
 def _require_same_words(words: tuple[Words, Words], reverse: Translator) -> None:

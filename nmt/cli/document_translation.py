@@ -13,8 +13,8 @@ from nmt.cli.request_files import RequestFiles
 from nmt.errors import NmtError
 from nmt.files.outputs import open_outputs
 from nmt.text.documents import Document, document_kind, file_of_kind, open_document
-from nmt.text.documents.languages import known, same_language
 from nmt.text.languages import Language
+from nmt.text.languages.matching import may_be_same
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -75,9 +75,9 @@ def _check_flags(arguments: Namespace, kind: str) -> None:
 
 def _say_if_other_language(document: Document, target: Language) -> None:
     """Warns of a document that is for translations into another language."""
-    tags = document.target.tag, target.tag
-    if all(map(known, tags)) and not same_language(*tags):
-        say(f"{document.name} declares the target language {tags[0]}, but its units are translated into {tags[1]}")
+    if not may_be_same(document.target, target):
+        declared = f"{document.name} declares the target language {document.target}"
+        say(f"{declared}, but its units are translated into {target}")
 
 
 def _translations(document: Document, translator: Translator, requests: RequestFiles) -> list[str]:

@@ -165,13 +165,7 @@ def languages_from_flags(arguments: Namespace) -> Languages:
     own = UNKNOWN
     if getattr(arguments, "model", None):
         own = languages_of(loading.config_of_run(arguments.model[0]).corpus)
-    with as_flags(CorpusConfig):
-        return languages_of(
-            CorpusConfig(
-                source_language=arguments.source_language or own.source.tag,
-                target_language=arguments.target_language or own.target.tag,
-            )
-        )
+    return languages_of(_named_languages(arguments, own.source.tag, own.target.tag))
 
 
 def corpus_from_flags(arguments: Namespace, sources: Sequence[str], targets: Sequence[str]) -> CorpusConfig:
@@ -185,11 +179,15 @@ def corpus_from_flags(arguments: Namespace, sources: Sequence[str], targets: Seq
     """
     from nmt.text.languages import decide_languages
 
+    return decide_languages(_named_languages(arguments), sources, targets)
+
+
+def _named_languages(arguments: Namespace, source: str = "", target: str = "") -> CorpusConfig:
+    """The languages that the flags name; `source` and `target` are those that they leave open."""
     with as_flags(CorpusConfig):
-        named = CorpusConfig(
-            source_language=arguments.source_language or "", target_language=arguments.target_language or ""
+        return CorpusConfig(
+            source_language=arguments.source_language or source, target_language=arguments.target_language or target
         )
-    return decide_languages(named, sources, targets)
 
 
 def load_models(arguments: Namespace) -> Translator:

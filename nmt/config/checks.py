@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from nmt.errors import NmtError
@@ -20,6 +22,12 @@ TOO_LONG = float("inf")
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 200
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
+
+
+def changed_fields(config: Any, names: Iterable[str]) -> list[str]:
+    """Those of some fields, by dotted names, that differ from their defaults."""
+    default = type(config)()
+    return [name for name in names if attrgetter(name)(config) != attrgetter(name)(default)]
 
 
 class ConfigError(NmtError):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Literal
 
-from nmt.config.checks import require, require_at_most, require_positive, require_rate
+from nmt.config.checks import changed_fields, require, require_at_most, require_positive, require_rate
 from nmt.config.fields import group, setting
 
 WIDEST = 2**14
@@ -188,8 +187,7 @@ class ModelConfig:
             names += self._unread_by_recurrent_decoder()
         if self.architecture != "rnn" and self.transformer.positions == "sinusoidal":
             names.append("transformer.longest")
-        default = ModelConfig()
-        return [name for name in names if attrgetter(name)(self) != attrgetter(name)(default)]
+        return changed_fields(self, names)
 
     def _unread_by_recurrent_decoder(self) -> list[str]:
         names = ["input_feeding"] if self.decoder == "bahdanau" else ["piece_in_query"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Literal
 
-from nmt.config.checks import require, require_at_most, require_positive, require_rate
+from nmt.config.checks import changed_fields, require, require_at_most, require_positive, require_rate
 from nmt.config.fields import group, setting
 
 Precision = Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"]
@@ -168,8 +167,7 @@ class TrainingConfig:
             "schedule.final_share": self.schedule.decay == "cosine",
             "schedule.plateau": self.schedule.decay == "plateau",
         }
-        default, unread = TrainingConfig(), [name for name, is_read in readers.items() if not is_read]
-        return [name for name in unread if attrgetter(name)(self) != attrgetter(name)(default)]
+        return changed_fields(self, [name for name, is_read in readers.items() if not is_read])
 
     def __post_init__(self) -> None:
         require_positive(self, "passes", "batch_tokens", "accumulate", "window", "log_every")

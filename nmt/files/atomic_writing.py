@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -93,7 +92,7 @@ def _keep_mode(temporary: Path, place: Path) -> None:
     if not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
     with suppress(OSError):  # some file systems have no permissions
-        os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
+        shutil.copymode(place, temporary)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

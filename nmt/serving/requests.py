@@ -100,9 +100,10 @@ def translation_requests(
 def _require_writable(glossary: Glossary, texts: Sequence[str], translator: Translator) -> None:
     """Refuses required terms of the texts that no translation can have."""
     unwritable = set(glossary.unwritable(translator.run.target))
-    for term in {term for text in texts for term in glossary.of(text)} & unwritable if unwritable else ():
-        message = f"the target vocabulary lacks characters of the translations of '{term.source}': leave the term out"
-        raise RefusedError(422, message)
+    for term in (term for text in texts for term in glossary.of(text) if unwritable):
+        if term in unwritable:
+            lacks = f"the target vocabulary lacks characters of the translations of '{term.source}'"
+            raise RefusedError(422, f"{lacks}: leave the term out")
 
 
 def _forced(body: TranslateRequest) -> Iterator[str]:

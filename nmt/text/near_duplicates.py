@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
+
+from nmt.text.patterns import pattern
 
 SHORT = 5
 """Words from which on near-duplicates may differ in one word. In a shorter sentence one word is much."""
+
+_WORD = r"\w(?:\S*\w)?"
+"""A word between spaces, without the punctuation around it."""
 
 
 def similarity_keys(text: str) -> list[int]:
@@ -19,19 +23,11 @@ def similarity_keys(text: str) -> list[int]:
     without spaces, and sentences without letters and digits, are near-duplicates only if they are equal.
     """
     text = unicodedata.normalize("NFC", text)
-    words = [_word_key(word) for word in _word().findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
+    words = [_word_key(word) for word in pattern(_WORD).findall(text.casefold().replace("’", "'"))] or [_word_key(text)]
     whole = sum(words)
     if len(words) < SHORT:
         return [whole]
     return [whole, *(whole - word for word in words)]
-
-
-@cache
-def _word() -> Any:
-    """A word between spaces, without the punctuation around it. Vowel signs and other marks belong to words."""
-    import regex  # type: ignore[import-untyped]  # \w of re leaves marks out
-
-    return regex.compile(r"\w(?:\S*\w)?")
 
 
 @lru_cache(maxsize=1 << 17)

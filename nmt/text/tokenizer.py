@@ -294,7 +294,7 @@ def _divided(
 
 
 _OPENING = frozenset("'’\"/¿¡")
-"""Marks in front of words that Unicode counts among those behind words."""
+"""Marks before words, in categories of marks behind words."""
 
 
 def _may_precede_a_word(character: str) -> bool:

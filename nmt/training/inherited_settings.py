@@ -50,9 +50,10 @@ def settings_for_fine_tuning(
         CorpusError: the pairs cannot be read.
     """
     own = _fields_of_recipe(recipe) if recipe else {}
-    prepared = read_prepared(Path(given["corpus"]["prepared"])) if given.get("corpus", {}).get("prepared") else None
-    wanted = prepared.settings["vocabulary"] if prepared else given.get("vocabulary", {})
-    vocabulary, lines = vocabulary_for_fine_tuning(wanted, initial, "the prepared corpus" if prepared else "")
+    corpus = given.get("corpus", {}).get("prepared")
+    prepared = read_prepared(Path(corpus)) if corpus else None
+    pieces_of = prepared.settings["vocabulary"] if prepared else given.get("vocabulary", {})
+    vocabulary, lines = vocabulary_for_fine_tuning(pieces_of, initial, corpus)
     fields = merge_fields(_inherited_fields(initial) | {"vocabulary": vocabulary}, own)
     config = build(fields)
     lines = [_origin(config, initial, recipe, bool(vocabulary["run"])), *lines]
@@ -110,13 +111,13 @@ def _origin(config: RunConfig, initial: Run, recipe: str, same_pieces: bool) -> 
 
 
 def vocabulary_for_fine_tuning(
-    given: Mapping[str, Any], initial: Run, giver: str = ""
+    given: Mapping[str, Any], initial: Run, prepared: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The fields of the vocabulary, and a line of warning if it is a new one.
 
     Args:
-        given: the fields of `vocabulary` that the user gave, or the prepared corpus.
-        giver: in the warning; empty: the user's flags.
+        given: the fields of `vocabulary` that the user gave, or all those of the prepared corpus.
+        prepared: the directory of that corpus, if there is one.
     """
     saved = config_to_dict(initial.config.vocabulary)
     other = [name for name, value in given.items() if value != saved[name]]
@@ -126,8 +127,8 @@ def vocabulary_for_fine_tuning(
         other = []
     if not other:
         return saved | {"run": str(initial.directory)}, []
-    flags = giver or " and ".join(f"--vocabulary.{name}" for name in other)
-    verb = "has" if giver else "makes"
+    flags = prepared or " and ".join(f"--vocabulary.{name}" for name in other)
+    verb = "has" if prepared else "makes"
     adapts = not {"size", "target_size"} & set(given)
     return saved | {"run": "", "adapt_size": adapts}, [
         f"{flags} {verb} another vocabulary than that of {initial.directory}: pieces that it lacks begin with random "
@@ -156,7 +157,7 @@ def fit_epochs(training: TrainingConfig, given: Mapping[str, Any], pieces: int) 
 
 
 def _summary(training: TrainingConfig, apart: Sequence[str]) -> str:
-    """The line on what training does; `apart` tells of held-out pairs."""
-    new = [f"{counted(training.recombine, 'new pair')} of each"] * bool(training.recombine)
+    """The line on what training does; `apart` names held-out pairs."""
+    new = [f"{counted(training.recombine, 'new pair')} for each pair"] * bool(training.recombine)
     epochs = f"{counted(training.passes, 'epoch')} of batches of {training.batch_tokens:,} tokens"
     return f"{', '.join([*apart, *new, epochs])}; flags override each choice"

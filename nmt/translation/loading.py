@@ -11,6 +11,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.exported import is_export
 from nmt.run.text_profile import load_profile
+from nmt.text.languages.matching import may_be_same
 from nmt.text.profile import TextProfile
 from nmt.text.swapped_sides import are_exchanged
 from nmt.translation.translator import Translator
@@ -101,8 +102,7 @@ def _require_one_direction(runs: Sequence[Run], profile: TextProfile | None) -> 
     """Refuses models of other languages, and models whose training texts have their sides exchanged."""
     first = runs[0]
     for other in runs[1:]:
-        pairs = zip(first.languages, other.languages, strict=True)
-        if any(one.code != two.code and "und" not in (one.code, two.code) for one, two in pairs):
+        if not all(map(may_be_same, first.languages, other.languages)):
             raise RunError(
                 f"{first.directory} is from {' to '.join(map(str, first.languages))}, and {other.directory} is from "
                 f"{' to '.join(map(str, other.languages))}: an ensemble needs models of one direction"

@@ -7,7 +7,7 @@ from documents import PO_HEADER, languages
 
 from nmt.config import CorpusConfig
 from nmt.text.documents import declared_languages
-from nmt.text.documents.languages import best_match, same_language, spelled
+from nmt.text.languages.matching import best_match, same_language, spelled
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_new_pairs_count_as_text(initial):
         for more in ([], ["--training.aligner", "true", "--training.recombine", "4"])
     ]
     assert passes[1] == pytest.approx(passes[0] / 5, abs=1)
-    assert "4 new pairs of each, " in said[-1]
+    assert "4 new pairs for each pair, " in said[-1]
 
 
 def test_held_out_pairs_are_no_part_of_the_batches(initial):

@@ -19,7 +19,7 @@ from nmt.errors import NmtError, install_command
 from nmt.run.directory import Run
 from nmt.text.tokenizer import Tokenizer
 from nmt.training.sweep import study as sweep_study
-from nmt.training.sweep.space import read_space
+from nmt.training.sweep.space import Space, read_space
 from nmt.training.sweep.study import Budget, open_study, sweep
 from nmt.training.sweep.trials import TrialError, run_trial
 
@@ -30,6 +30,12 @@ def space(directory: Path, **fields) -> Path:
     path = directory / "space.yaml"
     path.write_text(yaml.safe_dump(fields, sort_keys=False))
     return path
+
+
+def begun(file: Path, read: Space, output: Path, seed: int) -> optuna.Study:
+    """The study in a directory, which is made as `sweep` makes it."""
+    output.mkdir(exist_ok=True)
+    return open_study(file, read, output, seed)
 
 
 def test_the_values_of_a_trial_override_the_common_fields(tmp_path):
@@ -259,24 +265,24 @@ def test_a_directory_continues_the_search_of_one_space_only(tmp_path):
     ranges = {"model.units": {"choices": [4, 8]}}
     first = read_space(space(tmp_path, space=ranges))
     for _ in range(2):
-        open_study(file, first, output, seed=1)
+        begun(file, first, output, seed=1)
     for changes in ({"metric": "loss"}, {"space": {"model.units": {"choices": [4]}}}, {"common": {"name": "x"}}):
         with pytest.raises(NmtError, match="holds a search of another space"):
-            open_study(file, read_space(space(tmp_path, **{"space": ranges, **changes})), output, seed=1)
+            begun(file, read_space(space(tmp_path, **{"space": ranges, **changes})), output, seed=1)
 
 
 def test_an_interrupted_trial_is_tried_again(tmp_path):
     file, output = tmp_path / "space.yaml", tmp_path / "search"
     read = read_space(space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}}))
-    interrupted = read.suggest(open_study(file, read, output, seed=1).ask())
-    assert read.suggest(open_study(file, read, output, seed=2).ask()) == interrupted
+    interrupted = read.suggest(begun(file, read, output, seed=1).ask())
+    assert read.suggest(begun(file, read, output, seed=2).ask()) == interrupted
 
 
 def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):
     """A kill or a full disk may leave the beginning of a line."""
     file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16]}})
     read, journal = read_space(file), tmp_path / "search" / "study.log"
-    study = open_study(file, read, tmp_path / "search", seed=1)
+    study = begun(file, read, tmp_path / "search", seed=1)
     for value in (3.0, 2.0):
         trial = study.ask()
         read.suggest(trial)
@@ -288,7 +294,7 @@ def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):
     for cut in {0, 1, *ends, *(end - 1 for end in ends), *(end - 40 for end in ends)}:
         journal.write_bytes(whole[:cut])
         for count in (1, 2):
-            again = open_study(file, read, tmp_path / "search", seed=2)
+            again = begun(file, read, tmp_path / "search", seed=2)
             again.tell(trial := again.ask(), float(count) if read.suggest(trial) else None)
         assert all(json.loads(line) for line in journal.read_bytes().splitlines())
 
@@ -296,7 +302,7 @@ def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):
 def test_a_full_disk_names_the_journal(tmp_path, full_disk):
     file = space(tmp_path, space={"model.units": {"choices": [4, 8, 16]}})
     with pytest.raises(OSError) as caught:
-        open_study(file, read_space(file), tmp_path / "search", seed=1)
+        begun(file, read_space(file), tmp_path / "search", seed=1)
     assert caught.value.filename == str(tmp_path / "search" / "study.log")
 
 
@@ -308,23 +314,24 @@ def test_a_killed_search_keeps_no_lock(tmp_path, monkeypatch):
 import os
 from pathlib import Path
 from nmt.training.sweep import journal, space, study
+Path("search").mkdir()
 opened = study.open_study(Path({str(file)!r}), space.read_space(Path({str(file)!r})), Path("search"), 1)
 journal._KernelLock(Path("search/study.log")).acquire()
 os.kill(os.getpid(), 9)
 """
     assert run(["-c", program], tmp_path).returncode == -9
-    assert len(open_study(file, read_space(file), Path("search"), seed=1).trials) == 0
+    assert len(begun(file, read_space(file), Path("search"), seed=1).trials) == 0
     assert [path.name for path in Path("search").iterdir()] == ["study.log"]
 
 
 @pytest.mark.parametrize("line", [b"nonsense\n", b"\0\0\n", b"5\n", b"[" * 100_000 + b"\n"])
 def test_a_damaged_journal_is_named(tmp_path, line):
     file = space(tmp_path, space={"model.units": {"choices": [4, 8]}})
-    open_study(file, read_space(file), tmp_path / "search", seed=1)
+    begun(file, read_space(file), tmp_path / "search", seed=1)
     with open(tmp_path / "search" / "study.log", "ab") as journal:
         journal.write(line)
     with pytest.raises(NmtError, match=r"study\.log, line 3: damaged: restore the file, or choose another --output"):
-        open_study(file, read_space(file), tmp_path / "search", seed=1)
+        begun(file, read_space(file), tmp_path / "search", seed=1)
 
 
 def test_a_sweep_needs_a_budget_and_optuna(tmp_path, monkeypatch, capsys):

@@ -6,18 +6,11 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache
-from typing import Any
+
+from nmt.text.patterns import pattern
 
 _LETTERS = r"[^\W\d_]+"
 _WORD = r"\w+(?:['’]\w+)*"
-
-
-@cache
-def _pattern(pattern: str) -> Any:
-    """A pattern whose words have their vowel signs and other marks, which the \\w of re leaves out."""
-    import regex  # type: ignore[import-untyped]
-
-    return regex.compile(pattern)
 
 
 def count_characters(text: str) -> int:
@@ -32,7 +25,7 @@ def fold_case(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words, case-folded, without punctuation."""
-    return list(_pattern(_WORD).findall(text.casefold()))
+    return list(pattern(_WORD).findall(text.casefold()))
 
 
 def trigrams_of(text: str) -> list[str]:
@@ -40,7 +33,7 @@ def trigrams_of(text: str) -> list[str]:
 
     Everything but letters counts as a space. Otherwise dates and numbers would surprise most.
     """
-    text = f"  {' '.join(_pattern(_LETTERS).findall(text.casefold()))} "
+    text = f"  {' '.join(pattern(_LETTERS).findall(text.casefold()))} "
     return [text[place - 2 : place + 1] for place in range(2, len(text))]
 
 

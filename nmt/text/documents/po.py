@@ -8,11 +8,11 @@ from typing import Any
 
 from nmt.text.documents.document import MARKUP, PLURALS, UNWRITTEN, Document, Edit, Outcome, Part, Unit
 from nmt.text.documents.encodings import PO_HEADER, decode
-from nmt.text.documents.languages import known, same_language, spelled
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.templates import has_choice, line_by_line
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, Languages
+from nmt.text.languages.matching import known, may_be_same, same_language, spelled
 from nmt.text.lines import raw_chunks
 
 _TRANSLATION = re.compile(rb'\s*msgstr(?:\[\d+\])?\s*(?=")')
@@ -39,12 +39,11 @@ def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
         CorpusError: the file cannot be read, has a syntax error, or has translations into another language.
     """
     messages = _read(path)
-    declared, wanted = _language(messages), known(languages.target.tag)
+    declared = _language(messages)
     exchanged = _is_exchanged(declared, languages)
-    if wanted and known(declared.tag) and not exchanged and not same_language(declared.tag, wanted):
-        raise CorpusError(
-            f"{path}: its translations are in {declared}, expected {wanted}: name another language or another file"
-        )
+    if not exchanged and not may_be_same(declared, languages.target):
+        expected = f"expected {languages.target}: name another language or another file"
+        raise CorpusError(f"{path}: its translations are in {declared}, {expected}")
     for entry in messages:
         if entry.obsolete:
             continue

@@ -8,13 +8,14 @@ from itertools import islice
 from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import plain_text
-from nmt.text.documents.languages import TAGS_SHOWN, LanguageChoice, best_match, known
+from nmt.text.documents.languages import TAGS_SHOWN, LanguageChoice
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.xml_edits import segment_edit, space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements
 from nmt.text.documents.xml_units import add_unit
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Languages
+from nmt.text.languages.matching import best_match, known
 
 _NAMES = frozenset({"header", "tu"})
 _UNITS_READ = 10_000

@@ -8,12 +8,13 @@ from itertools import islice
 from nmt.text.documents.document import Document, Edit, Outcome
 from nmt.text.documents.encodings import XML_DECLARATION, decode, utf8_chunks
 from nmt.text.documents.inline import plain_text
-from nmt.text.documents.languages import LanguageChoice, known, same_language, spelled
+from nmt.text.documents.languages import LanguageChoice
 from nmt.text.documents.rows import PlacedRow, one_line
 from nmt.text.documents.xml_edits import space_before, with_attribute
 from nmt.text.documents.xml_elements import Element, elements, tag_end
 from nmt.text.documents.xml_units import add_unit
 from nmt.text.languages import UNKNOWN, Language, Languages
+from nmt.text.languages.matching import known, may_be_same, spelled
 
 _NAMES = frozenset({"trans-unit", "segment"})
 """The elements with a source and a target in XLIFF 1.2 and in 2.0."""
@@ -31,7 +32,7 @@ _NEW_STATE = {"state": "needs-review-translation", "state-qualifier": "mt-sugges
 def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
     """The pairs of an XLIFF file, a unit at a time.
 
-    An untranslated unit has an empty target, and a side in another language than the wanted one is empty too.
+    An untranslated unit has an empty target, and a side in another language is empty too.
 
     Raises:
         CorpusError: the file cannot be read, leaves open which languages are meant, or has no unit in them.
@@ -43,15 +44,12 @@ def read_pairs(path: str, languages: Languages) -> Iterator[PlacedRow]:
             yield PlacedRow(element.line, problem=f"a unit ({element.name}) without a source")
             continue
         target = b"" if _is_untranslated(element) else one_line(plain_text(element.children("target")[0]))
-        sides, declared, wanted = (one_line(plain_text(sources[0])), target), _declared(element), choice.languages
-        if not _agree(declared, wanted) and _agree(declared[::-1], wanted):
-            sides, declared = sides[::-1], Languages(*declared[::-1])
-        found = found or _agree(declared, wanted)
-        source, target = (
-            text if _may_be(*pair) else b""
-            for text, pair in zip(sides, zip(declared, wanted, strict=True), strict=True)
-        )
-        yield PlacedRow(element.line, (source, target))
+        declared, chosen = _declared(element), choice.languages
+        sides, fits = (one_line(plain_text(sources[0])), target), _fits(declared, chosen)
+        if not all(fits) and all(exchanged := _fits(declared[::-1], chosen)):
+            sides, fits = sides[::-1], exchanged
+        found = found or all(fits)
+        yield PlacedRow(element.line, (sides[0] if fits[0] else b"", sides[1] if fits[1] else b""))
     if choice is not None and not found:
         choice.refuse()
 
@@ -70,7 +68,7 @@ def declared_languages(path: str, languages: Languages) -> Languages:
 
 
 def _units(path: str, languages: Languages) -> Iterator[tuple[Element, LanguageChoice]]:
-    """The units of a file, and the languages of its pairs as far as they are known at each."""
+    """The units of a file, each with the choice of languages so far."""
     choice = None
     for unit in elements(utf8_chunks(path), _NAMES, path):
         declared = [known(language.tag) for language in _declared(unit)]
@@ -80,14 +78,9 @@ def _units(path: str, languages: Languages) -> Iterator[tuple[Element, LanguageC
         yield unit, choice
 
 
-def _agree(declared: Sequence[Language], wanted: Sequence[Language]) -> bool:
-    return all(map(_may_be, declared, wanted))
-
-
-def _may_be(declared: Language, wanted: Language) -> bool:
-    """Whether a text may be in the wanted language: it is declared so, or one of the two is unknown."""
-    tags = known(declared.tag), known(wanted.tag)
-    return not all(tags) or same_language(*tags)
+def _fits(declared: Sequence[Language], chosen: Languages) -> tuple[bool, bool]:
+    """Whether each side of a unit may be in the chosen language."""
+    return may_be_same(declared[0], chosen.source), may_be_same(declared[1], chosen.target)
 
 
 def _declared(unit: Element) -> Languages:
@@ -105,7 +98,7 @@ def _is_untranslated(unit: Element) -> bool:
 def open_document(path: str, raw: bytes, languages: Languages, everything: bool, codes: bool = False) -> Document:
     """An XLIFF file whose units without a translation are to be translated. Approved units stay.
 
-    If some units are for the wanted target language, the units for other languages stay untranslated.
+    If some units are for the target language, the units for other languages stay untranslated.
 
     Raises:
         CorpusError: broken XML.
@@ -114,16 +107,15 @@ def open_document(path: str, raw: bytes, languages: Languages, everything: bool,
     document = Document(path, text.encode("utf-8"), encoding, [], Outcome(), references=True, codes=codes)
     units = list(elements([document.data], _NAMES, path))
     targets = [_declared(unit).target for unit in units]
-    wanted, known_target = languages.target, known(languages.target.tag)
-    has_wanted = any(known(target.tag) and _may_be(target, wanted) for target in targets)
-    document.target = wanted if has_wanted else next(iter(targets), Language())
+    chosen = [target for target in targets if known(target.tag) and may_be_same(target, languages.target)]
+    document.target = languages.target if chosen else next(iter(targets), Language())
     for unit, target in zip(units, targets, strict=True):
         if not unit.children("source") or unit.inherited("translate") == "no":
             continue
-        if has_wanted and not _may_be(target, wanted):
+        if chosen and not may_be_same(target, languages.target):
             document.outcome.leave(f"for translations into {target}", unit.line)
         else:
-            _add_unit(document, unit, known_target, everything)
+            _add_unit(document, unit, known(languages.target.tag), everything)
     return document
 
 

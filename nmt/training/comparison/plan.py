@@ -214,9 +214,9 @@ def fields_of(run: VariantRun) -> dict[str, Any]:
 
 
 def fields_to_train(run: VariantRun) -> dict[str, Any]:
-    """The fields of a run for `nmt train --config`: those that were given, and those that the comparison settles.
+    """The fields of a run for `nmt train --config`: the given ones, and fields that the comparison settles.
 
-    A default would count as given too. So a fine-tuning would not take it from its initial run.
+    A default would count as given too. So a fine-tuning would not take the setting from its initial run.
     """
     config = run.config
     settled = {"seed": config.training.seed, "precision": config.training.precision}

@@ -11,9 +11,9 @@ from nmt.config import CorpusConfig, PairsConfig, RunConfig, VocabularyConfig
 from nmt.evaluation.bleu_and_chrf import require_tokenizer
 from nmt.evaluation.bleu_tokenizer import SPACED, missing_analyser, tokenizer_of_run
 from nmt.text.documents import declared_languages
-from nmt.text.documents.languages import known
 from nmt.text.errors import CorpusError
 from nmt.text.languages import Language, decide_languages, languages_of, main_script, script_counts, words_of
+from nmt.text.languages.matching import known
 from nmt.text.pairs import Pair, PairReader
 
 _PAIRS_READ = 10_000

@@ -24,8 +24,8 @@ from nmt.training.quality.text_figures import EVERY, TextFigures
 MORE = (2, 4)
 """Multiples of the text whose quality is extrapolated."""
 
-LEAST_SHARE = 0.1
-"""Share of the epochs from which on a short training shows the quality of the full one."""
+LEAST_SHARE = 1 / 8
+"""The least share of the epochs of a short training that counts: the least that the fit has seen."""
 
 
 class ShortTraining(NamedTuple):
@@ -44,7 +44,7 @@ class ShortTraining(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Epochs from which on it shows the quality of the full training."""
+        """The least number of epochs that counts."""
         return math.ceil(LEAST_SHARE * self.full)
 
 
@@ -90,8 +90,9 @@ def predict(figures: Sequence[TextFigures], fit: QualityFit, short: ShortTrainin
     if not figures:
         raise NmtError(f"the text has fewer than {EVERY} pairs, too few to measure")
     of_text = from_text(figures[-1], fit)
-    counts = short is not None and short.epochs >= short.needed
-    of_training = from_short_training(short.bleu, short.share, fit) if short and counts else None
+    of_training = None
+    if short and short.epochs >= short.needed:
+        of_training = from_short_training(short.bleu, short.share, fit)
     bleu = combined([of_text, of_training]) if of_training else of_text
     curve = [Expected(one.pairs, from_text(one, fit)) for one in figures]
     unlike, chrf, more = unlike_measured(figures[-1], fit), chrf_of(bleu, fit), _more(curve, bleu)

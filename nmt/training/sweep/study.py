@@ -18,7 +18,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nmt.errors import NmtError
 from nmt.files.locking import locked
-from nmt.files.paths import output_directory
 from nmt.progress import StatusLine, counted
 from nmt.training.processes import CommandRunner, shared_cores
 from nmt.training.sweep.journal import open_journal
@@ -55,10 +54,8 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
     """
     space, status = read_space(space_file), StatusLine()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # its warning of a failed trial has a traceback
-    with (
-        output_directory(output),
-        locked(output, NmtError(f"another process searches in {output}: wait for it, or end it")),
-    ):
+    output.mkdir(parents=True, exist_ok=True)
+    with locked(output, NmtError(f"another process searches in {output}: wait for it, or end it")):
         study = open_study(space_file, space, output, seed)
         status.print(f"{counted(len(study.trials), 'trial')} so far; their logs are in {output}/logs")
         _search(study, space, output, budget, jobs, status)
@@ -149,7 +146,6 @@ def open_study(space_file: Path, space: Space, output: Path, seed: int) -> optun
     Raises:
         NmtError: the directory holds a study of another space, or its journal is damaged.
     """
-    output.mkdir(parents=True, exist_ok=True)
     study = _read_study(output / "study.log", space)
     described = json.loads(json.dumps(dataclasses.asdict(space)))
     if study.user_attrs.get("space", described) != described:

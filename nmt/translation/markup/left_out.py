@@ -24,7 +24,7 @@ class LeftOut(NamedTuple):
 def with_left_out(translation: Translation, source: Sequence[LeftOut], target: Sequence[LeftOut]) -> Translation:
     """A translation whose alignment also has these words, so that links count the words of both texts.
 
-    A word is linked to the word of the same item. Nothing else attends to it. Words without characters are dropped.
+    A number is linked to itself, and no other word attends to it. So is a placeholder. Empty words are dropped.
     """
     alignment = translation.alignment
     if not source and not target and all(alignment.source) and all(alignment.target):
@@ -54,7 +54,7 @@ def with_left_out(translation: Translation, source: Sequence[LeftOut], target: S
 
 
 class _Merged:
-    """The words of a side with those that were left out.
+    """The words of a side, and the left-out words between them.
 
     Args:
         words: that the model has read or written.
