@@ -302,9 +302,9 @@ def _advance(beam: Beam, new: _Extension, next_pieces: NextPieces, restrictions:
 
     states = []
     for restriction, state in zip(restrictions, beam.restriction_states, strict=True):
-        known = state, restriction.read(next_pieces)
+        known = state, restriction.read(next_pieces, state)
         before, step = ops.map_structure(lambda values: take_slots(values, new.parents), known)
-        states.append(ops.map_structure(kept, restriction.advance(before, new.pieces, new.costs, step), before))
+        states.append(ops.map_structure(kept, restriction.advance(before, new.pieces, step), before))
     return tuple(states)
 
 

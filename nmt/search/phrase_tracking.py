@@ -125,6 +125,14 @@ class PhraseTracker:
         begun = ops.any(alive, axis=-1)[:, :, None]
         return ops.where(begun, self.next_of_alive(state, alive), self.first_of_unmet(state))
 
+    def most_of_phrase(self, values: Tensor) -> Tensor:
+        """The greatest value of any form of each form's phrase: float32 [batch, slots, forms] -> the same shape."""
+        batch, slots, forms = ops.shape(values)
+        rows = ops.reshape(ops.arange(batch * slots, dtype="int32", like=values), (batch, slots, 1))
+        phrases = ops.reshape(rows * forms + ops.maximum(self.phrases, 0)[:, None, :], (-1,))
+        greatest = ops.segment_max(ops.reshape(values, (-1,)), phrases, batch * slots * forms)
+        return ops.reshape(gather(greatest, phrases), (batch, slots, forms))
+
     def alive_unmet(self, state: PhraseState) -> Tensor:
         """The incomplete forms of missing phrases, bool [batch, slots, forms]."""
         return state.alive & ops.logical_not(state.met)

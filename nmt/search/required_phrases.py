@@ -58,7 +58,7 @@ class Constraints(Restriction):
     def begin(self, batch: Tensor, slots: int) -> PhraseState:
         return self.tracker.begin(batch, slots)
 
-    def advance(self, state: PhraseState, pieces: Tensor, values: Tensor, step: tuple) -> PhraseState:
+    def advance(self, state: PhraseState, pieces: Tensor, step: tuple) -> PhraseState:
         return self.tracker.advance(state, pieces)
 
     def missing(self, state: PhraseState) -> Tensor:
@@ -122,7 +122,7 @@ class PhraseSelection:
         totals = take_slots(beam.log_probabilities, parents) + values
         possible = (pieces != PAD) & (totals > IMPOSSIBLE / 2) & ops.logical_not(take_slots(beam.finished, parents))
         if self.preferred:
-            totals = totals + self._bonuses(beam, next_pieces, parents, pieces, values)
+            totals = totals + self._bonuses(beam, next_pieces, parents, pieces)
         ranking = self._banked(beam, parents, pieces, totals, possible) if self.required else totals
         _, order = ops.top_k(ops.where(possible, ranking, IMPOSSIBLE), slots)
         pieces = ops.where(possible, pieces, NO_PIECE)
@@ -139,12 +139,13 @@ class PhraseSelection:
         rank = ops.minimum(rank_in_bank(totals, missing, possible, banks), beam.finished.shape[1])
         return -(ops.cast(rank, "float32") * 1e4 + ops.cast(missing, "float32"))
 
-    def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor, values: Tensor) -> Tensor:
+    def _bonuses(self, beam: Beam, next_pieces: NextPieces, parents: Tensor, pieces: Tensor) -> Tensor:
         """The refunds and bonuses of the candidates, float32 [batch, candidates]."""
         preferred = cast(PreferredPhrases, self.preferred)
-        known = preferred.state_of(beam), preferred.read(next_pieces)
+        state = preferred.state_of(beam)
+        known = state, preferred.read(next_pieces, state)
         state, places = ops.map_structure(lambda of_slots: take_slots(of_slots, parents), known)
-        state = preferred.advance(state, pieces, values, places)
+        state = preferred.advance(state, pieces, places)
         return preferred.refund(state) + preferred.bonuses(state)
 
     def _candidates(self, beam: Beam, next_pieces: NextPieces) -> tuple[Tensor, Tensor]:

@@ -29,15 +29,14 @@ class Restriction:
         """Adds pieces to the forbidden ones, or removes some: bool [batch, slots, vocabulary] -> the same shape."""
         return forbidden
 
-    def read(self, next_pieces: NextPieces) -> State:
+    def read(self, next_pieces: NextPieces, state: State) -> State:
         """What `advance` must know of the step, a structure with leading axes [batch, slots]."""
         return ()
 
-    def advance(self, state: State, pieces: Tensor, values: Tensor, step: State) -> State:
+    def advance(self, state: State, pieces: Tensor, step: State) -> State:
         """State after these pieces, int32 [batch, slots].
 
         Args:
-            values: log-probabilities of the pieces, float32 [batch, slots].
             step: the result of `read` for the hypotheses that the pieces extend.
         """
         return state

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nmt.alignment.pieces_to_words import word_alignment
+from nmt.text.pieces import PAD
 from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation.inference.protocol import Hypothesis, PieceTerm
 
@@ -40,5 +41,7 @@ def place_terms(
             placed.append(term)
             continue
         least = ATTENTION_SHARE * float(hypothesis.weights[first, term.positions].sum())
-        placed.append(term._replace(replaced=hypothesis.ids[first], attention=least))
+        piece = hypothesis.ids[first]
+        alone = target.word_of_piece.count(word) == 1
+        placed.append(term._replace(replaced=piece, word=piece if alone else PAD, attention=least))
     return placed

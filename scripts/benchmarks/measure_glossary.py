@@ -5,7 +5,8 @@
 By default it translates data/demo/glossary.en. Its references in data/demo/glossary.fr use the terms of
 data/demo/glossary.tsv, which are other words than the demo's corpus has for these sources. The search without the
 glossary is compared with data/demo/glossary.usual.fr, the corpus's own translations. --others names more sentences; the
-script counts how many of those without terms translate alike.
+script counts how many of those without terms translate alike. data/demo/glossary.forms.tsv has singular and plural of
+each term, and the model must choose the right one.
 
 The searches alternate for --repeats rounds; a first round warms up and does not count. Times are processor time, so
 that other work on the machine changes them little.

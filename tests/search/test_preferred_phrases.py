@@ -52,7 +52,8 @@ def preferring(
     tracker = search.PhraseTracker(
         forms, numbers, np.full_like(numbers, places), np.isin(np.arange(7), joins), np.zeros(7, bool)
     )
-    preferred = PreferredPhrases(tracker, replaced, sources, np.full(shape, 0.5, np.float32), bonus)
+    words = np.where(replaced == EOS, PAD, replaced)  # the end of a sentence is no word
+    preferred = PreferredPhrases(tracker, replaced, words, sources, np.full(shape, 0.5, np.float32), bonus)
     select = search.PhraseSelection(None, preferred)
     return search.SearchMethod(slots, select, (preferred,), nbest=nbest, preferred=preferred)
 
@@ -95,6 +96,75 @@ def test_a_phrase_that_is_more_probable_than_the_replaced_piece_keeps_its_own_pr
     table = chain(7, start={A: 0.2, B: 0.8}, A={EOS: 1.0}, B={EOS: 1.0})
     found = search_chain(table, [5], preferring(2, [Phrase([(B,)], BOS, A)]))
     assert found.scores[0, 0] == pytest.approx(math.log(0.8) + 3.0)
+
+
+def test_forms_keep_the_difference_of_their_probabilities():
+    """B and C are forms of one phrase. The price of A is that of B, which is more probable, and C costs its own."""
+    table = chain(7, start={A: 0.9, B: 0.08, C: 0.02}, B={EOS: 0.5, A: 0.5}, C={EOS: 1.0})
+    for slots in (1, 3):
+        found = search_chain(table, [5], preferring(slots, [Phrase([(C,), (B,)], BOS, A)]))
+        assert pieces(found) == [B, EOS]
+        assert found.scores[0, 0] == pytest.approx(math.log(0.9) + math.log(0.5) + 3.0)
+    table = chain(7, start={A: 0.9, B: 0.08, C: 0.02}, B={EOS: 0.2, A: 0.8}, C={EOS: 1.0})
+    found = search_chain(table, [5], preferring(3, [Phrase([(C,), (B,)], BOS, A)]))
+    assert pieces(found) == [C, EOS]  # 0.25 of the price for C, and 0.2 for the end behind B
+    assert found.scores[0, 0] == pytest.approx(math.log(0.9 * 0.25) + 3.0)
+
+
+def test_longer_forms_keep_the_difference_of_their_continuations():
+    """B A and B C are forms of one phrase; behind B, A is four times as probable as C."""
+    table = chain(7, start={A: 0.9, B: 0.1}, B={A: 0.4, C: 0.1, EOS: 0.5}, A={EOS: 1.0}, C={EOS: 1.0})
+    for forms in ([(B, A), (B, C)], [(B, C), (B, A)]):
+        found = search_chain(table, [5], preferring(3, [Phrase(forms, BOS, A)], nbest=3))
+        assert pieces(found) == [B, A, EOS]
+        assert found.scores[0, 0] == pytest.approx(math.log(0.9) + 3.0)
+        assert found.scores[0, 1] == pytest.approx(math.log(0.9 * 0.25) + 3.0)
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_a_short_form_is_compared_with_the_whole_of_a_longer_one(slots):
+    """B begins more often than C, but hardly ever goes on with A: C is 33 times as probable as B A."""
+    table = chain(7, start={A: 0.6, B: 0.3, C: 0.1}, B={A: 0.01, EOS: 0.99}, A={EOS: 1.0}, C={EOS: 1.0})
+    for forms in ([(C,), (B, A)], [(B, A), (C,)]):
+        found = search_chain(table, [5], preferring(slots, [Phrase(forms, BOS, A)]))
+        if slots == 1:  # nothing goes back: B was the better beginning
+            assert pieces(found) == [B, A, EOS]
+        else:
+            assert pieces(found) == [C, EOS]
+            assert found.scores[0, 0] == pytest.approx(math.log(0.6) + 3.0)
+    longer = search_chain(table, [5], preferring(3, [Phrase([(C,), (B, A)], BOS, A)], nbest=3))
+    (place,) = [place for place in range(3) if longer.tokens[0, place, :2].tolist() == [B, A]]
+    assert longer.scores[0, place] == pytest.approx(math.log(0.6 * 0.003 / 0.1) + 3.0)
+    alone = search_chain(table, [5], preferring(3, [Phrase([(B, A)], BOS, A)]))
+    assert pieces(alone) == [B, A, EOS] and alone.scores[0, 0] == pytest.approx(math.log(0.6) + 3.0)
+
+
+def test_sentences_with_other_numbers_of_forms_are_searched_as_alone():
+    table = chain(7, start={A: 0.7, B: 0.2, C: 0.1}, A={C: 0.6, B: 0.3, A: 0.1}, B={C: 0.5, EOS: 0.5}, C={EOS: 1.0})
+    sentences = [
+        [Phrase([(C,), (B,)], BOS, A), Phrase([(A,), (B, C), (B, A)], A, C)],
+        [],
+        [Phrase([(B, C)], BOS, A)],
+    ]
+    both = search_chain(np.repeat(table, 3, axis=0), [5] * 3, preferring(3, *sentences, nbest=3))
+    for row, phrases in enumerate(sentences):
+        alone = search_chain(table, [5], preferring(3, phrases, nbest=3))
+        np.testing.assert_array_equal(both.tokens[row], alone.tokens[0])
+        np.testing.assert_allclose(both.scores[row], alone.scores[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
+def test_the_replaced_word_does_not_stand_behind_its_phrase(slots):
+    """The step behind B attends to the source of the phrase too, and the model would write A there."""
+    table = chain(7, start={A: 0.9, B: 0.1}, B={A: 0.9, EOS: 0.1}, A={EOS: 1.0})
+    method = preferring(slots, [Phrase([(B,)], BOS, A)])
+    method.preferred.sources[0, 0, B] = 1
+    assert pieces(search_chain(table, [5], method)) == [B, EOS]
+    method.preferred.words[0, 0] = PAD  # A begins other words too
+    assert pieces(search_chain(table, [5], method)) == [B, A, EOS]
+    method.preferred.words[0, 0] = A
+    method.preferred.sources[0, 0, B] = 0
+    assert pieces(search_chain(table, [5], method)) == [B, A, EOS]
 
 
 def test_sentences_without_phrases_are_searched_as_without_a_bonus():

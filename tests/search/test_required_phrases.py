@@ -159,7 +159,7 @@ def test_an_abandoned_phrase_must_begin_again() -> None:
     state = constraints.begin(1, 1)
     missing = []
     for piece in (A, A, B, C):
-        state = constraints.advance(state, np.array([[piece]], np.int32), np.zeros((1, 1), np.float32), ())
+        state = constraints.advance(state, np.array([[piece]], np.int32), ())
         missing.append(int(constraints.missing(state)[0, 0]))
     assert missing == [1, 1, 0, 0]
 

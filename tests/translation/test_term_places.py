@@ -40,6 +40,7 @@ def test_a_term_replaces_the_word_that_is_linked_to_it(weights, replaced, attent
     """It may begin at half the attention of the word's first piece."""
     (placed,) = place_terms([PieceTerm([PieceForm([7])], [1, 2])], hypothesis(weights), SOURCE, TARGET)
     assert placed.replaced == replaced != PAD
+    assert placed.word == (PAD if replaced == 10 else replaced)  # the first word has two pieces
     assert placed.attention == pytest.approx(attention)
 
 
