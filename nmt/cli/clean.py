@@ -31,6 +31,7 @@ from nmt.text.cleaning import (
 )
 from nmt.text.formats import raw_rows
 from nmt.text.lines import TO_UTF8
+from nmt.text.side_lengths import SideLengths, shifted_rows
 
 if TYPE_CHECKING:
     from nmt.translation.result import Translation
@@ -99,10 +100,11 @@ def run(arguments: Namespace) -> None:
             total = reading.count
         judged = judge(raw_rows(text.pairs, text.languages), rules, usual)
         if arguments.model:
-            scores = _scores(arguments, text, judge(raw_rows(text.pairs, text.languages), rules, usual), total)
+            scores = _scores(arguments, text, judge(raw_rows(text.pairs, text.languages), rules, usual))
             judged = judge_by_scores(judged, arguments.by or _BY, scores, _limit(arguments, scores))
-        counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report)
-    _summarize(counts, arguments)
+        lengths = SideLengths()
+        counts = _write(LineProgress(total, unit="pairs").over(judged), outputs, report, lengths)
+    _summarize(counts, lengths, arguments)
 
 
 def _check(arguments: Namespace, text: GivenText) -> None:
@@ -118,27 +120,24 @@ def _check(arguments: Namespace, text: GivenText) -> None:
         raise NmtError(f"{streams[0]}: can be read only once, and --model needs the pairs again: use files")
 
 
-def _scores(
-    arguments: Namespace, text: GivenText, judged: Iterator[tuple[RawPair, Fault | None]], total: int | None
-) -> list[float]:
+def _scores(arguments: Namespace, text: GivenText, judged: Iterator[tuple[RawPair, Fault | None]]) -> list[float]:
     """A model's score of each pair that the rules keep, with a warning if they do not look like its training text.
 
     Args:
         arguments: of the command line.
         text: names the files.
         judged: the pairs, judged by the rules.
-        total: number of pairs in the corpus.
     """
     from nmt.explaining.pair_scores import score_pairs
 
     translator = load_models(arguments)
     sources, targets = tee((_text(one), _text(other)) for (one, other), fault in judged if fault is None)
-    progress, cut = lines_of(total), 0
+    progress, cut = lines_of(None), 0  # how many pairs the rules keep is known at the end
 
     def read() -> Iterator[Translation]:
         nonlocal cut
-        one = text.checked((source for source, _ in sources), translator, "source")
-        other = text.checked((target for _, target in targets), translator, "target")
+        one = text.checked((source for source, _ in sources), translator, "source", unit="kept pair")
+        other = text.checked((target for _, target in targets), translator, "target", unit="kept pair")
         pairs = translator.align(one, other)
         for pair in progress.over(pairs):
             cut += pair.truncated
@@ -160,9 +159,12 @@ def _limit(arguments: Namespace, scores: Sequence[float]) -> float:
 
 
 def _write(
-    judged: Iterator[tuple[RawPair, Fault | None]], outputs: list[ByteOutput], report: ByteOutput | None
+    judged: Iterator[tuple[RawPair, Fault | None]],
+    outputs: list[ByteOutput],
+    report: ByteOutput | None,
+    lengths: SideLengths,
 ) -> Counter[str]:
-    """Writes kept pairs to the outputs and dropped pairs to the report.
+    """Writes kept pairs to the outputs and dropped pairs to the report, and measures the lengths of all pairs.
 
     Returns:
         The number of dropped pairs by rule, and of kept pairs by "".
@@ -172,12 +174,15 @@ def _write(
         report.write(b"line\trule\tvalue\tthreshold\tsource\ttarget\n")
     for line, (pair, fault) in enumerate(judged, start=1):
         counts[fault.rule if fault else ""] += 1
+        if all(pair):
+            lengths.add(line, *pair)
         if fault is None:
             for output, text in zip(outputs, pair, strict=True):
                 output.write(text + b"\n")
         elif report is not None:
             numbers = _number(fault.value), _number(fault.threshold)
             report.write("\t".join([str(line), fault.rule, *numbers, *map(_cell, pair)]).encode() + b"\n")
+    lengths.finish()
     return counts
 
 
@@ -193,7 +198,7 @@ def _number(value: str | float | None) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _summarize(counts: Counter[str], arguments: Namespace) -> None:
+def _summarize(counts: Counter[str], lengths: SideLengths, arguments: Namespace) -> None:
     total = counts.total()
     say(f"{counted(total, 'pair')} read, {counts['']:,} kept, {total - counts['']:,} dropped")
     for rule in RULE_NAMES:
@@ -201,5 +206,7 @@ def _summarize(counts: Counter[str], arguments: Namespace) -> None:
             say(f"  {rule:9} {counts[rule]:>9,}  ({counts[rule] / total:.2%})")
     if counts["invalid"] > _OTHER_ENCODING * total:
         say(f"{counted(counts['invalid'], 'pair')} not valid UTF-8: if the text has another encoding, {TO_UTF8}")
+    if shifted := shifted_rows(lengths.apart, lengths.others, total):
+        say(f"warning: {shifted}")
     report = f"; the dropped pairs are in {arguments.report}" if arguments.report else ""
     say(f"the kept pairs are in {arguments.output_source} and {arguments.output_target}{report}")

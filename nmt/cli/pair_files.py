@@ -11,7 +11,7 @@ from nmt.cli.files import count_lines, refuse_document, require_lines, require_s
 from nmt.cli.flags import add_language_flags, settings_from_flags, with_dashes
 from nmt.cli.loading import checked, languages_from_flags
 from nmt.cli.parser import Parser, refuse_idle
-from nmt.config import PairsConfig
+from nmt.config import CorpusConfig, PairsConfig
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
 from nmt.errors import NmtError
@@ -38,29 +38,47 @@ _FILES = tuple(
 )
 """Settings that name a file of pairs, or of one side."""
 
+_PARTS = (
+    *(setting.name for setting in settings_of(PairsConfig) if setting.name not in (*_FILES, "alignment", "tfds")),
+    *_LANGUAGES,
+)
+"""Settings that choose a part of the named text, or say something about it."""
+
 
 def are_pairs_given(arguments: Namespace) -> bool:
     """Whether the command line names pairs, and more than sources alone."""
-    return any(getattr(arguments, name) for name in _FILES if name != "source")
+    return any(getattr(arguments, name, None) for name in (*_FILES, "tfds") if name != "source")
 
 
 def is_text_given(arguments: Namespace) -> bool:
-    """Whether the command line names any file of text."""
-    return any(getattr(arguments, name) for name in _FILES)
+    """Whether the command line names any text."""
+    return any(getattr(arguments, name, None) for name in (*_FILES, "tfds"))
 
 
-def add_pair_flags(parser: Parser, datasets: bool = False) -> None:
+def refuse_parts(arguments: Namespace) -> None:
+    """Refuses the flags that say something about a text where the command line names none."""
+    given = [name for name in _PARTS if hasattr(arguments, name)]
+    refuse_idle(arguments, given, "is for text that the command line names: name it too, or leave the flag out")
+
+
+def files_of(pairs: PairsConfig) -> list[str]:
+    """The files of these pairs."""
+    return [path for name in _FILES if (path := getattr(pairs, name))]
+
+
+def add_pair_flags(parser: Parser, datasets: bool = False, languages: bool = False) -> None:
     """Flags that name sentence pairs. --input and --reference are other names of --source and --target.
 
     Args:
         parser: of a command.
         datasets: whether the pairs can come from a TensorFlow dataset.
+        languages: see `pairs_from_flags`.
     """
     left_out = ("alignment",) if datasets else ("alignment", *_DATASETS)
     pairs = (setting for setting in settings_of(PairsConfig) if setting.name not in left_out)
     group = parser.add_argument_group("sentence pairs")
     add_settings(group, pairs, spell=with_dashes)
-    add_language_flags(group)
+    add_language_flags(group, of_text=languages)
     parser.aliases |= {"--input": "--source", "--reference": "--target"}
 
 
@@ -96,22 +114,30 @@ class GivenText:
         arguments: of a command with the flags of `add_pair_flags`.
         pairs: whether the command needs pairs; otherwise --source alone is enough.
         languages: see `pairs_from_flags`.
+        corpus: see `languages_from_flags`.
 
     Raises:
         NmtError: see `pairs_from_flags`.
     """
 
-    def __init__(self, arguments: Namespace, pairs: bool = True, languages: bool = False) -> None:
+    def __init__(
+        self,
+        arguments: Namespace,
+        pairs: bool = True,
+        languages: bool = False,
+        corpus: CorpusConfig | None = None,
+    ) -> None:
         if pairs or are_pairs_given(arguments):
             self.pairs = pairs_from_flags(arguments, languages)
         elif arguments.source:
             refuse_idle(arguments, ["source_column", "target_column"], "is for a TSV file: give --tsv, or leave it out")
+            refuse_idle(arguments, _COLUMNS, "is for a Parquet file: give --parquet, or leave it out")
             refuse_idle(arguments, _LANGUAGES, "is for a document: give --document, or leave it out")
             refuse_document(arguments.source, " (give it as --document for its pairs)")
             self.pairs = PairsConfig()
         else:
             raise NmtError("no sentences are given: name --source, with --target for pairs, or --tsv, or --document")
-        self.languages = languages_from_flags(arguments) if self.pairs.document else UNKNOWN
+        self.languages = languages_from_flags(arguments, corpus) if self.pairs.document else UNKNOWN
         """The languages to take from a document."""
         self.paths: list[str] = [path for name in _FILES if (path := getattr(arguments, name))]
         """The files that are read."""
@@ -167,11 +193,16 @@ class GivenText:
         return self.checked(sources, translator, "source", done), self.checked(targets, translator, "target", done)
 
     def checked(
-        self, sentences: Iterable[str], translator: Translator, side: Literal["source", "target"], done: int = 0
+        self,
+        sentences: Iterable[str],
+        translator: Translator,
+        side: Literal["source", "target"],
+        done: int = 0,
+        unit: str = "line",
     ) -> Iterator[str]:
-        """The same sentences, of one side, with such a warning."""
+        """The same sentences, of one side, with such a warning, which counts them by this unit."""
         name = getattr(self.pairs, side) or f"{self.name} ({side})"
-        return checked(sentences, translator, name, side, done)
+        return checked(sentences, translator, name, side, done, unit)
 
     def test_set(self) -> tuple[list[str], list[str]]:
         """All sources and all targets.

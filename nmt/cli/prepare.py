@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from pathlib import Path
+from shlex import quote
 
 from nmt.backend.machine import processors
 from nmt.cli.loading import say
@@ -46,8 +47,9 @@ ALL = frozenset(
 ) - {"corpus.prepared"}
 
 
-def add_flags(parser: Parser) -> None:
+def add_flags(parser: Parser, shown: set[str] | frozenset[str] = frozenset(COMMON)) -> None:
     """Every setting of the text and of the vocabulary is a flag; the help shows those that most people change."""
+    parser.usage = "nmt prepare --output DIR [SETTING ...]"
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the prepared corpus")
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of settings, as for nmt train")
     parser.add_argument(
@@ -68,10 +70,6 @@ def add_flags(parser: Parser) -> None:
     )
     parser.add_argument("--help-all", action=_HelpAll, help="show the help with all settings and exit")
     add_groups(parser, RunConfig)
-    _hide(parser, COMMON)
-
-
-def _hide(parser: Parser, shown: set[str] | frozenset[str]) -> None:
     everything = {setting.name for setting in settings_of(RunConfig)}
     for action in parser._actions:
         if action.dest in everything.difference(shown):
@@ -86,8 +84,7 @@ class _HelpAll(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         everything = Parser(prog=parser.prog, description=parser.description, epilog=parser.epilog)
-        add_groups(everything, RunConfig)
-        _hide(everything, ALL)
+        add_flags(everything, shown=ALL)
         everything.print_help()
         parser.exit()
 
@@ -118,6 +115,6 @@ def run(arguments: Namespace) -> None:
         say(f"interrupted: the same command goes on with {directory}")
         raise
     say(
-        f"{manifest.pairs} training pairs are in {directory}; train with: nmt train --corpus.prepared {directory} "
-        "--recipe auto"
+        f"{manifest.pairs} training pairs are in {directory}; train with: nmt train --corpus.prepared "
+        f"{quote(str(directory))} --recipe auto"
     )

@@ -225,9 +225,14 @@ def _tsv_rows(path: str, source: int, target: int) -> Iterator[tuple[bytes, byte
     for line in raw_lines(path):
         cells = line.split(b"\t") if line.strip() else [b""] * needed
         if len(cells) < needed:
+            is_csv = len(cells) == 1 and (b"," in line or b";" in line)
+            remedy = (
+                "if this is CSV, save it as text with tabs"
+                if is_csv
+                else "check which column is the source and which the target"
+            )
             yield MalformedRow(
-                f"{counted(len(cells), 'column')}, expected at least {needed} separated by tabs; check which column is "
-                "the source and which the target"
+                f"{counted(len(cells), 'column')}, expected at least {needed} separated by tabs; {remedy}"
             )
         else:
             yield cells[source - 1], cells[target - 1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from nmt.progress import counted
@@ -22,6 +23,11 @@ def _fewer(count: int) -> str:
         f"hold out fewer, such as {count} (nmt train: --corpus.held_out {count}, or --recipe auto, which fits sizes "
         f"to the text, or validation pairs of your own; nmt hold-out: --pairs {count})"
     )
+
+
+def _compared(source: str) -> str:
+    """A source as it is compared with others: models read these forms alike."""
+    return " ".join(unicodedata.normalize("NFC", source).split())
 
 
 def hold_out(pairs: Iterable[Pair], count: int, seed: int) -> list[Pair]:
@@ -48,7 +54,7 @@ def smallest_sources(pairs: Iterable[Pair], count: int, seed: int) -> tuple[list
     ranks: list[int] = []  # a heap of negated hashes: its top is dropped next
     left_over = False
     for pair in pairs:
-        digest = hashlib.blake2b(pair.source.encode(), digest_size=16, key=str(seed).encode()).digest()
+        digest = hashlib.blake2b(_compared(pair.source).encode(), digest_size=16, key=str(seed).encode()).digest()
         rank = -int.from_bytes(digest, "big")
         if rank in chosen:
             continue
@@ -115,7 +121,7 @@ class WithoutHeldOut:
             self._sources = frozenset(key for pair in held_out for key in similarity_keys(pair.source))
             self._targets = frozenset(key for pair in held_out for key in similarity_keys(pair.target))
         else:
-            self._equal = frozenset(pair.source for pair in held_out)
+            self._equal = frozenset(_compared(pair.source) for pair in held_out)
 
     def __iter__(self) -> Iterator[Pair]:
         kept = removed = 0
@@ -135,7 +141,7 @@ class WithoutHeldOut:
     def repeats(self, pair: Pair) -> bool:
         """Whether a pair is a held-out pair, or a near-duplicate of one."""
         if not self._near:
-            return pair.source in self._equal
+            return _compared(pair.source) in self._equal
         return not (
             self._sources.isdisjoint(similarity_keys(pair.source))
             and self._targets.isdisjoint(similarity_keys(pair.target))

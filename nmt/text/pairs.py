@@ -17,6 +17,7 @@ from nmt.text.errors import CorpusError
 from nmt.text.formats import MALFORMED_CHECKED, RowStream, open_pairs, require_more_pairs, side_by_side
 from nmt.text.languages import languages_of, words_of
 from nmt.text.lines import TO_UTF8, digest_text, invalid_utf8, shown_name
+from nmt.text.side_lengths import SideLengths, shifted_rows
 
 _FILE_FIELDS = ("source", "target", "tsv", "document", "parquet", "alignment")
 """Fields of `PairsConfig` that name a file."""
@@ -54,11 +55,20 @@ class CorpusReport:
 
     without_letters: list[int] = field(default_factory=lambda: [0, 0])
     """Kept sources and kept targets that have no letter, such as the numbers of rows."""
+    lengths_apart: list[list[int]] = field(default_factory=list)
+    """Windows of pairs whose sides have unrelated lengths; see `SideLengths.apart`."""
+    lengths_others: int = 0
+    """Other windows of pairs."""
 
     @property
     def first_malformed(self) -> str:
         """File, line and problem of the first malformed row; "" without one."""
         return "".join(self.malformed_examples[:1])
+
+    @property
+    def shifted(self) -> str:
+        """A question about pairs whose sides seem to be no translations of each other; "" without them."""
+        return shifted_rows(self.lengths_apart, self.lengths_others, self.read)
 
     def summary(self) -> str:
         """One line for the user."""
@@ -70,11 +80,12 @@ class CorpusReport:
         kept = f"{counted(self.read, 'pair')} read, {self.kept:,} kept" + f"; dropped: {', '.join(dropped)}" * bool(
             dropped
         )
-        return kept + "".join(
-            f"; {count:,} {side} have no letters: check the files, and the columns of a TSV file"
+        doubts = [
+            f"{count:,} {side} have no letters: check the files, and the columns of a TSV file"
             for side, count in zip(("sources", "targets"), self.without_letters, strict=True)
             if count > self.kept / 2
-        )
+        ]
+        return "; ".join([kept, *doubts, *[self.shifted] * bool(self.shifted)])
 
 
 def _has_letter(text: str) -> bool:
@@ -137,6 +148,7 @@ class PairReader:
             whole: whether the rows are the whole text, so that too many malformed ones among them are refused.
         """
         columns = [stream for stream in streams for _ in range(stream.width)]
+        lengths = SideLengths()
         for cells in side_by_side(streams, partial(self._drop_malformed, report, whole)):
             report.read += 1
             pair = self._read_pair(cells, columns, report)
@@ -144,7 +156,10 @@ class PairReader:
                 report.kept += 1
                 report.without_letters[0] += not _has_letter(pair.source)
                 report.without_letters[1] += not _has_letter(pair.target)
+                lengths.add(report.read, pair.source, pair.target)
                 yield pair
+        lengths.finish()
+        report.lengths_apart, report.lengths_others = lengths.apart, lengths.others
 
     def fingerprint(self, digest: Callable[[str], str] = digest_text) -> dict[str, Any]:
         """Everything that the pairs depend on: their settings, with the SHA-256 of each file in place of its name.

@@ -137,6 +137,13 @@ def test_a_model_drops_the_most_unusual_pairs_that_the_rules_keep(modelled, flag
     ]
 
 
+def test_the_warning_of_other_text_counts_the_kept_pairs(modelled, monkeypatch):
+    found = []
+    monkeypatch.setattr("nmt.cli.pair_files.checked", lambda lines, *options: found.append(options[-1]) or lines)
+    assert main(modelled) == 0
+    assert found == ["kept pair", "kept pair"]
+
+
 def test_the_score_equals_that_of_explain(modelled):
     """Lines 3 to 100: the median is 51.5 nats per piece, and half of the lines are within 24.5 of it."""
     limit = 0.6745 * (80 - 51.5) / 24.5

@@ -121,6 +121,16 @@ class TestHoldOut:
         near = Pair("I like my new green car.", "a")
         assert list(WithoutHeldOut([held, near, again], [held], near=False)) == [near]
 
+    def test_sources_that_models_read_alike_are_one_source(self):
+        """Composed or not, and with any spaces."""
+        forms = ["caf\u00e9 noir", "cafe\u0301 noir", "caf\u00e9  noir", "caf\u00e9\u00a0noir"]
+        pairs = [Pair(source, str(number)) for number, source in enumerate(["tea", *forms, "milk"])]
+        for seed in range(9):
+            held_out = hold_out(pairs, 2, seed)
+            left = WithoutHeldOut(pairs, held_out, near=False)
+            counts = [sum(pair.target in "1234" for pair in part) for part in (held_out, left)]
+            assert counts in ([1, 0], [0, 4])
+
     def test_memory_does_not_grow_with_the_corpus(self):
         import tracemalloc
 

@@ -163,4 +163,4 @@ class TestContent:
             start = time.process_time()
             translate(path, same)
             seconds.append(time.process_time() - start)
-        assert seconds[1] - seconds[0] < 0.6
+        assert seconds[1] < 100 * seconds[0]  # 300 times, if each message read the file

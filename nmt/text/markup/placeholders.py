@@ -7,13 +7,15 @@ FORMAT = r"""
     | %\{\w+\}                                                 # Ruby: %{name}
     | %(?:\d++\$)?[-+\#0']*+(?:\d++|\*)?+(?:\.(?:\d++|\*))?+(?:hh?|ll?|[zjtLq])?[a-zA-Z@%]  # C: %s, %1$d, %%
     | %L?\d+                                                   # Qt: %1
+    | \$?\{\{[^{}]*\}\} | \{\{\{[^{}]*\}\}\}                      # Handlebars, Jinja: {{name}}
     | \$?\{[^{}]*\}                                            # {name}, {0}, ${name}
 """
 """Placeholders that a program fills in, for `re.VERBOSE`. Possessive repetitions keep the time linear."""
 
 ADDRESS = r"""
-      (?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]}'"»”]           # a mark behind an address is no part of it
-    | www\.[^\s<>]*[^\s<>.,;:!?)\]}'"»”]
+      (?:(?:https?|ftp)://|www\.)
+      (?:\{[^\s<>{}]*\}|[^\s<>{}])*
+      (?:\{[^\s<>{}]*\}|[^\s<>{}.,;:!?)\]'"»”])              # a mark behind an address is no part of it
     | (?:(?<![\w.+-])|(?<=\\[nrt]))[\w.+-]++@[\w-]+(?:\.[\w-]+)+
 """
 """Addresses of pages and mailboxes, for `regex.VERBOSE`."""

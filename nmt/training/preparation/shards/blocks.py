@@ -164,6 +164,7 @@ def encode(state: EncodingState, job: Job) -> int:
         "ids": len(ids),
         "removed": removed,
         "long": encoder.long,
+        "empty": encoder.empty,
         "rewritten": {side: [one.lines, *one.example] for side, one in encoder.rewriting.items()},
         "sums": {end: sum_of_bytes(content) for end, content in contents.items()},
     }

@@ -58,7 +58,7 @@ from nmt.training.preparation.shards.inputs import Inputs
 from nmt.training.preparation.shards.key import UNPREPARED, preparation_key, require_same
 from nmt.training.preparation.shards.packing import EncodedBlock, Packer, remove_marks
 from nmt.training.preparation.shards.parts import Part
-from nmt.training.preparation.shards.reports import encoding_lines, sum_of
+from nmt.training.preparation.shards.reports import encoding_lines, reading_lines, require_pairs_of, sum_of
 from nmt.training.preparation.shards.sample import VOCABULARY_PAIRS, Sample
 from nmt.training.preparation.shards.work_files import load_values, require_sum, save_values
 from nmt.training.preparation.shards.workers import Workers, started
@@ -265,6 +265,7 @@ class Preparation(PreparationDirectory):
             require_more_pairs(report.malformed, report.read, report.first_malformed)
             self._found.names.append(names)
             self._found.reports.append(report)
+        require_pairs_of({part.name: self._blocks_of(part) for part in self.parts}, self._found.kept)
         if held_out:
             require_left_over(candidates, held_out, left_over)
             require_enough_left(len(candidates), sum(self._found.kept.values()))
@@ -282,8 +283,8 @@ class Preparation(PreparationDirectory):
                 self._report(line)
             return
         for part in self.parts:
-            report = sum_of([one for (of, _), one in zip(self.units, self._found.reports, strict=True) if of is part])
-            self._report(f"{part.name}: {report.summary()}" if len(self.parts) > 1 else report.summary())
+            for line in reading_lines(part, self.units, self._found.reports, len(self.parts) > 1):
+                self._report(line)
         blocks_of = {part.name: self._blocks_of(part) for part in self.parts}
         temperature = self.config.corpus.temperature
         found = self._found
@@ -372,7 +373,8 @@ class Preparation(PreparationDirectory):
         progress.clear()
         arrays = {LENGTHS: packer.lengths, PIECES: packer.pieces}
         ShardedCorpus.write_about(self.directory / SHARDS, dtype, corpora, arrays)
-        write_atomically(self.directory / REPORT, "".join(f"{line}\n" for line in self._reported).encode())
+        lines = "".join(f"{line}\n" for line in self._reported)
+        write_atomically(self.directory / REPORT, lines.encode(errors="backslashreplace"))
         return self._finish(packer, total)
 
     def _finish(self, packer: Packer, pairs: int) -> PreparedManifest:
