@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -40,7 +41,9 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         models.start()
+        measuring = asyncio.create_task(metrics.keep_current())
         yield
+        measuring.cancel()
         models.stop()
 
     app = FastAPI(
@@ -67,7 +70,7 @@ def create_app(
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After"],
         )
-    app.add_middleware(Observer, metrics=metrics, log=log)
+    app.add_middleware(Observer, metrics=metrics, log=log, paths=frozenset(app.openapi()["paths"]))
     return app
 
 

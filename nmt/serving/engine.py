@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
 from nmt.serving.delivery import Delivery
-from nmt.serving.limits import Limits
-from nmt.serving.scheduler import Job, Scheduler
+from nmt.serving.limits import Limits, patiently
+from nmt.serving.scheduler import CHARACTERS, Job, Scheduler
 from nmt.translation.erased_words import ErasureMethod
 from nmt.translation.glossary import Glossary
 from nmt.translation.request import TranslationRequest
@@ -56,13 +57,18 @@ class Engine:
     async def erase(self, pair: Translation, method: ErasureMethod) -> Erasure:
         """The erasure of each source word of a pair; see `explaining.erasure`.
 
+        Sentences of other clients come between the parts of a long pair. After the first part, the others wait for a
+        place in the queue.
+
         Raises:
-            RefusedError: the queue is full.
+            RefusedError: the queue is full at the beginning.
             NmtError: the model cannot score a pair without a word.
         """
-        (found,) = await self._computed([Job((ERASE, method), pair, len(pair.source), patient=True)])
-        result: Erasure = found
-        return result
+        first, *others = _erasure_jobs(pair, method)
+        parts = await self._computed([first])
+        for job in others:
+            parts += await patiently(partial(self._computed, [job]))
+        return erasure.joined(parts)
 
     def warm_up(self) -> None:
         """Compiles the usual programs, so that the first request is quick."""
@@ -76,8 +82,7 @@ class Engine:
         first = next(iter(self.translator.translate(["a"]))).text.partition(" ")[0]
         one = TranslationRequest("a", self.translator.config.search, prefix=first)
         jobs = [Job(_key(one), one, 1)] if first else []
-        jobs.append(Job((ERASE, "word"), pair, 1, patient=True))
-        self._compute_each(jobs)
+        self._compute_each([*jobs, *_erasure_jobs(pair, "word")])
 
     def _compute_each(self, jobs: Sequence[Job]) -> None:
         """Computes jobs one after the other, which the shortest queue has room for."""
@@ -100,6 +105,14 @@ class Engine:
 
 def _jobs(requests: Sequence[TranslationRequest]) -> list[Job]:
     return [Job(_key(request), request, _length(request)) for request in requests]
+
+
+def _erasure_jobs(pair: Translation, method: ErasureMethod) -> list[Job]:
+    """Jobs that erase some words each: a forward pass for each word, and few enough for one computation."""
+    characters, words = len(pair.source) + len(pair.text), len(pair.alignment.source)
+    some = max(CHARACTERS // max(characters, 1), 1)
+    spans = [range(first, min(first + some, words)) for first in range(0, max(words, 1), some)]
+    return [Job((ERASE, method), (pair, span), characters * max(len(span), 1), patient=True) for span in spans]
 
 
 def _key(request: TranslationRequest) -> Hashable:
@@ -129,5 +142,6 @@ class _Compute:
         if key[0] == ALIGN:
             return list(self._translator.align([source for source, _ in values], [target for _, target in values]))
         if key[0] == ERASE:
-            return [found for _, found in erasure.erase(self._translator, values, key[1])]
+            pairs, words = zip(*values, strict=True)
+            return [found for _, found in erasure.erase(self._translator, pairs, key[1], words=words)]
         return list(self._translator.answer(values))

@@ -167,12 +167,19 @@ def _model(asked: Asked, texts: list[str], models: Models) -> tuple[ServedModel,
 
 
 def _unsupported(tag: str, models: Models) -> RefusedError:
-    """The refusal of a language. While a model is loaded, its languages are unknown, and the client may try again."""
+    """The refusal of a language. While a model is loaded, its languages are unknown, and the client may try again.
+
+    BCP 47 calls an unknown language "und".
+    """
     for model in models.values():
         if model.state == "loading":
             return RefusedError(503, f"model {model.name} is being loaded", retry_after=LOADING_SECONDS)
     directions = ", ".join(f"{source} to {target}" for _, source, target in _pairs(models))
-    return RefusedError(400, f"{tag[:50]} is not supported here: this server translates {directions or 'nothing'}")
+    tags = [tag for _, *pair in _pairs(models) for tag in pair]
+    unnamed = " (und: the run does not name its languages)" * any(Language.of(tag).code == "und" for tag in tags)
+    return RefusedError(
+        400, f"{tag[:50]} is not supported here: this server translates {directions or 'nothing'}{unnamed}"
+    )
 
 
 def _same(tag: str, wanted: str) -> bool:
@@ -194,7 +201,10 @@ async def _translated(texts: list[str], asked: Asked, model: ServedModel, limits
     engine, count = model.engine, asked.alternatives + 1
     search = search_of(engine.translator.config.search, limits, n_best=count)
     markup: MarkupKind | None = "html" if asked.format == "html" else None
-    requests = [TranslationRequest(text, search, nbest=count, markup=markup, aligned=False) for text in texts]
+    requests = [
+        TranslationRequest(text, search, nbest=count, markup=markup, aligned=False, sentence_id=place)
+        for place, text in enumerate(texts)
+    ]
     return [[one.text for one in found] for found in await engine.translate(requests)]
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nmt.config.checks import require_positive
 from nmt.config.fields import setting
 from nmt.errors import NmtError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,9 @@ class Limits:
     lines: int = setting(20_000, "Texts of one request whose answer is a stream.")
     beam_size: int = setting(16, "Hypotheses of the beam.")
     phrases: int = setting(20, "Phrases, terms and entries of the lexicon of one request.")
-    erasures: int = setting(200, "Words of a sentence that is explained: each of them costs a forward pass.")
+    erasures: int = setting(
+        200, "Words of a sentence that is explained, and of its translation: each source word costs a forward pass."
+    )
     alignment_cells: int = setting(
         1_000_000,
         "Source words times target words, summed over the alignments of one answer, or of a line of a stream.",
@@ -68,3 +75,14 @@ def error_body(message: str, limit: str = "", value: float = 0) -> dict[str, obj
 def over_limit(status: int, found: str, limit: str, value: float) -> RefusedError:
     """The error of a request beyond a limit; `found` says what the request has."""
     return RefusedError(status, f"{found}: the limit is {value:,}", limit, value)
+
+
+async def patiently(compute: Callable[[], Awaitable[T]]) -> T:
+    """The result of a computation, as soon as the queue has places for it."""
+    while True:
+        try:
+            return await compute()
+        except RefusedError as error:
+            if error.status != 429:
+                raise
+            await asyncio.sleep(error.retry_after or 1)

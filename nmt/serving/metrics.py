@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,6 +23,9 @@ DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 PREFIX = "nmt-metrics-"
 NEW_SECONDS = 60
 """Age from which an unlocked directory belongs to no server: a new one is not locked yet."""
+
+UPDATE_SECONDS = 1.0
+"""Seconds between two measurements of the models of a process."""
 
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 SENTENCES = (1, 2, 4, 8, 16, 32, 64)
@@ -65,6 +69,12 @@ class Metrics:
         together = CollectorRegistry()
         MultiProcessCollector(together)
         return generate_latest(together)
+
+    async def keep_current(self) -> None:
+        """Measures the models each second for the other processes of the server, which cannot ask this one."""
+        while os.environ.get(DIRECTORY):
+            self.update()
+            await asyncio.sleep(UPDATE_SECONDS)
 
     def update(self) -> None:
         """Measures the models."""
@@ -111,10 +121,13 @@ class Observer:
         app: answers the requests.
         metrics: counts them.
         log: writes a line; None: nothing is written.
+        paths: of the routes, for requests that are refused before their route is found.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log: Callable[[str], None] | None) -> None:
-        self._app, self._metrics, self._log = app, metrics, log
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, log: Callable[[str], None] | None, paths: Collection[str] = ()
+    ) -> None:
+        self._app, self._metrics, self._log, self._paths = app, metrics, log, paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -134,11 +147,10 @@ class Observer:
             self._observe(scope, status, time.perf_counter() - started)
 
     def _observe(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", None) or "other"
+        refused = scope["path"] if scope["path"] in self._paths else "other"
+        route = getattr(scope.get("route"), "path", None) or refused
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        if DIRECTORY in os.environ:  # other processes cannot ask this one for its states
-            self._metrics.update()
         if self._log:
             client = (scope.get("client") or ("-",))[0]
             path = (

@@ -73,7 +73,7 @@ class ServedModel:
             self.state = "ready"  # clients of the old engine keep it until they are answered
             if replaces:
                 gc.collect()  # the old model has reference cycles, and much memory
-            report(f"model {self.name} is ready")
+            report(f"model {self.name} is ready{_without_languages(engine)}")
 
     def load_if_replaced(self) -> None:
         """Loads the model again if its files have been replaced, and have not changed since the last look."""
@@ -124,6 +124,16 @@ class ServedModel:
             beam_size=config.search.beam_size,
             max_source=config.search.max_source,
         )
+
+
+def _without_languages(engine: Engine) -> str:
+    """The remark on a model that does not name both of its languages; empty for another."""
+    if "und" not in (language.code for language in engine.translator.run.languages):
+        return ""
+    return (
+        "; it does not name both of its languages, by which clients of LibreTranslate ask for a model: name them when "
+        "you train, with --corpus.source_language and --corpus.target_language"
+    )
 
 
 class Models(Mapping[str, ServedModel]):

@@ -92,8 +92,9 @@ def translation_requests(
             glossary_mode="require" if body.terms_required else "prefer",
             markup=body.markup,
             aligned=body.alignment,
+            sentence_id=place,
         )
-        for text, prefix in zip(texts, prefixes, strict=True)
+        for place, (text, prefix) in enumerate(zip(texts, prefixes, strict=True))
     ]
 
 

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import threading
@@ -181,12 +182,22 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+"""The header by which a client offers another protocol."""
+
+
 class ImpatientProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that closes a connection whose request does not arrive in time, or has too many bytes of headers."""
+    """HTTP/1.1 that closes a connection whose request does not arrive in time, or has too many bytes of headers.
+
+    An offer of another protocol, such as HTTP/2 by Java's client, is ignored (RFC 9110, section 7.8). The parser would
+    not read the body of such a request.
+    """
 
     _deadline: TimerHandle | None = None
     _received = 0
     """Bytes of a request whose headers have not arrived."""
+    _in_headers = True
+    """Whether the next bytes are headers, and not those of a body."""
     _ending = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -195,16 +206,27 @@ class ImpatientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._expect_request()
+        if self._in_headers:
+            headers, end, rest = data.partition(b"\r\n\r\n")
+            data = UPGRADE.sub(b"\r\nx-ignored:", headers) + end + rest
         super().data_received(data)
         if self._answering:
             self._received = 0
             self._end_deadline()
             if self._ending:
                 self.cycle.keep_alive = False
-        else:
+        elif self._in_headers:
             self._received += len(data)
             if self._received > HEADER_BYTES and not self.transport.is_closing():
                 self.send_400_response("The headers are too large.")
+
+    def on_headers_complete(self) -> None:
+        self._in_headers = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_headers = True
+        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_deadline()

@@ -19,7 +19,7 @@ from nmt.explaining.erasure import Erasure
 from nmt.serving import messages
 from nmt.serving.answers import check_alignments, explanation, score, translated_text
 from nmt.serving.engine import Engine
-from nmt.serving.limits import MISTAKE, Limits, RefusedError, error_body, over_limit
+from nmt.serving.limits import MISTAKE, Limits, RefusedError, error_body, over_limit, patiently
 from nmt.serving.models import Models
 from nmt.serving.requests import checked_targets, checked_texts, translation_requests, without_words
 from nmt.text.markup import plain_text
@@ -39,7 +39,7 @@ CLIENT_GONE = 499
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": messages.ErrorAnswer, "description": description}
     for status, description in (
-        (400, "The body is no JSON."),
+        (400, "The body is not UTF-8."),
         (401, "A token is missing or wrong."),
         (403, "A page of another origin asks."),
         (404, "No model has this name."),
@@ -47,7 +47,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (413, "A limit of the size is exceeded."),
         (415, "The body has another type than JSON."),
         (421, "The header Host names another host."),
-        (422, "The request cannot be read or answered."),
+        (422, "The body is not JSON, or the request cannot be read or answered."),
         (429, "The queue is full."),
         (500, "The server made a mistake; its log has the cause."),
         (503, "The model is being loaded, or the server ends."),
@@ -153,9 +153,11 @@ class TranslationTask:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def _words_of(self, text: str) -> list[str]:
-        """The words of a text, without its markup."""
-        return self._words(plain_text(text, self._markup) if self._markup else text)
+    def _words_of(self, place: int, translations: list[Translation]) -> list[str]:
+        """The words of a text, those that links count if there are links; without its markup."""
+        if self._markup and self._alignment:
+            return list(translations[0].alignment.source)
+        return self._words(plain_text(self._given[place], self._markup) if self._markup else self._given[place])
 
     async def find(self, places: Sequence[int]) -> Found:
         """The translations of some of the texts."""
@@ -175,7 +177,7 @@ class TranslationTask:
         if self._alignment:
             check_alignments(chain.from_iterable(translations for _, translations in found), self._limits)
         return [
-            translated_text(self._texts[place], self._words_of(self._given[place]), translations, self._alignment)
+            translated_text(self._texts[place], self._words_of(place, translations), translations, self._alignment)
             for place, translations in found
         ]
 
@@ -217,13 +219,7 @@ async def _with_patience(task: TranslationTask, places: Sequence[int], limits: L
     """The translations of some texts of a stream, as soon as the queue has places for them."""
     try:
         async with asyncio.timeout(limits.seconds):
-            while True:
-                try:
-                    return await task.find(places)
-                except RefusedError as error:
-                    if error.status != 429:
-                        raise
-                    await asyncio.sleep(error.retry_after or 1)
+            return await patiently(partial(task.find, places))
     except TimeoutError:
         raise too_slow(limits) from None
 
@@ -237,9 +233,13 @@ async def _aligned(body: messages.PairRequest, texts: list[str], engine: Engine,
 async def _erased(body: messages.ExplainRequest, engine: Engine, limits: Limits) -> tuple[Translation, Erasure]:
     """The pair of a request with its erasure."""
     (text,) = checked_texts(body.text, limits)
-    words = len(engine.translator.run.source.words(text))
-    if words > limits.erasures:
-        raise over_limit(413, f"the text has {words:,} words", "erasures", limits.erasures)
+    vocabularies = engine.translator.run
+    for name, sentence, vocabulary in (
+        ("text", text, vocabularies.source),
+        ("target", body.target or "", vocabularies.target),
+    ):
+        if (words := len(vocabulary.words(sentence))) > limits.erasures:
+            raise over_limit(413, f"the {name} has {words:,} words", "erasures", limits.erasures)
     wanted = messages.TranslateRequest(text=text, target=body.target)
     ((_, (pair,)),) = await TranslationTask(wanted, [text], engine, limits, whole=True).find([0])
     return pair, await engine.erase(pair, body.method)

@@ -200,10 +200,12 @@ def test_the_log_and_the_metrics_count_requests_and_hold_no_text(guarded):
     guarded.log.clear()
     guarded.post("/v1/translate", json={"text": "private"}, headers=bearer)
     guarded.get("/v1/none%0aforged?q=private", headers=bearer)
+    guarded.post("/v1/translate", content="private", headers=bearer | {"Content-Type": "text/plain"})
     measured = guarded.get("/metrics", headers=bearer).text
     assert 'nmt_requests_total{route="/v1/translate",status="200"} ' in measured
+    assert 'nmt_requests_total{route="/v1/translate",status="415"} ' in measured
     assert 'nmt_model_ready{model="one"} 1.0' in measured and "nmt_batch_sentences" in measured
-    assert len(guarded.log) == 3 and " POST /v1/translate 200 " in guarded.log[0]
+    assert len(guarded.log) == 4 and " POST /v1/translate 200 " in guarded.log[0]
     assert "%0a" in guarded.log[1] and "\n" not in "".join(guarded.log)
     assert "private" not in measured + "".join(guarded.log)
 

@@ -104,6 +104,16 @@ def test_errors_have_its_shape(client, body, status, message):
     assert answer.status_code == status and message in answer.json()["error"]
 
 
+def test_the_refusal_explains_a_model_without_languages(capsys):
+    model = ServedModel("mine", Path("mine"), lambda _: Fake("und-Latn", "fr"))
+    model.load()
+    assert "model mine is ready; it does not name both of its languages, by" in capsys.readouterr().err
+    with TestClient(create_app(Models([model]), LIMITS), base_url="http://localhost") as client:
+        refused = client.post("/translate", data={"q": "a", "source": "en", "target": "fr"})
+    expected = "this server translates und-Latn to fr (und: the run does not name its languages)"
+    assert refused.status_code == 400 and refused.json()["error"] == f"en is not supported here: {expected}"
+
+
 def test_a_client_may_try_again_while_the_model_is_loaded():
     unready = Models([ServedModel("mine", Path("mine"), lambda _: Fake("en", "fr"))])
     refused = TestClient(create_app(unready, LIMITS), base_url="http://localhost").post(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nmt.files.locking import locked
-from nmt.serving.metrics import DIRECTORY, NEW_SECONDS, _forget_ended, shared_measurements
+from nmt.serving.metrics import DIRECTORY, NEW_SECONDS, Metrics, _forget_ended, shared_measurements
 
 
 @pytest.fixture
@@ -39,6 +41,29 @@ def test_directories_of_killed_servers_are_deleted_and_those_of_others_stay(plac
         own = Path(os.environ[DIRECTORY])
         assert own.parent == place and {*place.iterdir()} == {serving, other, new, own}
     assert not own.exists() and not killed.exists()
+
+
+def test_a_process_measures_its_models_again_and_again_for_the_others(monkeypatch):
+    monkeypatch.setattr("nmt.serving.metrics.UPDATE_SECONDS", 0.001)
+    model = SimpleNamespace(name="one", unfinished=3, state="loading")
+    metrics = Metrics({"one": model})
+
+    async def measured() -> list[tuple[float, float]]:
+        found = []
+        measuring = asyncio.create_task(metrics.keep_current())
+        for unfinished in (3, 5, 0):
+            model.unfinished = unfinished
+            await asyncio.sleep(0.1)
+            gauges = metrics.unfinished.labels("one"), metrics.ready.labels("one")
+            found.append(tuple(gauge._value.get() for gauge in gauges))
+            model.state = "ready"
+        measuring.cancel()
+        return found
+
+    monkeypatch.setenv(DIRECTORY, "shared")
+    assert asyncio.run(measured()) == [(3, 0), (5, 1), (0, 1)]
+    monkeypatch.delenv(DIRECTORY)
+    asyncio.run(metrics.keep_current())  # ends: one process measures when it is asked
 
 
 def test_a_worker_that_has_ended_has_no_state(tmp_path):

@@ -121,6 +121,8 @@ def test_an_aligner_makes_the_links_of_a_served_model(monkeypatch):
     class Made:
         """An aligner."""
 
+        is_unfinished = False
+
     monkeypatch.setattr("nmt.cli.serve.load_run", lambda *_, **options: Fake())
     monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Made())
     for aligner, made in (("made", Made), ("none", type(None))):

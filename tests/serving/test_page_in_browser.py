@@ -5,6 +5,7 @@ One test trains a tiny model."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,26 @@ def test_the_model_completes_a_beginning(show: Callable[..., Opened]) -> None:
     assert field.evaluate("e => e.value.slice(e.selectionStart, e.selectionEnd)") == " THREE"
     field.press("Escape")
     opened.shows("ONE TWO THREE")
+    assert opened.page.evaluate("document.activeElement.textContent") == "Edit"
+
+
+@pytest.mark.slow
+def test_a_completion_overwrites_nothing_that_is_typed_meanwhile(show: Callable[..., Opened]) -> None:
+    opened = show("#text=one+two+three")
+    opened.shows("ONE TWO THREE")
+    opened.press("Edit")
+    field = opened.page.get_by_label("your translation")
+    held: list[Any] = []
+    opened.page.route("**/v1/translate", lambda route: held.append(route))
+    field.fill("eins")
+    field.press("Control+Enter")
+    opened.page.wait_for_timeout(200)
+    completion = held[-1]
+    field.press_sequentially(" zwei", delay=10)
+    completion.continue_()
+    opened.page.unroute("**/v1/translate")
+    opened.page.wait_for_timeout(800)
+    assert field.input_value() == "eins zwei"
 
 
 @pytest.mark.slow
@@ -193,6 +214,13 @@ def test_the_address_carries_text_models_and_settings(show: Callable[..., Opened
     assert "text" not in "".join(url for url in opened.requests if "#" not in url)
     opened.page.goto(opened.page.url.replace("text=c", "text=d"))
     opened.shows("D")
+    opened.page.locator(".skip").focus()
+    opened.page.keyboard.press("Enter")
+    assert opened.page.evaluate("document.activeElement.id") == "results"
+    assert opened.page.url.endswith("#model=two&alternatives=2&text=d")
+    opened.page.goto(opened.page.url.replace("alternatives=2", "alternatives=9&beam=99"))
+    opened.until("document.getElementById('alternatives').value === '4'")  # as used
+    assert opened.page.locator("#beam").input_value() == "4"
 
 
 @pytest.mark.slow
@@ -321,6 +349,53 @@ def test_a_file_shows_its_progress_and_can_be_cancelled(show: Callable[..., Open
     opened.page.unroute("**/v1/translate")
     opened.type("one")
     opened.shows("ONE")
+
+
+@pytest.mark.slow
+def test_an_error_costs_no_line_of_a_file_that_is_done(show: Callable[..., Opened]) -> None:
+    """The server refuses a text of more than 10,000 characters with all texts of its request."""
+    opened = show()
+    lines = [f"line {n}" for n in range(50)]
+    lines[44] = "x" * 10_001
+    lines[48] = "wrong"
+    drop(opened, "menu.txt", "\n".join(lines))
+    alert = opened.page.get_by_role("alert").filter(has_text="menu.txt, line 45: a text has 10,001 characters")
+    alert.wait_for()
+    name, content = opened.saved(lambda: opened.press("Save the first 44 lines"))
+    assert name == "menu.he.txt" and content.decode() == "".join(f"LINE {n}\n" for n in range(44))
+    opened.press("Go on")
+    alert.wait_for()
+    opened.press("Leave line 45 empty")
+    opened.page.get_by_role("alert").filter(has_text="menu.txt, line 49: a text that cannot be translated").wait_for()
+    opened.press("Leave line 49 empty")
+    opened.page.get_by_text("menu.txt: 50 of 50 lines, done; left empty: 45, 49").wait_for()
+    _, content = opened.saved(lambda: opened.press("Save menu.he.txt"))
+    lines[44] = lines[48] = ""
+    assert content.decode() == "".join(f"{line.upper()}\n" for line in lines)
+    assert [problem for problem in opened.problems if not re.search("413|422", problem)] == []
+    opened.problems.clear()  # the browser notes the refused requests
+
+
+@pytest.mark.slow
+def test_a_file_that_ends_leaves_the_focus_where_the_user_types(show: Callable[..., Opened]) -> None:
+    opened = show()
+    drop(opened, "one.txt", "one")
+    opened.page.get_by_role("button", name="Save one.he.txt").wait_for()
+    assert opened.page.evaluate("document.activeElement.textContent") == "Save one.he.txt"
+    opened.page.locator("#text").focus()
+    drop(opened, "two.txt", "two")
+    opened.page.get_by_role("button", name="Save two.he.txt").wait_for()
+    assert opened.page.evaluate("document.activeElement.id") == "text"
+
+
+@pytest.mark.slow
+def test_long_lines_go_in_small_requests(show: Callable[..., Opened]) -> None:
+    opened = show("#alternatives=2")
+    asked: list[dict[str, Any]] = []
+    opened.page.on("request", lambda request: request.method == "POST" and asked.append(request.post_data_json))
+    opened.page.locator("textarea").first.fill("\n".join(["word " * 200] * 3 + ["word " * 600, "one", "two"]))
+    opened.page.locator(".result").nth(5).wait_for()
+    assert [len(body["text"]) for body in asked[-4:]] == [2, 1, 1, 2]  # 2,500 characters, or one line
 
 
 @pytest.mark.slow

@@ -141,3 +141,30 @@ def test_a_body_of_ten_megabytes_is_refused_and_the_client_reads_why(way):
             other.sendall(request_of("a"))
             assert translation_in(one_answer(other)) == "A"
     assert time.monotonic() - begun < LATE
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_an_offer_of_another_protocol_is_ignored(parts: int) -> None:
+    """As by Java's client, which offers HTTP/2 with each request; its body may come behind the headers."""
+    offer = request_of("a b", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAEAAEAA")
+    head, end, body = offer.partition(b"\r\n\r\n")
+    with served(Limits()) as port, connect(port) as connection:
+        for _ in range(2):
+            for part in ([offer], [head + end, body])[parts - 1]:
+                connection.sendall(part)
+                time.sleep(0.05)
+            assert translation_in(one_answer(connection))
+
+
+def test_the_rest_of_a_refused_body_is_no_request() -> None:
+    """It is dropped, however it is cut, and the connection goes on."""
+    body = b"x" * 1_000_000
+    first = HEAD.replace("application/json", "text/plain")
+    head = f"{first}Content-Length: {len(body)}\r\n"
+    with served(Limits()) as port, connect(port) as connection:
+        connection.sendall(f"{head}\r\n".encode() + body[:10])
+        assert one_answer(connection).startswith(b"HTTP/1.1 415 ")
+        for begin in range(10, len(body), 10_000):
+            connection.sendall(body[begin : begin + 10_000])
+        connection.sendall(request_of("a b"))
+        assert translation_in(one_answer(connection))

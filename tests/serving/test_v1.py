@@ -65,6 +65,19 @@ def test_a_given_translation_is_aligned_and_not_searched_for(client):
     assert messages.TranslateAnswer.model_validate(aligned).translations == [pair]
 
 
+def test_texts_are_counted_as_they_came(client):
+    """Drawn translations and messages depend on the number, as in nmt translate."""
+    body = messages.TranslateRequest(text=["a", "b"])
+    translator = SimpleNamespace(config=SimpleNamespace(search=SearchConfig()))
+    assert [one.sentence_id for one in translation_requests(body, ["a", "b"], translator, LIMITS)] == [0, 1]
+
+
+def test_an_explained_translation_has_as_many_words_as_a_text(client):
+    most = LIMITS.erasures
+    answer = client.post("/v1/explain", json={"text": "a", "target": "b " * (most + 1)})
+    assert answer.status_code == 413 and answer.json()["limit"] == "erasures"
+
+
 def test_erased_words_are_left_out_of_the_text(client):
     (text,) = translate(client, text="a  bb a", erase=[2, 0]).translations
     assert text.source == "bb" and text.source_words == ["a", "bb", "a"] and text.candidates[0].text == "BB"

@@ -6,6 +6,8 @@ import hashlib
 import json
 import posixpath
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from commands import REPOSITORY, contents
 
 import nmt
 from nmt.cli import main
+from nmt.run.directory import Run
 from nmt.web import runtime
 from nmt.web.files import folder_files
 
@@ -63,6 +66,17 @@ def test_a_folder_has_page_network_runtime_card_and_sums(demo_run, package, tmp_
 
 
 UNLOADED = ("README.md", "config.json", "export.json", "manifest.json", "profile.json", "runtime/LICENSE")
+
+
+def test_settings_that_the_page_lacks_are_named(demo_run, package, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(demo_run, run)
+    opened = Run.open(run)
+    search = replace(opened.config.search, method="sample")
+    replace(opened, config=replace(opened.config, search=search)).save_config()
+    command = ["export", "--model", str(run), "--format", "web", "--runtime", str(package), "--output"]
+    assert main([*command, str(tmp_path / "folder")]) == 0
+    assert "although search.method of this run is sample" in capsys.readouterr().err
 
 
 def test_nmt_translates_with_a_folder_too(demo_run, package, tmp_path):

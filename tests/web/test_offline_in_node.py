@@ -117,3 +117,13 @@ def test_requests_are_answered_cancelled_and_refused(folder: Path) -> None:
 def test_a_damaged_file_of_the_folder_is_refused(network: str, answer: str, folder: Path) -> None:
     script = 'globalThis.network = input; return await translated("one");'
     assert run_node(folder, IMPORTS, script, network, seconds=60) == answer
+
+
+def test_the_request_after_a_failed_load_tries_again(folder: Path) -> None:
+    script = """globalThis.network = "abb";
+const first = await translated("one");
+globalThis.network = "abc";
+return [first, await translated("one")];"""
+    assert run_node(folder, IMPORTS, script, None, seconds=60) == [
+        "Error: encoder.onnx is damaged: copy the folder again", "answered",
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ from node_process import NODE, modules, run_node
 from nmt.config import CorpusConfig, VocabularyConfig
 from nmt.text.languages import words_of
 from nmt.text.sentencepiece_training import single_spaced
+from nmt.text.sentences import split_sentences
 from nmt.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs")
@@ -193,3 +194,24 @@ def test_a_tag_that_browsers_refuse_is_read_as_its_language(engine: Path) -> Non
 def test_an_abbreviation_ends_no_sentence(engine: Path, line: str, count: int) -> None:
     parts = run_node(engine, LANGUAGES, "return splitSentences(input, 'en');", line)
     assert "".join(parts) == line and len(parts) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("Visit https://example.com/search?Query=Cats for more.", 1),
+        ("Yahoo!Mail is fine.", 1),
+        ("Was?Nein! Das geht nicht.", 2),
+        ("The garden\u2028house\x85is near.", 1),
+        ("He sleeps.\u3000She eats.", 2),
+    ],
+)
+def test_a_sentence_ends_at_white_space_as_nmt_has_it(engine: Path, line: str, count: int) -> None:
+    parts = run_node(engine, LANGUAGES, "return splitSentences(input, 'en');", line)
+    assert parts == split_sentences(line, "en") and len(parts) == count
+
+
+def test_text_without_spaces_between_words_needs_none_behind_a_sentence(engine: Path) -> None:
+    line = "猫が寝ている。犬が食べる。 v1.2!OK"
+    parts = run_node(engine, LANGUAGES, "return splitSentences(input, 'ja', true);", line)
+    assert parts[0] == "猫が寝ている。" and parts[-1].endswith("v1.2!OK")

@@ -6,8 +6,9 @@ const ENDS_A_WORD = /[\p{L}\p{M}\p{N}_)\]"'’”»]$/u;
 
 export class SourceText {
   // `reading` says how the training text differs from other text; `words` cuts the source language into words.
-  constructor(tokenizer, reading, language) {
-    Object.assign(this, { tokenizer, reading, separates: new Set(reading.separates), language });
+  // `unspaced` says whether its words are written without spaces.
+  constructor(tokenizer, reading, language, unspaced) {
+    Object.assign(this, { tokenizer, reading, separates: new Set(reading.separates), language, unspaced });
   }
 
   // The pieces of a text, with the word of each piece in the text as it was given.
@@ -36,26 +37,36 @@ export class SourceText {
   sentences(text) {
     const { mostSentences } = this.reading;
     if (mostSentences === null) return [text];
-    const parts = splitSentences(text, this.language);
+    const parts = splitSentences(text, this.language, this.unspaced);
     return parts.length <= mostSentences || this.tokenizer.words(text).length > MOST_WORDS ? [text] : parts;
   }
 }
 
 // The sentences of a line by the browser's rules, each with the white space behind it. An end behind fewer than two
 // letters or behind an abbreviation is no end, and none before a lower-case letter in a line that begins with a capital.
-export function splitSentences(line, language) {
-  const segments = [...segmenterOf(language, "sentence").segment(line)];
+// Without white space an end is within an address or a name, unless the text has no spaces between words.
+export function splitSentences(line, language, unspaced = false) {
+  const segments = segmenterOf(language, "sentence").segment(line.replace(LINE_ENDS, " "));
   const capital = /^\P{L}*\p{Lu}/u.test(line);
   const found = [];
   let open = false;
-  for (const { segment } of segments) {
-    const continues = open || (capital && /^\P{L}*\p{Ll}/u.test(segment));
+  for (const { index, segment: read } of segments) {
+    const segment = line.slice(index, index + read.length);
+    const continues = open || (capital && /^\P{L}*\p{Ll}/u.test(segment)) || !isCut(found.at(-1) ?? "", segment, unspaced);
     if (found.length > 0 && continues) found[found.length - 1] += segment;
     else found.push(segment);
     open = isOpen(found.at(-1));
   }
   if (found.length > 1 && open) found.push(found.splice(-2).join(""));
   return found;
+}
+
+const LINE_ENDS = /[\x85\u2028\u2029]/gu; // white space in a line of text, which the browser takes for its end
+const SPACE_AT_CUT = new RegExp(`${WHITE_SPACE}\0|\0${WHITE_SPACE}`, "u");
+
+function isCut(before, after, unspaced) {
+  const around = `${[...before].at(-1) ?? ""}\0${[...after][0] ?? ""}`;
+  return SPACE_AT_CUT.test(around) || (unspaced && /[^\0-\x7f]/u.test(around));
 }
 
 const INITIAL = new RegExp(`(?:^|[\\s.])[\\p{L}\\p{N}]\\.${WHITE_SPACE}*$`, "u");

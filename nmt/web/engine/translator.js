@@ -19,7 +19,7 @@ export class Translator {
     const { source, target } = settings.words;
     const words = [source, target].map((language) => (language ? unspacedWords(language) : spacedWords));
     [this.source, this.target] = vocabularies.map((bytes, side) => new Tokenizer(bytes, words[side]));
-    this.text = new SourceText(this.source, settings.reading, settings.model.source.tag);
+    this.text = new SourceText(this.source, settings.reading, settings.model.source.tag, settings.words.source !== null);
   }
 
   // The translations of a text, best first. `prefix` begins them, and words of `erase` are left out. `pause` is called

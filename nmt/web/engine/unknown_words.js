@@ -8,13 +8,19 @@ const WORD_CHARACTERS = "[\\p{L}\\p{M}\\p{N}_]*";
 // The candidate with a source word in place of each word that has an unknown piece: the one that it attends to most.
 export function withCopies(candidate, target) {
   const { alignment } = candidate;
-  const unknown = new Set(target.wordOfPiece.filter((_, piece) => target.ids[piece] === UNKNOWN));
+  const unknown = new Set(target.ids.flatMap((id, piece) => (id === UNKNOWN ? wordsOf(piece, target) : [])));
   const words = alignment.target.map((word, t) => {
     const row = alignment.weights[t];
     if (!unknown.has(t) || row.every((value) => value === 0)) return word;
     return withCopy(word, bare(alignment.source[row.indexOf(Math.max(...row))]));
   });
   return { ...candidate, text: replaced(candidate.text, alignment.target, words), alignment: { ...alignment, target: words } };
+}
+
+// The words that a piece covers.
+function wordsOf(piece, { wordOfPiece, divided }) {
+  const first = wordOfPiece[piece];
+  return divided.has(piece) ? divided.get(piece).map((_, place) => first + place) : [first];
 }
 
 // The copy is a whole word, so it also replaces the letters that touch the unknown piece.

@@ -36,8 +36,18 @@ const ROUTES = {
   },
 };
 
+// The translator; after a failure the next request loads it again.
+async function load() {
+  try {
+    return await loadTranslator((done, total) => self.postMessage({ done, total }));
+  } catch (error) {
+    loading = null;
+    throw error;
+  }
+}
+
 async function answer({ id, path, body }) {
-  loading ??= loadTranslator((done, total) => self.postMessage({ done, total }));
+  loading ??= load();
   const translator = await loading;
   const goesOn = async () => {
     await breathe();

@@ -11,3 +11,12 @@ export async function copyText(text) {
   if (!copied) throw new Error("the browser does not let the page copy: select the text and copy it");
   return undefined;
 }
+
+const SHOWN = 2000; // milliseconds
+
+// Shows a text on a button for a while.
+export function sayFor(button, text) {
+  button.dataset.name ??= button.textContent;
+  button.textContent = text;
+  setTimeout(() => (button.textContent = button.dataset.name), SHOWN);
+}

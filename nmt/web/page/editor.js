@@ -13,7 +13,12 @@ export class Editor {
     this.field = element("textarea", attributes);
     this.field.value = text;
     this.quiet = new Quiet(QUIET, () => this.score());
-    this.field.addEventListener("input", (event) => event.isComposing || this.quiet.soon());
+    this.field.addEventListener("compositionstart", () => this.latest.stop());
+    this.field.addEventListener("input", (event) => {
+      if (event.isComposing) return;
+      this.latest.stop(); // an answer for the text before this key would overwrite it
+      this.quiet.soon();
+    });
     this.field.addEventListener("compositionend", this.quiet.soon);
     this.field.addEventListener("keydown", (event) => this.key(event, close));
     const complete = button("Complete from the cursor", () => this.complete());
@@ -24,6 +29,7 @@ export class Editor {
   }
 
   key(event, close) {
+    if (event.isComposing) return; // the key is for the input method
     if (event.key === "Escape") close();
     else if (event.key === "Enter") {
       event.preventDefault(); // a translation is one line

@@ -7,57 +7,104 @@ import { element } from "./view/elements.js";
 
 const TOGETHER = 32; // lines of a request, if the server takes as many
 const MOST_BYTES = 20_000_000;
+const DIVISIBLE = new Set([413, 422, 504]); // statuses of requests of which a part may succeed
 
 export class FileJob {
   // `model` translates, `search` has the fields of the search, `limits` are the server's, `fail` is called with an error.
   constructor(file, model, search, limits, fail) {
-    Object.assign(this, { file, model, search, fail, controller: new AbortController() });
-    this.together = Math.min(TOGETHER, limits.texts);
+    Object.assign(this, { file, model, search, fail, controller: new AbortController(), found: [], empty: [] });
+    this.most = Math.min(TOGETHER, limits.texts);
+    this.together = this.most; // fewer while the server finds so many too large or too slow
     this.progress = element("progress", { value: 0, max: 1, "aria-label": `lines of ${file.name} translated` });
     this.line = element("p", { role: "status" }, file.name);
-    this.tools = element("div", { class: "tools" }, button("Cancel", () => this.cancel()));
+    this.tools = element("div", { class: "tools" });
     this.element = element("div", { class: "panel" }, this.line, this.progress, this.tools);
   }
 
   async run() {
     try {
-      const lines = await linesOf(this.file);
-      const found = await this.translate(lines);
-      this.finish(found);
+      this.lines = await linesOf(this.file);
     } catch (error) {
       this.element.remove();
-      if (!isAborted(error)) this.fail(error);
+      return this.fail(error);
+    }
+    this.progress.max = Math.max(1, this.lines.length);
+    return this.goOn();
+  }
+
+  // Translates the lines behind those that are done.
+  async goOn() {
+    this.tools.replaceChildren(button("Cancel", () => this.cancel()));
+    try {
+      while (this.found.length < this.lines.length) await this.translateSome();
+      this.finish();
+    } catch (error) {
+      if (!isAborted(error)) this.halt(error);
     }
   }
 
-  async translate(lines) {
-    const found = [];
-    this.progress.max = Math.max(1, lines.length);
-    for (let first = 0; first < lines.length; first += this.together) {
-      const text = lines.slice(first, first + this.together);
-      found.push(...(await this.ask(text, first)));
-      this.progress.value = found.length;
-      this.line.textContent = `${this.file.name}: ${found.length} of ${lines.length} lines`;
-    }
-    return found;
-  }
-
-  async ask(text, first) {
+  async translateSome() {
+    const first = this.found.length;
+    const text = this.lines.slice(first, first + this.together);
     try {
       const answer = await askPatiently("v1/translate", { text, model: this.model.name, ...this.search }, this.controller.signal);
-      return answer.translations.map(({ candidates }) => candidates[0].text);
+      this.found.push(...answer.translations.map(({ candidates }) => candidates[0].text));
+      this.together = Math.min(this.most, 2 * this.together);
     } catch (error) {
-      if (!isAborted(error)) error.message = `${this.file.name}, lines ${first + 1} to ${first + text.length}: ${error.message}`;
-      throw error;
+      if (!DIVISIBLE.has(error.status) || text.length === 1) throw error;
+      this.together = Math.ceil(text.length / 2);
     }
+    this.show("");
   }
 
-  finish(found) {
-    const name = this.file.name.replace(/(\.[^.]*)?$/, `.${tagOf(this.model.target) || "translated"}$&`);
-    const keep = button(`Save ${name}`, () => save(name, found.map((line) => `${line}\n`).join(""), "text/plain;charset=utf-8"));
-    this.line.textContent = `${this.file.name}: ${found.length} of ${found.length} lines, done`;
-    this.tools.replaceChildren(keep, button("Close", () => this.element.remove()));
-    keep.focus();
+  show(more) {
+    this.progress.value = this.found.length;
+    this.line.textContent = `${this.file.name}: ${this.found.length} of ${this.lines.length} lines${more}`;
+  }
+
+  // Stops at an error, which costs no line that is done.
+  halt(error) {
+    const place = this.found.length + 1;
+    const last = Math.min(this.found.length + this.together, this.lines.length);
+    const where = last > place ? `lines ${place} to ${last}` : `line ${place}`;
+    this.fail({ ...error, message: `${this.file.name}, ${where}: ${error.message}` });
+    this.show("");
+    const tools = [button("Go on", () => this.resume()), button("Close", () => this.element.remove())];
+    if (last === place && DIVISIBLE.has(error.status)) tools.splice(1, 0, button(`Leave line ${place} empty`, () => this.leaveOut(place)));
+    if (place > 1) tools.unshift(this.saveButton(`Save the first ${place - 1} lines`));
+    this.tools.replaceChildren(...tools);
+    this.takeFocus();
+  }
+
+  resume() {
+    this.fail(null);
+    return this.goOn();
+  }
+
+  leaveOut(place) {
+    this.found.push("");
+    this.empty.push(place);
+    return this.resume();
+  }
+
+  finish() {
+    this.show(this.empty.length > 0 ? `, done; left empty: ${this.empty.join(", ")}` : ", done");
+    this.tools.replaceChildren(this.saveButton(`Save ${this.name}`), button("Close", () => this.element.remove()));
+    this.takeFocus();
+  }
+
+  get name() {
+    return this.file.name.replace(/(\.[^.]*)?$/, `.${tagOf(this.model.target) || "translated"}$&`);
+  }
+
+  saveButton(text) {
+    return button(text, () => save(this.name, this.found.map((line) => `${line}\n`).join(""), "text/plain;charset=utf-8"));
+  }
+
+  // The first button gets the focus, unless the user is somewhere else on the page.
+  takeFocus() {
+    const active = document.activeElement;
+    if (active === document.body || active === null || this.element.contains(active)) this.tools.firstElementChild.focus();
   }
 
   cancel() {

@@ -1,15 +1,17 @@
 // The page: a text is translated when typing stops, by each model that is on.
 import { readAddress, writeAddress } from "./address.js";
-import { copyText } from "./clipboard.js";
+import { copyText, sayFor } from "./clipboard.js";
 import { Compose } from "./compose.js";
 import { fetchEmptyPage } from "./downloads.js";
 import { FileJob, onDrop } from "./file_job.js";
 import { Latest } from "./latest.js";
 import { Result } from "./result.js";
-import { ServerError, ask, askPatiently, pause, useToken } from "./server.js";
+import { ServerError, askPatiently, pause, useToken } from "./server.js";
 import { Settings, languagesOf, tagOf } from "./settings.js";
 import { element } from "./view/elements.js";
 import { Visit } from "./visit.js";
+
+const MOST_CHARACTERS = 5000; // of the texts of a request, times the alternatives: a larger one takes long
 
 const byId = (id) => document.getElementById(id);
 const latest = new Latest();
@@ -61,15 +63,26 @@ async function translateWith(model, lines, search, signal) {
   });
 }
 
-// The answers for texts, in requests of as many texts as the server takes.
+// The answers for texts, in requests of as many texts as the server takes, and of few long ones.
 async function askInParts(texts, search, signal) {
   const found = [];
-  const most = settings.limits.texts;
-  for (let first = 0; first < texts.length; first += most) {
-    const body = { text: texts.slice(first, first + most), ...search };
-    found.push(...(await ask("v1/translate", body, signal)).translations);
+  while (found.length < texts.length) {
+    const missing = texts.slice(found.length, found.length + settings.limits.texts);
+    const body = { text: fitting(missing, MOST_CHARACTERS / search.n_best), ...search };
+    found.push(...(await askPatiently("v1/translate", body, signal)).translations);
   }
   return found;
+}
+
+// The first texts that have so many characters together, at least one.
+function fitting(texts, most) {
+  let count = 1;
+  let characters = texts[0].length;
+  while (count < texts.length && characters + texts[count].length <= most) {
+    characters += texts[count].length;
+    count += 1;
+  }
+  return texts.slice(0, count);
 }
 
 function show(rows) {
@@ -124,7 +137,11 @@ function translateFile(file) {
 
 function listen() {
   const link = byId("copy-link");
-  link.addEventListener("click", () => copyText(location.href).then(() => (link.textContent = "Link copied"), fail));
+  link.addEventListener("click", () => copyText(location.href).then(() => sayFor(link, "Link copied"), fail));
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address has text and settings behind its #
+    byId("results").focus();
+  });
   byId("choose-file").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", (event) => {
     for (const file of event.target.files) translateFile(file);

@@ -1,5 +1,5 @@
 // A text with its translations by one model, and the panels below: the editor, a word left out, heat map, downloads.
-import { copyText } from "./clipboard.js";
+import { copyText, sayFor } from "./clipboard.js";
 import { pageOf, pngOf, save, svgText } from "./downloads.js";
 import { Editor, button } from "./editor.js";
 import { attentionCells, hasFalls, unknownFalls } from "./heatmap.js";
@@ -60,8 +60,9 @@ export class Result {
   }
 
   toolsOf(candidate, which) {
-    const copy = button("Copy", () => copyText(candidate.text).then(() => (copy.textContent = "Copied"), this.fail));
+    const copy = button("Copy", () => copyText(candidate.text).then(() => sayFor(copy, "Copied"), this.fail));
     const edit = button("Edit", () => this.edit(candidate.text));
+    if (which === 0) this.editButton = edit;
     const map = button("Heat map", () => this.toggleHeatMap(candidate, which));
     return element("div", { class: "tools" }, copy, edit, map);
   }
@@ -95,6 +96,7 @@ export class Result {
     this.panels.editor.replaceChildren();
     this.closePanels();
     this.draw();
+    this.editButton.focus();
   }
 
   // The panels are about a translation that is there no more.

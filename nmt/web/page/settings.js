@@ -8,8 +8,11 @@ export class Settings {
   // `changed` is called when the user changes a setting.
   constructor(changed) {
     this.models = [];
-    for (const id of ["alternatives", "beam", "probabilities"]) byId(id).addEventListener("change", changed);
-    this.changed = changed;
+    this.changed = () => {
+      this.#showUsed();
+      changed();
+    };
+    for (const id of ["alternatives", "beam", "probabilities"]) byId(id).addEventListener("change", this.changed);
   }
 
   // Offers the models of the server; `chosen` names those that are on, by default the first one.
@@ -28,6 +31,13 @@ export class Settings {
     });
     byId("models").replaceChildren(byId("models").firstElementChild, ...boxes);
     byId("models").hidden = models.length < 2;
+    this.#showUsed();
+  }
+
+  // Writes the numbers within their bounds into the fields.
+  #showUsed() {
+    byId("alternatives").value = this.alternatives;
+    byId("beam").value = this.beam ?? "";
   }
 
   // At least one model stays on.
