@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from nmt.config import RunConfig, SearchConfig
 from nmt.errors import NmtError
 from nmt.explaining import erasure
 from nmt.explaining.erasure import Erasure
-from nmt.text.languages import Words
+from nmt.text.languages import Language, Languages, Words
 from nmt.text.pieces import UNK
 from nmt.translation import loading, translator
 from nmt.translation.aligner_links import linked
@@ -62,7 +63,12 @@ class Translator(translator.Translator):
     profile = None
     inference: Any = SimpleNamespace(batches_at_once=2)
     run: Any = SimpleNamespace(
-        source=Vocabulary(), target=Vocabulary(), storage=SimpleNamespace(exists=lambda name: False)
+        source=Vocabulary(),
+        target=Vocabulary(),
+        storage=SimpleNamespace(exists=lambda name: False),
+        languages=Languages(Language.of("en"), Language.of("fr")),
+        directory=Path("no-such-run"),  # which keeps no training pairs
+        config=RunConfig(),
     )
     searches: list[SearchConfig | None] = []
     """The search of each call's first request."""
@@ -135,14 +141,19 @@ erasures: list[int | None] = []
 
 
 def erase(
-    translator: Translator, pairs: Iterable[Translation], method: ErasureMethod, max_source: int | None = None
+    translator: Translator,
+    pairs: Iterable[Translation],
+    method: ErasureMethod,
+    max_source: int | None = None,
+    words: Iterable[range] = (),
 ) -> Iterator[tuple[Translation, Erasure]]:
     """Each word falls by two nats without its attended source word, and by 0.01 without the word on its left."""
     erasures.append(max_source)
-    for pair in pairs:
-        words = pair.alignment
-        falls = 2 * words.weights + 0.01 * np.eye(*words.weights.shape, k=-1)
-        yield pair, Erasure(words.source, words.target, np.full(len(words.target), -0.25), falls, method)
+    for pair, some in zip(pairs, chain(words, repeat(range(1000))), strict=False):
+        alignment = pair.alignment
+        falls = 2 * alignment.weights + 0.01 * np.eye(*alignment.weights.shape, k=-1)
+        falls *= [word in some for word in range(len(alignment.source))]
+        yield pair, Erasure(alignment.source, alignment.target, np.full(len(alignment.target), -0.25), falls, method)
 
 
 def make_pair(source: str, target: str, truncated: bool) -> Translation:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 DIFFERS = {"tokens_per_second", "seconds", "peak_memory_mib"}
 """Columns of the history that depend on time."""
+OF_SESSIONS = {"seconds": 0, "compiling_seconds": 0, "compiling_tokens": 0}
+"""Parts of the state that depend on time, and on the number of sessions, each of which compiles."""
 
 
 def require_same(ours: Path, theirs: Path) -> None:
@@ -16,7 +18,7 @@ def require_same(ours: Path, theirs: Path) -> None:
 
     runs = [Run.open(path) for path in (ours, theirs)]
     last = [load_arrays(run.checkpoints()[-1]) for run in runs]
-    places = [json.loads(str(arrays.pop("place"))) | {"seconds": 0} for arrays in last]
+    places = [json.loads(str(arrays.pop("place"))) | OF_SESSIONS for arrays in last]
     assert places[0] == places[1]
     best = [load_arrays(run.best) for run in runs]
     for first, second in (last, best):

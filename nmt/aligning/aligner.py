@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from nmt.aligning.aligned_pair import AlignedPair, align_words
 from nmt.aligning.batches import make_pair_batch, similar_batches
 from nmt.aligning.cooccurrence import Cooccurrence
-from nmt.aligning.directory import WEIGHTS, AlignerDirectory, is_aligner, open_directory
+from nmt.aligning.directory import WEIGHTS, AlignerDirectory, is_aligner, is_unfinished, open_directory
 from nmt.aligning.hidden_markov import Posterior
 from nmt.aligning.learning import learn
 from nmt.aligning.model import AlignmentModel
-from nmt.aligning.preparation import prepare, readable_pairs
+from nmt.aligning.preparation import prepare
 from nmt.aligning.units import Units, word_posterior, word_support
 from nmt.batches.arrays import Sequences
 from nmt.config import CorpusConfig, PairsConfig
@@ -72,7 +72,7 @@ class Aligner:
     def load(cls, directory: str | Path) -> Aligner:
         """Loads an aligner, or the aligner of a run, a pack or an export.
 
-        An aligner whose training is unfinished aligns with the model of its newest epoch.
+        An aligner whose training is unfinished (`is_unfinished`) aligns with the model of its newest epoch.
 
         Raises:
             NmtError: the path holds no aligner, or a file is damaged.
@@ -115,7 +115,8 @@ class Aligner:
             config: settings; None: the defaults.
             units: vocabularies of a run, whose pieces are aligned in place of words.
             say: takes lines for the user.
-            interrupted: ends the training after the current batch when it is set.
+            interrupted: ends the training after the current batch when it is set, and the preparation before it, which
+                leaves nothing.
             corpus: treatment of rows that are no pair; None: as by default.
 
         Returns:
@@ -123,12 +124,18 @@ class Aligner:
 
         Raises:
             NmtError: see `prepare` and `learn`.
+            KeyboardInterrupt: the preparation was interrupted.
         """
         config = config or AlignerConfig()
         taken = NmtError(f"another process trains the aligner in {directory}: wait for it, or end it")
         with output_directory(Path(directory)) as path, locked(path, taken):
-            made = prepare(path, readable_pairs(pairs, config, path), config, say, units, corpus)
+            made = prepare(path, pairs, config, say, units, corpus, interrupted)
             return cls._opened(made) if learn(made, interrupted) else None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the training has not come to its end; the same command that began it resumes it."""
+        return is_unfinished(self.directory)
 
     @property
     def fingerprint(self) -> str:

@@ -8,6 +8,7 @@ NAME/
     checkpoint.npz            all that training needs to continue; deleted at the end
     corpus/                   the pairs as ids
     text/                     the pairs as they came from standard input or a pipe
+    preparing                 only until config.json is there: the files beside it are of an aligner
     manifest.json             the SHA-256 of the files that are loaded
 """
 
@@ -36,7 +37,7 @@ from nmt.text.languages import Words, words_of
 from nmt.text.tokenizer import Tokenizer
 
 CONFIG, CELLS, WEIGHTS, CHECKPOINT = "config.json", "cells.npz", "weights.npz", "checkpoint.npz"
-CORPUS, TEXT = "corpus", "text"
+CORPUS, TEXT, PREPARING = "corpus", "text", "preparing"
 SIDES = ("source", "target")
 _FORMAT = 1
 _DAMAGED = "damaged, or of another version of nmt: train the aligner again"
@@ -111,6 +112,11 @@ class AlignerDirectory:
         arrays = storage.arrays(WEIGHTS)
         require_numbers(arrays, self.path / WEIGHTS)
         return arrays
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether the training of the aligner in a directory has not come to its end."""
+    return (path / CHECKPOINT).exists()
 
 
 def is_aligner(path: Path) -> bool:

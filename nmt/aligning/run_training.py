@@ -5,16 +5,16 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from nmt.aligning.aligner import Aligner
 from nmt.aligning.directory import TEXT, is_aligner
+from nmt.aligning.preparation import begin
 from nmt.aligning.run_aligner import run_aligner_arrays
 from nmt.batches.encoded_corpus import EncodedCorpus
-from nmt.config import CorpusConfig, PairsConfig
+from nmt.config import PairsConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import replacing
@@ -30,12 +30,6 @@ WORK = "aligner-training"
 
 _CHUNK = 10_000
 """Pairs that are decoded together."""
-
-
-def settings_for(corpus: CorpusConfig, config: AlignerConfig) -> AlignerConfig:
-    """The settings with the languages and kinds of words of a run."""
-    names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
-    return replace(config, **{name: getattr(corpus, name) for name in names})
 
 
 def learn_for_run(
@@ -68,7 +62,7 @@ def learn_for_run(
         say(f"{run.directory}: the new aligner will replace the one that this run has")
     work = run.directory / WORK
     pairs = pairs or training_text(run, work)
-    aligner = Aligner.train(pairs, work, settings_for(run.config.corpus, config), None, say, interrupted)
+    aligner = Aligner.train(pairs, work, config.in_languages_of(run.config.corpus), None, say, interrupted)
     if aligner is None:
         return False
     content = packed_arrays(run_aligner_arrays(aligner))
@@ -96,11 +90,12 @@ def training_text(run: Run, work: Path) -> PairsConfig:
         ) from None
     run.storage.require_folder("corpus")
     corpus.require_ids(run.source.size, run.target.size)
-    (work / TEXT).mkdir(parents=True, exist_ok=True)
+    begin(work)
+    (work / TEXT).mkdir(exist_ok=True)
     sides = (corpus.source, run.source), (corpus.target, run.target)
     with replacing(places) as parts, open(parts[0], "wb") as source, open(parts[1], "wb") as target:
-        for begin in range(0, len(corpus), _CHUNK):
-            rows = np.arange(begin, min(begin + _CHUNK, len(corpus)))
+        for first in range(0, len(corpus), _CHUNK):
+            rows = np.arange(first, min(first + _CHUNK, len(corpus)))
             for (sequences, vocabulary), file in zip(sides, (source, target), strict=True):
                 ids, lengths = sequences.gather(rows)
                 file.writelines(_lines(vocabulary, ids, lengths))

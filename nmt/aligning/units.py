@@ -76,7 +76,6 @@ def units_of_run(directory: str, config: AlignerConfig) -> tuple[tuple[Units, Un
     """
     run = Run.open(Path(directory))
     corpus = run.config.corpus
-    names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
-    config = replace(config, unit="piece", **{name: getattr(corpus, name) for name in names})
     source, target = words_of(corpus)
-    return (run.source.with_words(source), run.target.with_words(target)), config
+    units = run.source.with_words(source), run.target.with_words(target)
+    return units, replace(config.in_languages_of(corpus), unit="piece")

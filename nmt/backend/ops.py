@@ -270,3 +270,11 @@ def segment_sum(data: np.ndarray, segment_ids: np.ndarray, num_segments: int) ->
     sums = np.zeros((num_segments, *data.shape[1:]), data.dtype)
     np.add.at(sums, segment_ids, data)
     return sums
+
+
+@_of_both
+def segment_max(data: np.ndarray, segment_ids: np.ndarray, num_segments: int) -> np.ndarray:
+    """Segments without data have -inf here, and the least number of the type with some backends."""
+    greatest = np.full((num_segments, *data.shape[1:]), -np.inf, data.dtype)
+    np.maximum.at(greatest, segment_ids, data)
+    return greatest

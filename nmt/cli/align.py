@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nmt.cli.files import outdated_drawings, require_files_of_their_own, require_same_length
+from nmt.cli.files import outdated_drawings, require_files_of_their_own
 from nmt.cli.flags import (
     add_model_flags,
     add_output_directory_flag,
@@ -18,16 +18,24 @@ from nmt.cli.flags import (
     refuse_file,
     refuse_search_flags,
 )
-from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
+from nmt.cli.gold import (
+    add_gold_format_flags,
+    print_alignment_score,
+    read_gold_flags,
+    require_gold_in_range,
+    whole_gold,
+)
 from nmt.cli.loading import (
     NO_ALIGNER,
     add_aligner_flag,
+    config_of,
     language_tags,
     lines_of,
     load,
     load_run,
     say,
     say_if_cut,
+    say_if_few,
     use_aligner,
     words_of_run,
 )
@@ -135,11 +143,13 @@ def run(arguments: Namespace) -> None:
     require_files_of_their_own(read, [str(Path(arguments.output) / name) for name in NUMBERS])
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
+    words = words_of_run(config_of(arguments))
+    if gold is not None and text.is_file:  # before the seconds or hours of the model
+        require_gold_in_range(gold, zip(*text.sides(), strict=True), arguments.gold, words)
     translator, search = load(arguments)
     use_aligner(arguments, translator)
     if translator.aligner and arguments.aligner is None:
         say(f"the aligner that {arguments.model[0]} keeps makes the links; with --aligner none attention makes them")
-    words = words_of_run(translator.config)
     how = {"checkpoints": arguments.checkpoints, "precision": arguments.precision}
     reverse = load_run(arguments.reverse, **how, aligner=False) if arguments.reverse else None
     if reverse is not None:
@@ -151,7 +161,8 @@ def run(arguments: Namespace) -> None:
         tags = language_tags(translator)
         links = _write(pairs, directory, arguments, text.name, gold, progress, words, tags)
     if gold is not None:
-        print_alignment_score(links, gold)
+        print_alignment_score(links, whole_gold(arguments, gold, text.name, len(links)))
+        say_if_few(len(links))
     drawn = "" if arguments.limit else "; no pair is drawn (--limit 0)"
     say(f"{counted(progress.count, 'pair')} in {progress.seconds:.1f} s, written to {directory}{drawn}")
 
@@ -254,7 +265,7 @@ def _write(
     """Writes the numbers of all pairs, then draws the first pairs that have words on both sides.
 
     Returns:
-        The links of all pairs that have gold links.
+        The links of all pairs.
     """
     measured: list[Links] = []
     number = 0
@@ -268,12 +279,11 @@ def _write(
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             records.write(json.dumps(record, ensure_ascii=False) + "\n")
             gold_links = _gold_links(gold, pair, number, arguments.gold, words)
-            if gold_links is not None:
-                measured.append(pair.alignment.links)
+            measured.append(pair.alignment.links)
             if len(drawn) < arguments.limit and (picture := _picture(pair, number, progress)):
                 drawn[number] = translations, replace(picture, gold=gold_links, **_link_rule(arguments))
         if gold is not None:  # a pipe's length is unknown until here
-            require_same_length({name: number, arguments.gold: len(gold)})
+            whole_gold(arguments, gold, name, number)
     _draw(drawn, directory, arguments.format, languages)
     return measured
 

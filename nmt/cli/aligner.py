@@ -8,22 +8,22 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
-from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.files import require_files_of_their_own, require_same_length
+from nmt.cli.files import require_files_of_their_own
 from nmt.cli.flags import refuse_file, with_dashes
-from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags
-from nmt.cli.loading import require_runs, say
-from nmt.cli.pair_files import GivenText, add_pair_flags, is_text_given
+from nmt.cli.gold import add_gold_format_flags, print_alignment_score, read_gold_flags, whole_gold
+from nmt.cli.loading import require_runs, say, say_if_few, say_if_unfinished
+from nmt.cli.pair_files import GivenText, add_pair_flags, is_text_given, refuse_parts
 from nmt.cli.parser import Parser, as_flags, refuse_idle
 from nmt.cli.train import INTERRUPTED
-from nmt.config import config_from_dict
+from nmt.config import CorpusConfig, config_from_dict
 from nmt.config.aligner import AlignerConfig
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
 from nmt.errors import NmtError
-from nmt.files.outputs import open_output
+from nmt.files.outputs import open_output, require_writable
 from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
@@ -49,12 +49,14 @@ _OF_LINKS = ("symmetrize", "rounds", "max_words", "batch_tokens")
 """Settings that apply to a trained aligner."""
 _OF_OUTPUT = ("links", "format", "gold", "gold_format", "gold_base")
 """Flags of the links that are written."""
+_OF_WORDS = ("words", "stem_weight", "stem_letters")
+"""Settings that pieces do not have."""
 _OF_RUN = ("source_language", "target_language", "source_words", "target_words")
 """Settings that a run has decided."""
 
 
 def add_flags(parser: Parser) -> None:
-    add_pair_flags(parser)
+    add_pair_flags(parser, languages=True)
     parser.add_argument(
         "--output", metavar="DIR", help=f"directory of the aligner that is trained (default: {DEFAULT_DIRECTORY})"
     )
@@ -92,30 +94,67 @@ def run(arguments: Namespace) -> int:
     """Trains or loads an aligner, and writes the links of all pairs."""
     if arguments.for_run:
         return _learn_for_run(arguments)
+    from nmt.aligning.preparation import readable_pairs
+    from nmt.alignment.links import AlignmentError
+
     _refuse_contradictions(arguments)
-    text = GivenText(arguments, languages=True)
+    loaded = _load(arguments) if arguments.model else None
+    text = GivenText(arguments, languages=True, corpus=_known_corpus(arguments, loaded))
     read = [*text.paths, *(path for path in (arguments.gold, arguments.config) if path)]
-    require_files_of_their_own(read, [arguments.links])
+    directory = [] if loaded else [_directory(arguments)]
+    require_files_of_their_own(read, [arguments.links, *directory])
+    require_writable(arguments.links)
     total = text.count()
     gold = read_gold_flags(arguments, text.name, total)
-    from nmt.aligning.aligner import Aligner
-
-    pairs = text.pairs
-    if arguments.model:
-        aligner = Aligner.load(arguments.model)
-        with as_flags(AlignerConfig):
-            aligner.config = replace(aligner.config, **_given(arguments, _OF_LINKS))
-    else:
-        trained, pairs = _train(arguments, text)
-        if trained is None:
-            return INTERRUPTED
-        aligner = trained
-    measured = _write(aligner, pairs, text, arguments, total, gold)
+    aligner = loaded or _train(arguments, text)
+    if aligner is None:
+        return INTERRUPTED
+    pairs = text.pairs if loaded else readable_pairs(text.pairs, aligner.directory)
+    try:
+        measured = _write(aligner, pairs, text, arguments, total, gold)
+    except AlignmentError as error:
+        model = _named(arguments, aligner)
+        raise NmtError(f"{error}; the aligner is trained: mend the file and repeat with --model {model}") from None
     if gold is not None:
-        require_same_length({text.name: len(measured), arguments.gold: len(gold)})
+        gold = whole_gold(arguments, gold, text.name, len(measured))
         with redirect_stdout(sys.stderr if arguments.links == "-" else sys.stdout):
             print_alignment_score(measured, gold)
+        say_if_few(len(gold))
     return 0
+
+
+def _directory(arguments: Namespace) -> str:
+    """The directory of the aligner that is trained."""
+    return arguments.output or DEFAULT_DIRECTORY
+
+
+def _load(arguments: Namespace) -> Aligner:
+    """The trained aligner that the command line names, with the settings that its flags change."""
+    from nmt.aligning.aligner import Aligner
+
+    aligner = Aligner.load(arguments.model)
+    say_if_unfinished(aligner)
+    with as_flags(AlignerConfig):
+        aligner.config = replace(aligner.config, **_given(arguments, _OF_LINKS))
+    return aligner
+
+
+def _named(arguments: Namespace, aligner: Aligner) -> str:
+    """The aligner as --model takes it."""
+    return quote(arguments.model or str(aligner.directory))
+
+
+def _known_corpus(arguments: Namespace, aligner: Aligner | None) -> CorpusConfig:
+    """The languages that an aligner or a run has decided."""
+    from nmt.aligning.directory import corpus_of
+    from nmt.translation.loading import config_of_run
+
+    if aligner:
+        return corpus_of(aligner.config)
+    if not arguments.run:
+        return CorpusConfig()
+    require_runs([arguments.run])
+    return config_of_run(arguments.run).corpus
 
 
 def _learn_for_run(arguments: Namespace) -> int:
@@ -124,18 +163,17 @@ def _learn_for_run(arguments: Namespace) -> int:
     refuse_idle(arguments, _OF_OUTPUT, "is for links of pairs, and --for writes none: align pairs with --model RUN")
     refuse_idle(arguments, _OF_RUN, "is decided by the run: leave it out")
     require_runs([arguments.for_run])
-    from nmt.aligning.run_training import WORK, learn_for_run
+    from nmt.aligning.run_training import learn_for_run
     from nmt.run.directory import Run
     from nmt.training.interruption import interruption
 
     config, run, pairs = _config(arguments), Run.open(arguments.for_run), None
     if is_text_given(arguments):
-        from nmt.aligning.preparation import readable_pairs
-
-        text = GivenText(arguments)
+        text = GivenText(arguments, corpus=run.config.corpus)
         require_files_of_their_own(text.paths, [])
-        run.require_directory()
-        pairs = readable_pairs(text.pairs, config, run.directory / WORK)
+        pairs = text.pairs
+    else:
+        refuse_parts(arguments)
     with interruption() as interrupted:
         return 0 if learn_for_run(run, config, say, interrupted, pairs) else INTERRUPTED
 
@@ -146,7 +184,13 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         why = "is for a training: leave out --model, which aligns with a trained aligner"
         refuse_idle(arguments, ["output", "run", "config", *trained], why)
     else:
-        refuse_file(arguments.output or DEFAULT_DIRECTORY)
+        refuse_file(_directory(arguments))
+    if arguments.run:
+        why = "is of words: leave it out, or --run, whose pieces are aligned"
+        refuse_idle(arguments, _OF_WORDS, why)
+    if decides := "aligner" if arguments.model else "run" if arguments.run else "":
+        of_document = _OF_TEXT if arguments.document else ()  # the same flags choose its languages
+        refuse_idle(arguments, set(_OF_RUN).difference(of_document), f"is decided by the {decides}: leave it out")
 
 
 def _given(arguments: Namespace, names: Any) -> dict[str, Any]:
@@ -157,33 +201,35 @@ def _config(arguments: Namespace) -> AlignerConfig:
     """The settings of the file and the flags."""
     from nmt.config.yaml_files import read_yaml
 
-    fields = read_yaml(arguments.config) if arguments.config else {}
-    if not isinstance(fields, dict | None):
+    fields = (read_yaml(arguments.config) if arguments.config else None) or {}
+    if not isinstance(fields, dict):
         raise NmtError(f"{arguments.config}: expected fields, such as `jump_epochs: 5`")
+    if fields.get("unit", "word") != "word" and not arguments.run:
+        raise NmtError(f"{arguments.config}: unit is {fields['unit']}: pieces are those of a run: give --run too")
+    if arguments.run or arguments.for_run:
+        for name in (*_OF_RUN, *(_OF_WORDS if arguments.run else ())):
+            if name in fields:
+                raise NmtError(f"{arguments.config}: {name} is decided by the run: leave it out")
     given = _given(arguments, [*_OF_TEXT, *(setting.name for setting in _SETTINGS)])
     with as_flags(AlignerConfig):
         config: AlignerConfig = config_from_dict(
-            AlignerConfig, {**(fields or {}), **given, **({"unit": "piece"} if arguments.run else {})}
+            AlignerConfig, {**fields, **given, **({"unit": "piece"} if arguments.run else {})}
         )
     return config
 
 
-def _train(arguments: Namespace, text: GivenText) -> tuple[Aligner | None, PairsConfig]:
-    """The aligner, None after an interruption, and the pairs in files that can be read again."""
+def _train(arguments: Namespace, text: GivenText) -> Aligner | None:
+    """The aligner; None after an interruption."""
     from nmt.aligning.aligner import Aligner
-    from nmt.aligning.preparation import readable_pairs
     from nmt.training.interruption import interruption
 
     config, units = _config(arguments), None
     if arguments.run:
-        require_runs([arguments.run])
         from nmt.aligning.units import units_of_run
 
         units, config = units_of_run(arguments.run, config)
-    directory = Path(arguments.output or DEFAULT_DIRECTORY)
-    pairs = readable_pairs(text.pairs, config, directory)
     with interruption() as interrupted:
-        return Aligner.train(pairs, directory, config, units, say, interrupted), pairs
+        return Aligner.train(text.pairs, _directory(arguments), config, units, say, interrupted)
 
 
 def _write(
@@ -224,8 +270,9 @@ def _write(
     )
     if cut:
         say(
-            f"{counted(cut, 'pair')} with more than {aligner.config.max_words} words on a side: later words have no "
-            f"links; to link them, repeat with --model {aligner.directory} and a larger --max-words"
+            f"{counted(cut, 'pair')} with more than {aligner.config.max_words} {aligner.config.unit}s on a side: "
+            f"later words have no links; to link them, repeat with --model {_named(arguments, aligner)} and a larger "
+            "--max-words"
         )
     return measured
 

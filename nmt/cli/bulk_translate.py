@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import sys
 import tempfile
 import time
 from argparse import Namespace
@@ -67,8 +66,12 @@ def run(arguments: Namespace) -> None:
     """Checks the command line, runs the pipeline and prints its counters."""
     if importlib.util.find_spec("apache_beam") is None:
         raise NmtError(
-            f"apache_beam is not installed: bash scripts/beam.sh makes an environment with it, or {sys.executable} -m "
-            "pip install -c constraints-beam.txt apache-beam"
+            "apache_beam is not installed: bash scripts/beam.sh makes an environment for it, because it needs other "
+            "versions of packages"
+        )
+    if arguments.beam and not arguments.beam[0].startswith("-"):
+        raise NmtError(
+            f"{arguments.beam[0]}: options of Beam begin with -; the files to translate are named by --source"
         )
     is_local = not any(option.startswith("--runner") for option in arguments.beam)
     if not is_local:

@@ -133,6 +133,10 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+_NAMED = {"FILE": "a file", "DIR": "a directory", "RUN": "a run"}
+"""The things that options name, by metavar."""
+
+
 def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
     """Refuses an empty name of a file or directory, which an unset variable of the shell leaves.
 
@@ -141,6 +145,7 @@ def _require_names(command: Parser, arguments: argparse.Namespace) -> None:
     for action in command._actions:
         value = getattr(arguments, action.dest, None)
         values = value if isinstance(value, list) else [value]
-        if action.metavar in ("FILE", "DIR") and "." not in action.dest and "" in values:
-            expected = {"FILE": "a file", "DIR": "a directory"}[str(action.metavar)]
-            raise NmtError(f"{action.option_strings[0]} is empty: expected the name of {expected}")
+        expected = _NAMED.get(str(action.metavar))
+        if expected and "." not in action.dest and "" in values:
+            flag = action.option_strings[0] if action.option_strings else "a name"
+            raise NmtError(f"{flag} is empty: expected the name of {expected}")

@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nmt.cli.files import (
@@ -111,9 +112,10 @@ def _checked_flags(arguments: Namespace) -> tuple[list[str], list[str]]:
     names = arguments.names or arguments.outputs
     if len(arguments.outputs) < 2:
         one = arguments.outputs[0]
+        tokenize = _languages(arguments, [], list(read_lines(arguments.reference)))[2]
         raise NmtError(
             f"{one} is one file of translations: name two or more to compare; the scores of one: "
-            f"sacrebleu {arguments.reference} -i {one} -m bleu chrf"
+            f"sacrebleu {quote(arguments.reference)} -i {quote(one)} -m bleu chrf -tok {tokenize} --confidence"
         )
     if len(names) != len(arguments.outputs) or len(set(names)) != len(names):
         flag = "--names: expected one name per file" if arguments.names else "a file is named twice: expected files"

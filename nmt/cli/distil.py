@@ -8,7 +8,7 @@ from itertools import islice, repeat, tee
 from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_model_flags, add_search_flags
-from nmt.cli.loading import require_runs, say
+from nmt.cli.loading import require_runs, say, say_if_unfinished
 from nmt.cli.pair_files import GivenText, add_pair_flags
 from nmt.cli.parser import Parser, count, refuse_idle
 from nmt.cli.synthesis import MadePairs, add_made_pairs_flags, write_made_pairs
@@ -111,7 +111,9 @@ def _aligner(arguments: Namespace) -> Aligner | None:
     from nmt.aligning.aligner import Aligner
 
     require_runs(arguments.model)
-    return Aligner.load(arguments.aligner or arguments.model[0])
+    aligner = Aligner.load(arguments.aligner or arguments.model[0])
+    say_if_unfinished(aligner)
+    return aligner
 
 
 def _new_sources(text: GivenText, aligner: Aligner, count: int) -> Iterator[list[str]]:

@@ -12,6 +12,7 @@ from nmt.cli.flags import add_single_model_flags
 from nmt.cli.loading import load_run, say
 from nmt.cli.parser import Parser, count, positive, refuse_idle
 from nmt.errors import NmtError
+from nmt.files.outputs import require_writable
 
 if TYPE_CHECKING:
     from nmt.explaining.embeddings import Embeddings, Neighbour, Projection, WordVector
@@ -105,7 +106,9 @@ def _check(arguments: Namespace) -> None:
         raise NmtError("there is no question: give --neighbours, --analogy, --plot or --export")
     if "-" in (arguments.plot, arguments.export):
         raise NmtError("standard output (-) has the answers: name files for --plot and --export")
-    require_files_of_their_own([], [path for path in (arguments.plot, arguments.export) if path])
+    written = [path for path in (arguments.plot, arguments.export) if path]
+    require_files_of_their_own([], written)
+    require_writable(*written)
     if arguments.plot:
         from nmt.drawing import check_suffix
 

@@ -22,10 +22,11 @@ from nmt.cli.link_evaluation import add_link_flags, evaluate_links, refuse_link_
 from nmt.cli.loading import (
     add_aligner_flag,
     config_of,
+    find_aligner,
     lines_of,
     load,
     say,
-    use_aligner,
+    say_if_few,
     watched,
     words_of_run,
 )
@@ -50,10 +51,14 @@ DESCRIPTION = (
 EXAMPLE = "nmt evaluate --model saved_models/mine --source test.en --target test.de"
 
 
+SEEN = 0.1
+"""Share of training pairs among the pairs of a test set above which the score misleads."""
+
+
 def add_flags(parser: Parser) -> None:
     add_model_flags(parser, required=False)
     parser.usage = "nmt evaluate --model DIR [OPTION ...]"
-    add_pair_flags(parser)
+    add_pair_flags(parser, languages=True)
     parser.add_argument("--gold", metavar="FILE", help="gold alignment of source and reference; prints the AER")
     add_gold_format_flags(parser)
     add_classes_flag(parser)
@@ -96,7 +101,9 @@ def _evaluate_model(arguments: Namespace) -> None:
         output = files.enter_context(open_output(arguments.output)) if arguments.output else None
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         translator, search = load(arguments)
+        aligner = find_aligner(arguments, translator) if gold is not None else None
         _say_rewritten(translator, references)
+        _say_seen(translator, sources, references)
         progress = lines_of(len(sources))
         references = list(text.checked(references, translator, "target"))
         lines = text.checked(sources, translator, "source")
@@ -104,13 +111,14 @@ def _evaluate_model(arguments: Namespace) -> None:
         hypotheses = [found.text for found in watched(translations, progress)]
         results = _print_scores(hypotheses, references, tokenize)
         if gold is not None:
-            use_aligner(arguments, translator)
-            if translator.aligner:
+            translator.aligner = aligner
+            if aligner:
                 say("an aligner makes the links that are measured")
             pairs = lines_of(len(sources)).over(translator.align(sources, references))
             alignments = [pair.alignment for pair in pairs]
             sides = [(one.source, one.target) for one in alignments]
             results["alignment"] = print_alignment_score((one.links for one in alignments), gold, sides, classes)
+            say_if_few(len(gold))
         if output is not None:
             output.writelines(f"{text}\n" for text in hypotheses)
         if report is not None:
@@ -129,6 +137,21 @@ def _say_rewritten(translator: Translator, references: Sequence[str]) -> None:
     rewriting.note(translator.run.target.rewritten(references))
     if rewriting.lines:
         say(f"in this run's vocabulary {rewriting.summary()}: the scores count these differences as wrong")
+
+
+def _say_seen(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> None:
+    """Says how many pairs the model was trained on, if there are more than chance brings."""
+    from nmt.evaluation.seen_pairs import count_seen_pairs
+
+    try:
+        seen = count_seen_pairs(translator.run, sources, references)
+    except (NmtError, OSError):  # the training pairs are damaged or gone, and the model is whole
+        return
+    if seen > SEEN * len(sources):
+        say(
+            f"{seen:,} of {counted(len(sources), 'pair')} are training pairs of this model, so the score says little "
+            "about new text: nmt hold-out sets pairs aside"
+        )
 
 
 def _print_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> dict[str, Any]:

@@ -7,14 +7,18 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from nmt.cli.flags import add_single_model_flags
 from nmt.cli.info import file_size
-from nmt.cli.loading import require_runs, say
+from nmt.cli.loading import require_runs, say, say_if_unlisted
 from nmt.cli.parser import Parser
 from nmt.cli.quiet import quiet_start
 from nmt.errors import NmtError, install_command
 from nmt.run.exported import PRECISIONS
+
+if TYPE_CHECKING:
+    from nmt.config import SearchConfig
 
 FORMATS = {
     "onnx": ("onnx", "onnxruntime"),
@@ -55,7 +59,12 @@ def add_flags(parser: Parser) -> None:
         metavar="DIR",
         help="for web: the unpacked npm package of ONNX Runtime (default: where scripts/web_runtime.sh puts it)",
     )
-    parser.add_argument("--licence", default="", metavar="TEXT", help="licence of the model, for the model card")
+    parser.add_argument(
+        "--licence",
+        default="",
+        metavar="TEXT",
+        help="licence of the model, for the model card (default: that of a pack)",
+    )
 
 
 def _format(name: str) -> str:
@@ -77,18 +86,31 @@ def run(arguments: Namespace) -> None:
         with quiet_start():
             import_keras()
     from nmt.exporting.export import export_run
+    from nmt.run.model_card import licence_of
 
     output = Path(arguments.output)
     precision = arguments.precision or ("int8" if arguments.format == "web" else "float32")
     settings = arguments.format, precision, arguments.checkpoints, arguments.licence, _runtime(arguments)
-    sizes = export_run(Run.open(arguments.model), output, *settings)
+    run = Run.open(arguments.model)
+    sizes = export_run(run, output, *settings)
     for name, size in (_of_folder(sizes) if arguments.format == "web" else sizes).items():
         print(f"{file_size(size):>11}  {name}")
     print(f"{file_size(sum(sizes.values())):>11}  {output}")
     if arguments.format == "web":
         say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {quote(str(output))} 8000")
-    if not arguments.licence:
+        _say_what_a_page_lacks(run.config.search)
+    elif arguments.format == "onnx":
+        say_if_unlisted(run)
+    if not arguments.licence and not licence_of(run):
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
+
+
+def _say_what_a_page_lacks(search: SearchConfig) -> None:
+    """Says which settings of the run's search the page does not have."""
+    if search.method == "sample":
+        say("the page searches with a beam, although search.method of this run is sample")
+    if search.short_list:
+        say("the page reads the whole vocabulary, although this run has a short list: log-probabilities differ")
 
 
 def _runtime(arguments: Namespace) -> Path | None:

@@ -95,13 +95,16 @@ def _is_same_file(path: str, other: str) -> bool:
 def outdated_drawings(directory: Path, name: str) -> Iterator[None]:
     """Removes the drawings of an earlier command when this command has written new numbers.
 
-    Only a directory that holds `name`.jsonl has drawings of ours: numbered pictures, `name`.html and `name`.pdf. After
-    an error they stay.
+    Only a directory that holds `name`.jsonl has drawings of ours: pictures with the numbers of its records, `name`.html
+    and `name`.pdf. After an error they stay.
     """
     drawn: list[Path] = []
-    if (directory / f"{name}.jsonl").exists():
+    records = directory / f"{name}.jsonl"
+    if records.exists():
         pictures = [place for suffix in ("png", "svg") for place in directory.glob(f"*.{suffix}")]
-        drawn = [place for place in pictures if re.fullmatch(r"[0-9]{4,}", place.stem)]
+        with records.open(encoding="utf-8") as file:
+            numbers = {f"{int(found[1]):04d}" for line in file if (found := re.match(r'\{"line": ([0-9]+)', line))}
+        drawn = [place for place in pictures if place.stem in numbers]
         drawn += [directory / f"{name}.{suffix}" for suffix in ("html", "pdf")]
     yield
     for place in drawn:

@@ -24,7 +24,8 @@ def add_model_flags(parser: Parser, required: bool = True, precision: Precision 
         required=required,
         nargs="+",
         metavar="DIR",
-        help="run directory of nmt train, or file of nmt pack; several with the same vocabularies form an ensemble",
+        help="run directory of nmt train, file of nmt pack, or ONNX export; several with the same vocabularies form an "
+        "ensemble",
     )
     _add_checkpoints_flag(parser)
     parser.add_argument(
@@ -61,14 +62,19 @@ def add_output_directory_flag(parser: Parser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="directory for the results")
 
 
-def add_language_flags(group: argparse._ArgumentGroup) -> None:
-    """Flags that choose among the languages of a document."""
+def add_language_flags(group: argparse._ArgumentGroup, of_text: bool = False) -> None:
+    """Flags that choose among the languages of a document.
+
+    Args:
+        of_text: whether they also decide how words of other text are cut.
+    """
     for side in ("source", "target"):
-        group.add_argument(
-            f"--{side}-language",
-            metavar="TAG",
-            help=f"language of the {side} in a TMX file, such as en or pt-BR (default: the run's, or as the file says)",
+        of_file = f"language of the {side} in a TMX file, such as en or pt-BR (default: the run's, or as the file says)"
+        of_words = (
+            f"language of the {side}, such as en or pt-BR; decides how words are cut, and which texts of a TMX file "
+            "are read (default: by the script of the text, or as the file says)"
         )
+        group.add_argument(f"--{side}-language", metavar="TAG", help=of_words if of_text else of_file)
 
 
 def add_search_flags(parser: Parser) -> None:

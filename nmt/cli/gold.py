@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.cli.files import require_same_length
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.errors import NmtError
+from nmt.progress import counted
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read_gold_flags(arguments: Namespace, source: str, sentences: int | None) ->
     Args:
         arguments: of the command line.
         source: names the sentences in messages.
-        sentences: number of sentences, which the gold alignment must have; None: unknown.
+        sentences: number of sentences, which the gold alignment must have; None: unknown, see `whole_gold`.
     """
     from nmt.alignment.pharaoh_and_naacl import read_gold
 
@@ -48,10 +49,31 @@ def read_gold_flags(arguments: Namespace, source: str, sentences: int | None) ->
         return None
     lines = read_lines(arguments.gold)
     gold = read_gold(lines, arguments.gold, arguments.gold_format, arguments.gold_base, sentences)
-    require_same_length({source: sentences, arguments.gold: len(gold)})
     if not any(links.possible for links in gold):
         raise NmtError(f"{arguments.gold}: has no links, so nothing can be measured with it")
-    return gold
+    return gold if sentences is None else whole_gold(arguments, gold, source, sentences)
+
+
+def whole_gold(arguments: Namespace, gold: Sequence[Gold], source: str, sentences: int) -> list[Gold]:
+    """The gold links of all sentences: a file in NAACL format leaves out sentences without links.
+
+    Args:
+        arguments, source: of `read_gold_flags`.
+        gold: its result.
+        sentences: number of sentences.
+
+    Raises:
+        NmtError: the gold alignment has another number of sentences.
+    """
+    from nmt.alignment.links import Gold
+
+    if arguments.gold_format == "pharaoh":
+        require_same_length({source: sentences, arguments.gold: len(gold)})
+    elif len(gold) > sentences:
+        raise NmtError(
+            f"{arguments.gold}: has links of sentence {len(gold):,}, but {source} has {counted(sentences, 'sentence')}"
+        )
+    return [*gold, *([Gold(frozenset(), frozenset())] * (sentences - len(gold)))]
 
 
 def require_measurable(
@@ -72,13 +94,28 @@ def require_measurable(
         gold_path: names the gold alignment in the message.
         words: how the words of source and reference are cut.
     """
-    from nmt.alignment.links import require_in_range
     from nmt.evaluation.bleu_and_chrf import require_tokenizer
 
     require_tokenizer(tokenize)
-    for number, links in enumerate(gold, start=1):
-        pair = words[0](sources[number - 1]), words[1](references[number - 1])
-        require_in_range(links, *pair, f"{gold_path}, sentence {number}")
+    require_gold_in_range(gold, zip(sources, references, strict=True), gold_path, words)
+
+
+def require_gold_in_range(
+    gold: Sequence[Gold], pairs: Iterable[tuple[str, str]], path: str, words: tuple[Words, Words]
+) -> None:
+    """Refuses gold links to words that the sentences lack.
+
+    Args:
+        gold: gold links of each pair; may be empty.
+        pairs: sources and targets.
+        path: names the gold alignment in the message.
+        words: how the words of both sides are cut.
+    """
+    from nmt.alignment.links import require_in_range
+
+    for number, (links, sides) in enumerate(zip(gold, pairs, strict=False), start=1):
+        source, target = (cut(side) for cut, side in zip(words, sides, strict=True))
+        require_in_range(links, source, target, f"{path}, sentence {number}")
 
 
 def print_alignment_score(

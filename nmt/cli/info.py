@@ -64,12 +64,15 @@ def network(summary: RunSummary) -> str:
 
 
 def _facts(summary: RunSummary) -> Iterator[tuple[str, str]]:
+    from nmt.run.training_pairs import about_new_pairs
+
     run, state = summary.run, summary.state
     yield "run", str(run.directory)
     if text := languages(summary):
         yield "languages", text
     unknown = "the run keeps no copy of its pairs"
-    yield "text", unknown if summary.pairs is None else f"{summary.pairs:,} training pairs"
+    made = about_new_pairs(run.config)
+    yield "text", unknown if summary.pairs is None else f"{summary.pairs:,} training pairs{made}"
     kind = run.config.vocabulary.type
     shared = run.config.vocabulary.shared
     sizes = f"{run.source.size:,} shared" if shared else f"{run.source.size:,} source, {run.target.size:,} target"

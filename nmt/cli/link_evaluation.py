@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.files import count_lines, require_files_of_their_own, require_same_length
-from nmt.cli.gold import print_alignment_score, read_classes, read_gold_flags
+from nmt.cli.gold import print_alignment_score, read_classes, read_gold_flags, whole_gold
 from nmt.cli.loading import SEARCH, corpus_from_flags, say, say_if_few
-from nmt.cli.pair_files import GivenText, are_pairs_given
+from nmt.cli.pair_files import GivenText, are_pairs_given, is_text_given, refuse_parts
 from nmt.cli.parser import Parser, refuse_idle
 from nmt.errors import NmtError
-from nmt.files.outputs import open_output
+from nmt.files.outputs import open_output, require_writable
 from nmt.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def evaluate_links(arguments: Namespace) -> None:
 
     _check_flags(arguments)
     read = [*arguments.links, arguments.gold, *([arguments.classes] if arguments.classes else [])]
-    text = GivenText(arguments, languages=True) if are_pairs_given(arguments) else None
+    text = GivenText(arguments, languages=True) if is_text_given(arguments) else None
     written = [path for path in (arguments.json, arguments.picture) if path]
     require_files_of_their_own([*read, *(text.paths if text else [])], written)
     counts = {path: count_lines(path) for path in arguments.links}
@@ -67,7 +67,10 @@ def evaluate_links(arguments: Namespace) -> None:
     with ExitStack() as files:
         report = files.enter_context(open_output(arguments.json)) if arguments.json else None
         found = [_read_links(path, pairs) for path in arguments.links]
+        require_same_length(dict(zip(arguments.links, map(len, found), strict=True)))
+        gold = whole_gold(arguments, gold, arguments.links[0], len(found[0]))
         results = _print_results(arguments.links, found, gold, pairs, classes)
+        say_if_few(len(gold))
         if arguments.picture:
             _draw(arguments, found, gold, pairs)
         if report is not None:
@@ -95,6 +98,8 @@ def _check_flags(arguments: Namespace) -> None:
         raise NmtError("--picture draws two files of links beside each other: name two for --links")
     if (arguments.classes or arguments.picture) and not are_pairs_given(arguments):
         raise NmtError("--classes and --picture read the words of the pairs: give --source and --target too")
+    if not is_text_given(arguments):
+        refuse_parts(arguments)
     if "-" in (arguments.json, arguments.picture):
         raise NmtError("standard output (-) has the scores: name files for --json and --picture")
     if arguments.picture:
@@ -103,6 +108,7 @@ def _check_flags(arguments: Namespace) -> None:
         from nmt.drawing import check_suffix
 
         check_suffix(Path(arguments.picture))
+        require_writable(arguments.picture)
 
 
 def _read_links(path: str, pairs: list[tuple[list[str], list[str]]]) -> list[Links]:
@@ -133,7 +139,6 @@ def _print_results(
             f"difference of AER: {compared.difference:+.3f}, 95 % interval {compared.interval.low:+.3f} to "
             f"{compared.interval.high:+.3f}, p = {compared.p_value:.3f} (paired bootstrap)"
         )
-        say_if_few(len(gold))
         results["comparison"] = compared._asdict() | {"interval": list(compared.interval)}
     return results
 

@@ -20,6 +20,8 @@ from nmt.run.errors import no_such_run
 from nmt.text.languages import UNKNOWN, Languages, languages_of
 
 if TYPE_CHECKING:
+    from nmt.aligning.aligner import Aligner
+    from nmt.run.directory import Run
     from nmt.text.languages import Words
     from nmt.translation.result import Translation
     from nmt.translation.translator import Translator
@@ -112,7 +114,7 @@ def load_worker(models: Sequence[str], options: Mapping[str, Any], aligner: str 
     """
     translator = load_run(*models, **options)
     if links:
-        use_aligner(Namespace(aligner=aligner), translator)
+        translator.aligner = aligner_of(translator, aligner)
     return translator
 
 
@@ -142,28 +144,36 @@ def _search(arguments: Namespace) -> SearchConfig:
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     _require_models(arguments)
     own = loading.config_of_run(arguments.model[0]).search
+    if given.get("method") == "sample":
+        given = {"short_list": 0} | given  # of the run, which `nmt tune` may have chosen for a beam
     with as_flags(SearchConfig):
         search = replace(own, **given)
     if search.method == "beam":
         refuse_idle(arguments, SAMPLING, "is for drawing translations: give --method sample too")
     else:
-        refuse_idle(arguments, ("beam_size", *CHOOSING), "is for a beam: leave it or --method sample out")
+        fix = (
+            "leave it or --method sample out"
+            if "method" in given
+            else "the run draws translations, give --method beam too"
+        )
+        refuse_idle(arguments, ("beam_size", *CHOOSING), f"is for a beam: {fix}")
     return search
 
 
-def languages_from_flags(arguments: Namespace) -> Languages:
+def languages_from_flags(arguments: Namespace, corpus: CorpusConfig | None = None) -> Languages:
     """The languages that the flags name, otherwise those of the first run, if the command line names one.
 
     Args:
         arguments: of a command with `add_language_flags`.
+        corpus: its languages are taken in place of the first run's.
 
     Raises:
         NmtError: a flag that is no language tag, or a run that cannot be opened.
     """
     from nmt.translation import loading
 
-    own = UNKNOWN
-    if getattr(arguments, "model", None):
+    own = languages_of(corpus) if corpus else UNKNOWN
+    if corpus is None and getattr(arguments, "model", None):
         own = languages_of(loading.config_of_run(arguments.model[0]).corpus)
     return languages_of(_named_languages(arguments, own.source.tag, own.target.tag))
 
@@ -242,13 +252,34 @@ def _require_models(arguments: Namespace) -> None:
 
 def use_aligner(arguments: Namespace, translator: Translator) -> None:
     """Gives a translator the aligner that the command line names, or else the one that its run keeps, if any."""
+    translator.aligner = find_aligner(arguments, translator)
+
+
+def find_aligner(arguments: Namespace, translator: Translator) -> Aligner | None:
+    """The aligner of `use_aligner`, with a warning if its training is unfinished."""
+    aligner = aligner_of(translator, arguments.aligner)
+    if aligner is not None and arguments.aligner:
+        say_if_unfinished(aligner)
+    return aligner
+
+
+def aligner_of(translator: Translator, named: str | None) -> Aligner | None:
+    """The aligner that a command line names; None: the one that the run keeps, if any."""
     from nmt.aligning.aligner import Aligner
     from nmt.aligning.run_aligner import load_run_aligner
 
-    if arguments.aligner is None:
-        translator.aligner = load_run_aligner(translator.run.storage)
-    elif arguments.aligner != NO_ALIGNER:
-        translator.aligner = Aligner.load(arguments.aligner)
+    if named is None:
+        return load_run_aligner(translator.run.storage)
+    return Aligner.load(named) if named != NO_ALIGNER else None
+
+
+def say_if_unfinished(aligner: Aligner) -> None:
+    """Warns of an aligner that was not trained to its end."""
+    if aligner.is_unfinished:
+        say(
+            f"{aligner.directory}: the training of this aligner is unfinished, so more of its links are wrong: the "
+            "nmt aligner command that began it resumes it"
+        )
 
 
 def require_runs(paths: Iterable[str]) -> None:
@@ -310,6 +341,15 @@ def say_if_cut(translation: Translation, progress: LineProgress, line: int | Non
     """Warns of a sentence that was cut; `line` is its number, by default the progress's count."""
     if translation.truncated:
         progress.print(f"line {line or progress.count} is longer than the model takes; its end was cut off")
+
+
+def say_if_unlisted(run: Run) -> None:
+    """Says that a run cannot give its short list away, because it has not learned one."""
+    if run.config.search.short_list and not run.has_short_list:
+        say(
+            "this run has not learned its short list, so the whole vocabulary is read: log-probabilities differ; "
+            "to give the list away, translate a sentence with this run first"
+        )
 
 
 def say_if_few(sentences: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nmt.cli.flags import add_single_model_flags
 from nmt.cli.info import file_size
-from nmt.cli.loading import require_runs, say
+from nmt.cli.loading import require_runs, say, say_if_unlisted
 from nmt.cli.parser import Parser
 from nmt.errors import NmtError
 
@@ -52,6 +52,7 @@ def run(arguments: Namespace) -> None:
     for name, size in packed.left_out.items():
         about = f" ({ABOUT[name]})" if name in ABOUT else ""
         say(f"left out: {name}{about}, {file_size(size)}")
+    say_if_unlisted(run)
     if "und" in (language.code for language in run.languages):
         say(
             "the model card lacks a language: name both when you train, "

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from nmt.cli.files import require_files_of_their_own
 from nmt.cli.loading import require_runs, say
-from nmt.cli.pair_files import add_pair_flags, are_pairs_given, is_text_given, pairs_from_flags
+from nmt.cli.pair_files import add_pair_flags, files_of, is_text_given, pairs_from_flags, refuse_parts
 from nmt.cli.parser import Parser, positive, refuse_idle
 from nmt.config import CorpusConfig, RunConfig, recipes
 from nmt.errors import NmtError
-from nmt.files.outputs import open_output
+from nmt.files.outputs import open_output, require_writable
 from nmt.progress import LineProgress, counted
 
 if TYPE_CHECKING:
+    from nmt.run.directory import Run
     from nmt.text.pairs import Pair
     from nmt.training.quality.fit import Estimate
     from nmt.training.quality.prediction import Prediction, ShortTraining
@@ -52,7 +53,7 @@ def run(arguments: Namespace) -> None:
     from nmt.training.quality.prediction import predict
 
     config = _config(arguments)
-    _check_outputs(arguments)
+    _check_outputs(arguments, config)
     figures = _figures(config)
     fit = load_fit()
     prediction = predict(figures, fit, _short_training(arguments, config))
@@ -75,9 +76,10 @@ def _config(arguments: Namespace) -> RunConfig:
     """A configuration with the pairs that the command line names, or else the pairs of the run."""
     if not arguments.run:
         refuse_idle(arguments, ["passes"], "is for a short training: give --run too")
-    if arguments.run and not is_text_given(arguments) and not are_pairs_given(arguments):
+    if arguments.run and not is_text_given(arguments):
         from nmt.run.directory import Run
 
+        refuse_parts(arguments)
         require_runs([arguments.run])
         config = Run.open(arguments.run).config
         if not config.corpus.train:  # of a prepared corpus, a pack or an export
@@ -88,12 +90,12 @@ def _config(arguments: Namespace) -> RunConfig:
     return RunConfig(corpus=CorpusConfig(train=pairs, source_language=source, target_language=target))
 
 
-def _check_outputs(arguments: Namespace) -> None:
+def _check_outputs(arguments: Namespace, config: RunConfig) -> None:
     written = [path for path in (arguments.picture, arguments.json) if path]
     if "-" in written:
         raise NmtError("standard output (-) has the estimates: name files for --picture and --json")
-    names = ("source", "target", "tsv", "document")
-    require_files_of_their_own([path for name in names if (path := getattr(arguments, name))], written)
+    require_files_of_their_own(files_of(config.corpus.train), written)
+    require_writable(*written)
     if arguments.picture:
         from nmt.drawing import check_suffix
 
@@ -109,7 +111,10 @@ def _figures(config: RunConfig) -> list[TextFigures]:
     reader = training_pairs(config)
     first = [pair for pair, _ in zip(reader, range(1000), strict=False)]
     corpus = decide_languages(config.corpus, [pair.source for pair in first], [pair.target for pair in first])
-    return measure_figures(_watched(reader), words_of(corpus))
+    figures = measure_figures(_watched(reader), words_of(corpus))
+    if reader.report.shifted:
+        say(f"warning: {reader.report.shifted}")
+    return figures
 
 
 def _watched(pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -125,6 +130,8 @@ def _short_training(arguments: Namespace, config: RunConfig) -> ShortTraining | 
 
     require_runs([arguments.run])
     opened = Run.open(arguments.run)
+    if is_text_given(arguments):
+        _say_if_of_other_text(opened, config)
     full = arguments.passes
     if full is None:
         from nmt.training.auto_recipe import fit_to_text
@@ -135,6 +142,23 @@ def _short_training(arguments: Namespace, config: RunConfig) -> ShortTraining | 
     return read_short_training(opened, full)
 
 
+def _say_if_of_other_text(run: Run, config: RunConfig) -> None:
+    """Warns of a run that was trained on other text than the one that is measured."""
+    from nmt.evaluation.seen_pairs import count_seen_pairs
+    from nmt.run.training_pairs import has_training_pairs
+    from nmt.training.auto_recipe import training_pairs
+
+    if run.config.corpus.prepared or not has_training_pairs(run.directory, run.config):
+        return
+    first = [pair for pair, _ in zip(training_pairs(config), range(1000), strict=False)]
+    seen = count_seen_pairs(run, [pair.source for pair in first], [pair.target for pair in first])
+    if seen < len(first) / 2:
+        say(
+            f"warning: {run.directory} was trained on {seen:,} of the first {len(first):,} pairs: scores of a training "
+            "on other text say little about this one"
+        )
+
+
 def _lines(prediction: Prediction) -> Iterator[str]:
     text, short = prediction.figures, prediction.short
     yield (
@@ -142,20 +166,20 @@ def _lines(prediction: Prediction) -> Iterator[str]:
         f"words per sentence; {text.source_types:,} and {text.target_types:,} different words"
     )
     yield (
-        f"words that every tenth sentence has and the other sentences lack: {text.source_unseen:.1%} of the source, "
-        f"{text.target_unseen:.1%} of the target"
+        f"unseen words: of the words in a tenth of the sentences, {text.source_unseen:.1%} of the source and "
+        f"{text.target_unseen:.1%} of the target are in no other sentence"
     )
     if prediction.unlike:
         yield f"The text is unlike every measured one: {' and '.join(prediction.unlike)}. Trust the estimate less."
     if short and prediction.of_training:
         yield f"from the text alone: BLEU {_range(prediction.of_text)}"
         yield (
-            f"from the short training alone ({short.bleu:.1f} greedy after {short.epochs:.0f} of {short.full} epochs): "
+            f"from the short training alone ({short.bleu:.1f} greedy after {short.epochs:.3g} of {short.full} epochs): "
             f"BLEU {_range(prediction.of_training)}"
         )
     elif short:
         yield (
-            f"the short training has only {short.epochs:.0f} of {counted(short.full, 'epoch')}; from {short.needed} "
+            f"the short training has only {short.epochs:.3g} of {counted(short.full, 'epoch')}; from {short.needed} "
             "on it counts"
         )
     yield f"expected after a full training: BLEU {_range(prediction.bleu)}, chrF2 {_range(prediction.chrf)}"

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.cli.loading import NO_ALIGNER, add_aligner_flag, load_run, require_runs, use_aligner
+from nmt.cli.loading import NO_ALIGNER, add_aligner_flag, aligner_of, load_run, require_runs, say_if_unfinished
 from nmt.cli.parser import Parser, count, positive
 from nmt.config.fields import settings_of
 from nmt.config.flags import add_settings
@@ -105,7 +105,7 @@ def run(arguments: Namespace) -> None:
     paths = [models.model_path(text) for text in arguments.model]
     require_runs(paths)
     for path in paths:
-        loading.config_of_run(path)  # damaged runs are reported now, not when they are loaded
+        loading.require_loadable(Path(path), arguments.precision)  # reported now, and not when the model is loaded
     _require_aligner(arguments.aligner)
     settings = server.Settings(
         tuple(arguments.model),
@@ -140,17 +140,17 @@ def _require_aligner(path: str | None) -> None:
     if path not in (None, NO_ALIGNER):
         from nmt.aligning.aligner import Aligner
 
-        Aligner.load(path)
+        say_if_unfinished(Aligner.load(path))
 
 
 def load_model(directory: Path, precision: str = "auto", aligner: str | None = None) -> Translator:
     """The translator of a run or pack.
 
     Args:
-        aligner: see `use_aligner`; None: the one that the run keeps.
+        aligner: see `aligner_of`; None: the one that the run keeps.
     """
     if aligner is None:
         return load_run(str(directory), precision=precision)
     translator = load_run(str(directory), precision=precision, aligner=False)
-    use_aligner(Namespace(aligner=aligner), translator)
+    translator.aligner = aligner_of(translator, aligner)
     return translator

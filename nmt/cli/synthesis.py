@@ -78,7 +78,8 @@ def write_made_pairs(
             say(f"continuing behind line {done}")
         repeated = _write(made(translator, search, done, progress.advance), done, files, progress)
     made_pairs = f"{counted(total * per_line, 'pair')} in {outputs[0]} and {outputs[1]}"
-    say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}); {made_pairs}")
+    more = f", {done + progress.count} in all" if done else ""
+    say(f"{counted(progress.count, 'line')} in {progress.seconds:.1f} s ({progress.speed}){more}; {made_pairs}")
     if repeated:
         say(f"warning: {repeated}: has the model learned enough?")
 
@@ -108,7 +109,7 @@ def _write(made: MadePairs, done: int, files: Sequence[TextIO], progress: LinePr
 
     first: dict[str, str] = {}  # the translations of the first lines
     for number, (translation, pairs) in enumerate(progress.over(made), start=done + 1):
-        say_if_cut(translation, progress)
+        say_if_cut(translation, progress, number)
         if number - done <= _JUDGED:
             first[translation.source] = translation.text
         for pair in pairs:

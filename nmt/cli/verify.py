@@ -22,12 +22,13 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--accept",
         action="store_true",
-        help="accept the files of a run directory as they are, such as a config.json that you have changed",
+        help="accept the files of a run or an aligner as they are, such as a config.json that you have changed",
     )
 
 
 def run(arguments: Namespace) -> None:
     """Prints that all is well, or reports each damaged file."""
+    from nmt.aligning.aligner import Aligner
     from nmt.aligning.directory import is_aligner, open_directory
     from nmt.run.directory import ALIGNER_FOLDER
     from nmt.run.manifest import MANIFEST
@@ -42,7 +43,7 @@ def run(arguments: Namespace) -> None:
             raise NmtError(f"{path}: is a pack, which cannot be changed: use the run that it was made from")
         if prepared:
             raise NmtError(f"{path}: is a prepared corpus, which cannot be changed: prepare another with nmt prepare")
-        accept(path)
+        accept(path, Aligner.load if is_aligner(path) else None)
         print(f"{path}: accepted as it is")
         return
     found = verify_prepared(path) if prepared else verify(path, open_directory if is_aligner(path) else None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nmt.config.checks import require, require_at_most, require_positive
-from nmt.config.corpus import LANGUAGE_TAG, WordRule
+from nmt.config.corpus import LANGUAGE_TAG, CorpusConfig, WordRule
 from nmt.config.fields import setting
 
 
@@ -41,7 +41,9 @@ class AlignerConfig:
         )
     )
     words: int = setting(200_000, "Most different words of each side; rarer words share one entry. Case is ignored.")
-    max_words: int = setting(200, "Words of a sentence that are read; training leaves longer pairs out.")
+    max_words: int = setting(
+        200, "Words of a sentence that are read, or pieces with --run; training leaves longer pairs out."
+    )
     batch_tokens: int = setting(
         4096, "Largest batch: pairs times words of the longest sentence, source or target; decides on memory and speed."
     )
@@ -77,6 +79,11 @@ class AlignerConfig:
             tag = getattr(self, name)
             tagged = not tag or LANGUAGE_TAG.fullmatch(tag)
             require(bool(tagged), f"{name} is '{tag}': expected a BCP 47 tag such as en, pt-BR or zh-Hant")
+
+    def in_languages_of(self, corpus: CorpusConfig) -> AlignerConfig:
+        """The same settings with the languages and kinds of words of a corpus."""
+        names = [f"{side}_{what}" for side in ("source", "target") for what in ("language", "words")]
+        return replace(self, **{name: getattr(corpus, name) for name in names})
 
     @property
     def epochs(self) -> int:

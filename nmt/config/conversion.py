@@ -73,6 +73,7 @@ def _checked(path: str, value: Any, kind: Any) -> Any:
     if kind is float:
         value = as_number(value)
         value = float(value) if type(value) is int and abs(value) < 2**1000 else value
-    require(type(value) is kind, f"{path} is {shown(value)}: expected {_EXPECTED[kind]}")
+    quotes = ", in quotes such as 'no' if it looks like something else" if kind is str and value is not None else ""
+    require(type(value) is kind, f"{path} is {shown(value)}: expected {_EXPECTED[kind]}{quotes}")
     require(kind is not int or abs(value) <= LARGEST, f"{path} is {shown(value)}: expected fewer digits")
     return value

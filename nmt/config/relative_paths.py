@@ -32,19 +32,19 @@ def path_settings() -> set[str]:
     return {setting.name for setting in settings_of(RunConfig) if setting.path}
 
 
-def same_path(one: str, other: str) -> bool:
-    """Whether two paths lead to the same file or directory.
+def same_path(saved: str, named: str) -> bool:
+    """Whether a path that a run has saved may lead to the file or directory that is named now.
 
-    If neither leads to anything any more, it is enough that one ends with the other, as after a change of the working
-    directory or of the folder that relative paths begin at.
+    If the saved one leads to nothing, it is enough that one of them ends with the other: the working directory has
+    changed, or the folder that relative paths begin at. If it is absolute, the named one must lead to nothing too.
     """
-    if one == other or not (one and other):
-        return one == other
-    if os.path.realpath(one) == os.path.realpath(other):
+    if saved == named or not (saved and named):
+        return saved == named
+    if os.path.realpath(saved) == os.path.realpath(named):
         return True
-    if os.path.exists(one) or os.path.exists(other):
+    if os.path.exists(saved) or (os.path.isabs(saved) and os.path.exists(named)):
         return False
-    short, long = sorted((Path(os.path.normpath(path)).parts for path in (one, other)), key=len)
+    short, long = sorted((Path(os.path.normpath(path)).parts for path in (saved, named)), key=len)
     return long[-len(short) :] == short
 
 

@@ -10,10 +10,11 @@ both rankings and measures their agreement.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
@@ -110,6 +111,7 @@ def erase(
     pairs: Iterable[Translation],
     method: ErasureMethod = "word",
     max_source: int | None = None,
+    words: Iterable[range] = (),
 ) -> Iterator[tuple[Translation, Erasure]]:
     """Yields each pair with the erasure of its source words, in order.
 
@@ -120,6 +122,7 @@ def erase(
         pairs: may be a stream; 50 are read at a time.
         method: see `ErasureMethod`.
         max_source: most source pieces to read, as in the search that found the pairs; None: the limit of the model.
+        words: for each pair, the source words to erase; the columns of the others are zero. Empty: all words.
 
     Raises:
         ErasureError: the model cannot score a pair without a word.
@@ -128,15 +131,26 @@ def erase(
     if not isinstance(inference, ErasingInference):
         raise ErasureError("this model cannot score a pair without a word: load the run that it was exported from")
     limit, longest = max_source or translator.config.search.max_source, translator.longest_target
+    chosen = chain(words, repeat(range(sys.maxsize)))
     for window in windows(pairs, PAIRS_TOGETHER):
         sources = [cut_words(translator.source_text.segment(pair.source), limit) for pair in window]
         targets = [_target(translator.run.target.segment(pair.text), pair, longest) for pair in window]
         erased = [
-            [(), *pieces_of_words(s).values()] if s.ids and t.ids else [] for s, t in zip(sources, targets, strict=True)
+            {word: pieces for word, pieces in pieces_of_words(source).items() if word in some}
+            for source, some in zip(sources, chosen, strict=False)
         ]
-        scored = inference.erase([s.ids for s in sources], [t.ids for t in targets], erased, method)
-        for pair, source, target, rows in zip(window, sources, targets, scored, strict=True):
-            yield pair, _erasure(source, target, rows, method)
+        positions = [
+            [(), *one.values()] if source.ids and target.ids else []
+            for one, source, target in zip(erased, sources, targets, strict=True)
+        ]
+        scored = inference.erase([s.ids for s in sources], [t.ids for t in targets], positions, method)
+        for pair, source, target, one, rows in zip(window, sources, targets, erased, scored, strict=True):
+            yield pair, _erasure(source, target, list(one), rows, method)
+
+
+def joined(parts: Sequence[Erasure]) -> Erasure:
+    """The erasure of all words of a pair, from erasures of some of its words each."""
+    return replace(parts[0], falls=np.sum([part.falls for part in parts], axis=0))
 
 
 def _target(segmented: SegmentedSentence, pair: Translation, longest: int) -> SegmentedSentence:
@@ -147,20 +161,25 @@ def _target(segmented: SegmentedSentence, pair: Translation, longest: int) -> Se
 
 
 def _erasure(
-    source: SegmentedSentence, target: SegmentedSentence, rows: NDArray[np.float32], method: ErasureMethod
+    source: SegmentedSentence,
+    target: SegmentedSentence,
+    erased: Sequence[int],
+    rows: NDArray[np.float32],
+    method: ErasureMethod,
 ) -> Erasure:
     """The erasure of a pair from its log-probabilities.
 
     Args:
-        rows: [1 + source words with pieces, target pieces + 1]; the first row is for the whole source, each other row
-            lacks one word. No rows if a side is blank.
+        erased: source words.
+        rows: [1 + erased words, target pieces + 1]; the first row is for the whole source, each other row lacks one
+            word. No rows if a side is blank.
     """
     count = len(target.words)
     of_pieces = rows[:, : len(target.ids)].astype(float).T if len(rows) else np.zeros((len(target.ids), 0))
     sums = sum_by_word(of_pieces, piece_parts(target), count).T
     whole = sums[0] if len(rows) else np.zeros(len(target.words))
     falls = np.zeros((len(target.words), len(source.words)))
-    for word, without in zip(pieces_of_words(source), sums[1:], strict=False):
+    for word, without in zip(erased, sums[1:], strict=False):
         falls[:, word] = whole - without
     return Erasure(tuple(source.words), tuple(target.words), whole.astype(np.float32), falls.astype(np.float32), method)
 

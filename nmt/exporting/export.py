@@ -11,8 +11,10 @@ import numpy as np
 
 from nmt.exporting.errors import ExportError
 from nmt.files.atomic_writing import complete_directory
+from nmt.files.paths import real_path
 from nmt.run.directory import Run
 from nmt.run.exported import ENCODER, EXPORT, STEP, Export, foreign_content, is_export, read_export
+from nmt.run.model_card import licence_of
 from nmt.run.packing import members_of
 from nmt.run.text_profile import load_profile
 from nmt.translation.source_text import SourceText
@@ -39,7 +41,7 @@ def export_run(
         format: a key of `FORMATS`.
         precision: one of `nmt.run.exported.PRECISIONS`.
         checkpoints: export the mean of this many newest checkpoints; 0: the best weights.
-        licence: for the model card.
+        licence: for the model card; empty: that of a pack.
         runtime: for the format web, the npm package of ONNX Runtime; None: `nmt.web.runtime.usual_place`.
 
     Returns:
@@ -51,6 +53,8 @@ def export_run(
     """
     if is_export(run.directory):
         raise ExportError(f"{run.directory}: is an export itself; export the run that it was made from")
+    if real_path(output).is_relative_to(real_path(run.directory)):
+        raise ExportError(f"{output}: is in the run directory: name a directory outside of {run.directory}")
     weights = run.averaged_checkpoints(checkpoints) if checkpoints else run.weights()
     with complete_directory(output, ExportError) as directory:
         FORMATS[format](run, weights, precision, directory)
@@ -61,6 +65,7 @@ def export_run(
         sides = ("shared", "shared") if run.config.vocabulary.shared else ("source", "target")
         usage = USAGE.get(format, "").replace("SIDES", repr(sides)).replace("BEAM", str(run.config.search.beam_size))
         usage += _reading_note(run) * (format in ("ctranslate2", "savedmodel"))
+        licence = licence or licence_of(run)
         members = members_of(run, weights, checkpoints, licence, output.name, network, usage, format != "web")
         for name, content in members.items():
             if name not in network:

@@ -90,8 +90,6 @@ def _batch(source: tf.Tensor, search: SearchConfig) -> SearchBatch:
         prefix=tf.zeros([rows, 1], tf.int32),
         required=none,
         preferred=none,
-        places=PhrasePlaces(
-            tf.zeros([rows, 1], tf.int32), tf.zeros([rows, 1, tf.shape(source)[1]]), tf.zeros([rows, 1])
-        ),
+        places=PhrasePlaces(none.phrases, none.phrases, tf.zeros([rows, 1, tf.shape(source)[1]]), tf.zeros([rows, 1])),
         lists=BatchLists(tf.zeros([0], tf.int32), tf.zeros([rows, 0], tf.bool)),
     )

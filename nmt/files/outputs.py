@@ -42,8 +42,7 @@ def open_outputs(paths: Sequence[str]) -> Iterator[list[ByteOutput]]:
         NmtError: a path is a directory, its directory is missing or cannot be written, or a package is missing.
         OSError: a file cannot be written completely; the error names it.
     """
-    for path in paths:
-        _require_writable(path)
+    require_writable(*paths)
     files = [path for path in paths if not _is_stream(path)]
     with replacing([Path(path) for path in files]) as temporaries, ExitStack() as opened:
         beside = dict(zip(files, temporaries, strict=True))
@@ -81,10 +80,16 @@ def _is_stream(path: str) -> bool:
     return path == "-" or is_stream(Path(path))
 
 
-def _require_writable(path: str) -> None:
-    if Path(path).is_dir():
-        raise NmtError(f"{path}: is a directory; name a file to write")
-    if not _is_stream(path):
-        require_directory(real_path(Path(path)).parent)
-    if path.lower().endswith(".zst"):
-        _zstd()
+def require_writable(*paths: str) -> None:
+    """Refuses outputs before the work for them begins.
+
+    Raises:
+        NmtError: a path is a directory, its directory is missing or cannot be written, or a package is missing.
+    """
+    for path in paths:
+        if Path(path).is_dir():
+            raise NmtError(f"{path}: is a directory; name a file to write")
+        if not _is_stream(path):
+            require_directory(real_path(Path(path)).parent)
+        if path.lower().endswith(".zst"):
+            _zstd()

@@ -162,7 +162,8 @@ def file_state(path: str) -> FileState:
     """
     if not is_remote(path):
         found = os.stat(path)
-        return FileState(found.st_size, str(found.st_mtime_ns))
+        # a program may set the time of a change (mtime), as tar does, and not the time of this
+        return FileState(found.st_size, f"{found.st_mtime_ns} {found.st_ctime_ns}")
     system, inner = file_system(path)
     with _errors_of_remote(path):
         about = system.info(inner)

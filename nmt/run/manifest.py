@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from nmt.config import RunConfig, config_to_dict
@@ -132,7 +133,9 @@ def read_manifest(directory: Path) -> Manifest | None:
         RunError: the manifest is damaged.
     """
     path = directory / MANIFEST
-    advice = f"restore it, or write a new one for the files as they are with nmt verify --accept {directory}"
+    advice = (
+        f"restore it, or write a new one for the files as they are with nmt verify --accept {quote(str(directory))}"
+    )
     try:
         require_inside(directory, path)
         with open(path, "rb") as file:

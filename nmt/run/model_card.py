@@ -13,12 +13,16 @@ from nmt.config import ModelConfig
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.history import validation_quality
-from nmt.run.training_pairs import training_pairs
+from nmt.run.pack_storage import CARD
+from nmt.run.training_pairs import about_new_pairs, training_pairs
 from nmt.version import __version__
 
 LIBRARIES = ("keras", "tensorflow", "sentencepiece")
 """Libraries whose versions the card names."""
 
+_LICENCE = "Licence: "
+_LARGEST = 2**20
+"""Bytes of a card."""
 UNKNOWN_LICENCE = "(to be filled in: the conditions under which others may use this model)"
 
 
@@ -50,20 +54,19 @@ def model_card(
             `nmt`.
     """
     languages = run.languages
-    rows = "\n".join(f"| {what} | {value} |" for what, value in _facts(run, weights, checkpoints))
-    selected = ", which also selected the weights" if _selected(run, checkpoints) else ""
+    scores = [] if checkpoints else list(_scores(run, _selected(run)))
+    facts = [*_facts_of_data(run), *scores, *_facts(run, weights, checkpoints)]
+    rows = "\n".join(f"| {what} | {value} |" for what, value in facts)
     return f"""# {run.config.name}
 
 A translation model from {languages.source} to {languages.target}, trained with nmt {__version__}.
 
-Licence: {licence or UNKNOWN_LICENCE}
+{_LICENCE}{licence or UNKNOWN_LICENCE}
 
 | | |
 | --- | --- |
 {rows}
-
-The scores are those of the validation pairs{selected}: other text gives lower ones.
-
+{_about_scores(run, bool(scores), checkpoints)}
 ## How to use it
 
 {(usage or USAGE).replace("{name}", quote(name)).replace("{literal}", repr(name))}
@@ -71,17 +74,36 @@ The training text is not included.
 """
 
 
-def _selected(run: Run, checkpoints: int) -> bool:
+def licence_of(run: Run) -> str:
+    """The licence in the card of a pack; "" for other runs, and for a pack without one.
+
+    Raises:
+        RunError: the card is damaged.
+    """
+    if not run.directory.is_file() or not run.storage.exists(CARD):
+        return ""
+    lines = run.storage.read(CARD, _LARGEST).decode("utf-8", errors="replace").split("\n")
+    licences = [line.removeprefix(_LICENCE) for line in lines if line.startswith(_LICENCE)]
+    return licences[0] if licences and licences[0] != UNKNOWN_LICENCE else ""
+
+
+def _about_scores(run: Run, scored: bool, checkpoints: int) -> str:
+    """A paragraph on what the scores of the card measure."""
+    if checkpoints:
+        return "\nThe mean of these checkpoints was not scored: nmt evaluate measures it.\n"
+    selected = ", which also selected the weights" if _selected(run) else ""
+    scores = f"\nThe scores are those of the validation pairs{selected}: other text gives lower ones.\n"
+    return scores if scored else ""
+
+
+def _selected(run: Run) -> bool:
     """Whether a score selected the weights; without one they are those of the end of the training."""
-    return not checkpoints and run.config.training.metric != "last"
+    return run.config.training.metric != "last"
 
 
 def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Iterable[tuple[str, str]]:
-    """The rows of the card's table."""
+    """The rows of the card's table on the model."""
     config = run.config
-    yield "languages", f"{run.languages.source} to {run.languages.target}"
-    yield from _data(run)
-    yield from _scores(run, _selected(run, checkpoints))
     validated = "of the last validation" if config.training.metric == "last" else "best of all validations"
     yield "weights", f"mean of the newest {checkpoints} checkpoints" if checkpoints else validated
     yield "parameters", f"{sum(math.prod(array.shape) for array in weights.values()):,}"
@@ -94,11 +116,12 @@ def _facts(run: Run, weights: Mapping[str, np.ndarray], checkpoints: int) -> Ite
     yield "made with", ", ".join([f"nmt {__version__}", *map(_library, LIBRARIES)])
 
 
-def _data(run: Run) -> Iterable[tuple[str, str]]:
-    """The numbers of pairs, where the run still has them."""
+def _facts_of_data(run: Run) -> Iterable[tuple[str, str]]:
+    """The rows on languages, and on the numbers of pairs where the run still has them."""
+    yield "languages", f"{run.languages.source} to {run.languages.target}"
     corpus = run.directory / "corpus"
     try:
-        yield "training pairs", f"{len(training_pairs(run.directory, run.config)):,}"
+        yield "training pairs", f"{len(training_pairs(run.directory, run.config)):,}{about_new_pairs(run.config)}"
         with open(corpus / "validation.jsonl", "rb") as file:
             yield "validation pairs", f"{sum(1 for _ in file):,}"
     except (NmtError, OSError):

@@ -87,16 +87,19 @@ def members_of(
         name: name of the pack or directory.
         network: files with the network.
         usage: see `model_card`.
-        short_list: whether the short list of a run that has one is given away.
+        short_list: whether the short list of a run that has one is given away. Without it the settings have none.
     """
-    shared = replace(run, config=without_paths(run.config))
+    config, listed = without_paths(run.config), short_list and run.storage.exists(SHORT_LIST)
+    if config.search.short_list and not listed:  # it cannot be learned without the training pairs
+        config = replace(config, search=replace(config.search, short_list=0))
+    shared = replace(run, config=config)
     members = {
         CARD: model_card(run, weights, checkpoints, licence, name, usage).encode(),
         CONFIG: shared.config_content(),
         **{name: run.storage.read(name, LARGEST) for name in vocabulary_names(run.config.vocabulary.shared)},
         **network,
     }
-    if short_list and run.storage.exists(SHORT_LIST):
+    if listed:
         members[SHORT_LIST] = packed_arrays(run.load_short_list())
     if run.has_aligner:
         members[ALIGNER] = packed_arrays(run.storage.arrays(ALIGNER))

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 import numpy as np
@@ -142,4 +143,4 @@ class DirectoryStorage(Storage):
         return open(self.path / name, "rb")
 
     def advice(self) -> str:
-        return f"restore it, or if the change is yours, accept it with nmt verify --accept {self.path}"
+        return f"restore it, or if the change is yours, accept it with nmt verify --accept {quote(str(self.path))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from nmt.batches.arrays import Sequences
 from nmt.batches.encoded_corpus import EncodedCorpus
 from nmt.batches.sharded_corpus import ABOUT, ShardedCorpus, TrainingPairs
 from nmt.config import RunConfig
@@ -40,6 +41,17 @@ def training_pairs(directory: Path, config: RunConfig) -> TrainingPairs:
         _require_same_corpus(directory, prepared, manifest)
         return ShardedCorpus(prepared / SHARDS, config.corpus.temperature, manifest.sums_of_shards)
     return EncodedCorpus(directory / "corpus")
+
+
+def sides_of(corpus: TrainingPairs) -> tuple[Sequences, Sequences]:
+    """The ids of source and target, for statistics: of a prepared corpus those of `SAMPLED` pairs."""
+    return corpus.sample(SAMPLED) if isinstance(corpus, ShardedCorpus) else (corpus.source, corpus.target)
+
+
+def about_new_pairs(config: RunConfig) -> str:
+    """The end of a count of training pairs: how many of them nmt made of the given ones."""
+    new = config.training.recombine
+    return f", {new} of each {1 + new} made of phrases of the given pairs" if new else ""
 
 
 def _require_same_corpus(directory: Path, prepared: Path, manifest: PreparedManifest) -> None:

@@ -73,8 +73,12 @@ def verify_prepared(path: Path) -> Verified:
     return Verified(list(manifest.files), damaged_files(path, manifest), True)
 
 
-def accept(path: Path) -> None:
+def accept(path: Path, read: Callable[[Path], object] | None = None) -> None:
     """Writes a manifest for the files of a run directory as they are, and reads them. The run keeps its identity.
+
+    Args:
+        path: the directory.
+        read: as in `verify`.
 
     Raises:
         NmtError: a file cannot be used; the old manifest stays, as after every other error or interruption.
@@ -85,9 +89,12 @@ def accept(path: Path) -> None:
         content = manifest.read_bytes() if manifest.exists() else None
         try:
             write_manifest(path, *_known(path))
-            run = Run.open(path)
-            for check in _loading(run, run.checkpoints()):
-                check()
+            if read is not None:
+                read(path)
+            else:
+                run = Run.open(path)
+                for check in _loading(run, run.checkpoints()):
+                    check()
         except BaseException:
             if content is None:
                 discard_manifest(path)

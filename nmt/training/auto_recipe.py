@@ -119,11 +119,21 @@ def _recombined(name: str, config: RunConfig, given: Mapping[str, Any]) -> dict[
         config: has the user's settings.
         given: the fields of `training` that the user gave.
     """
-    decided = "recombine" in given or not given.get("aligner", True) or config.training.guided.links
+    if "recombine" in given:
+        return links_for_new_pairs(given)
+    decided = not given.get("aligner", True) or config.training.guided.links
     can_be_guided = config.model.attends and not config.model.attends_hard
     if name not in RECOMBINED or decided or not can_be_guided:
         return {}
     return {"aligner": True, "recombine": RECOMBINED[name]}
+
+
+def links_for_new_pairs(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The field of `training` that learns links, if the user asks for new pairs and says nothing on links."""
+    decided = "aligner" in given or given.get("guided", {}).get("links")
+    count = given.get("recombine", 0)
+    asked = isinstance(count, int) and count > 0  # the configuration refuses other values
+    return {"aligner": True} if asked and not decided else {}
 
 
 def _within_minutes(

@@ -73,6 +73,6 @@ def advice_if_nothing_learned(state: TrainingState, config: TrainingConfig, base
         return ""
     return (
         f"training has not learned to translate: the validation loss of {state.best_loss:.2f} is not below "
-        f"{baseline:.2f}, the loss of the frequencies of the target pieces alone: give more text, or continue with "
-        f"{more}"
+        f"{baseline:.2f}, the loss of the frequencies of the target pieces alone: check that each line translates the "
+        f"same line of the other side, give more text, or continue with {more}"
     )

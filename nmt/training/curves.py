@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.drawing import save_figure
+from nmt.drawing.legends import add_legend
 from nmt.errors import NmtError
 from nmt.files.atomic_writing import write_atomically
 from nmt.run.directory import Run
 from nmt.run.history import history_numbers
+from nmt.training.comparison.tables import in_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +87,7 @@ def format_table(curves: Mapping[str, Sequence[Point]]) -> str:
     for name, points in curves.items():
         last, lowest = points[-1], min(points, key=lambda point: point.loss)
         lines.append(
-            f"| {name} | {last.precision} | {last.step:,} | {last.minutes:.1f} | {lowest.loss:.4f} | "
+            f"| {in_table(name)} | {last.precision} | {last.step:,} | {last.minutes:.1f} | {lowest.loss:.4f} | "
             f"{lowest.step:,} | {max(point.bleu for point in points):.2f} |"
         )
     return "\n".join(lines)
@@ -100,15 +102,15 @@ def draw_curves(curves: Mapping[str, Sequence[Point]]) -> Figure:
     for row, (value, label) in enumerate((("loss", "validation loss, nats per piece"), ("bleu", "BLEU, greedy"))):
         for column, (across, below) in enumerate((("step", "updates"), ("minutes", "minutes in training steps"))):
             axes = grid[row][column]
-            for number, (name, points) in enumerate(curves.items()):
+            for number, points in enumerate(curves.values()):
                 xs, ys = ([getattr(point, field) for point in points] for field in (across, value))
                 style, colour = STYLES[number % len(STYLES)], COLOURS[number]
-                axes.plot(xs, ys, style, ms=3, lw=1, color=colour, label=name)
+                axes.plot(xs, ys, style, ms=3, lw=1, color=colour, label=number)
             axes.grid(color="#dddddd", linewidth=0.5)
             axes.spines[["top", "right"]].set_visible(False)
             if row:
                 axes.set_xlabel(below)
             if not column:
                 axes.set_ylabel(label)
-    grid[0][1].legend(loc="upper right", frameon=False, fontsize=8)
+    add_legend(figure, grid[0][1], list(curves))
     return figure

@@ -21,11 +21,12 @@ class History:
         run: the run in training, whose history.csv is written.
         step: step that the run resumes from; later rows are dropped, because their steps are trained again.
         guided: whether attention is guided, which adds a column.
+        steps_per_epoch: batches of an epoch, which the estimate of the plan may miss by a few.
         say: takes lines for the user.
     """
 
-    def __init__(self, run: Run, step: int, guided: bool, say: Callable[[str], None]) -> None:
-        self._run, self._guided, self._say = run, guided, say
+    def __init__(self, run: Run, step: int, guided: bool, steps_per_epoch: int, say: Callable[[str], None]) -> None:
+        self._run, self._guided, self._steps_per_epoch, self._say = run, guided, steps_per_epoch, say
         # A run without checkpoints starts over, so its old rows do not count.
         saved = self._saved_rows() if step else []
         self._rows: dict[int, dict[str, Any]] = {int(row["step"]): row for row in saved if int(row["step"]) <= step}
@@ -60,9 +61,10 @@ class History:
             **({"guided_loss": self._mean(state.guided, state)} if self._guided else {}),
             **{f"validation_{name}": round(value, 4) for name, value in measured.items()},
             "learning_rate": float(f"{learning_rate:.4g}"),
-            "tokens_per_second": round(state.tokens / state.seconds) if state.seconds else "",
+            "tokens_per_second": _speed(state),
             "seconds": round(state.seconds, 1),
             "peak_memory_mib": peak_memory(),
+            "epochs": round(state.pass_index + min(state.batch / self._steps_per_epoch, 1), 3),
         }
         self._rows[state.step] = row
         try:
@@ -82,3 +84,11 @@ class History:
         self._events.scalars(step, {name: float(value) for name, value in row.items() if value != ""})
         if image is not None:
             self._events.image(step, "alignment", image)
+
+
+def _speed(state: TrainingState) -> int | str:
+    """Target tokens a second, without the steps that compiled if there are others; empty before a step."""
+    seconds, tokens = state.seconds - state.compiling_seconds, state.tokens - state.compiling_tokens
+    if not tokens:
+        seconds, tokens = state.seconds, state.tokens
+    return round(tokens / seconds) if seconds > 0 else ""

@@ -16,7 +16,7 @@ from nmt.config.yaml_files import load_fields
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.prepared_manifest import read_prepared
-from nmt.training.auto_recipe import Choice, fit_to_prepared, fit_to_text
+from nmt.training.auto_recipe import Choice, fit_to_prepared, fit_to_text, links_for_new_pairs
 from nmt.training.distribution.cluster import read_cluster
 from nmt.training.inherited_settings import settings_for_fine_tuning
 from nmt.training.preparation.prepared_corpus import prepared_fields, require_prepared_settings
@@ -77,7 +77,7 @@ def resolve_config(
     elif recipe == "auto" and runs.corpus.prepared:
         fields = _said(fit_to_prepared(given, read_prepared(Path(runs.corpus.prepared))), say)
     elif recipe == "auto":
-        fields = _said(fit_to_text(given, _over_a_recipe(build)), say)
+        fields = _said(fit_to_text(given, _over_a_recipe(build, given)), say)
     if runs.corpus.prepared:
         fields = merge_fields(fields, prepared_fields(runs.corpus.prepared))
     config = build(fields)
@@ -131,15 +131,16 @@ def _fields_of_runs(fields: dict[str, Any]) -> dict[str, Any]:
     return runs
 
 
-def _over_a_recipe(build: Callable[[dict[str, Any]], RunConfig]) -> RunConfig:
+def _over_a_recipe(build: Callable[[dict[str, Any]], RunConfig], given: dict[str, Any]) -> RunConfig:
     """The configuration over the first recipe that allows it, so that mistakes are found before the text is read.
 
     Raises:
         ConfigError: no recipe that "auto" chooses from allows the user's settings.
     """
+    links = {"training": links_for_new_pairs(given.get("training", {}))}
     for name in recipes.SIZES:
         try:
-            return build(load_fields(recipes.path(name)))
+            return build(merge_fields(load_fields(recipes.path(name)), links))
         except ConfigError as error:
             refused = error
     raise refused

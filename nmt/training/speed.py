@@ -21,10 +21,12 @@ class Speed:
     Args:
         config: decides how many steps and validations are still to come.
         steps_per_epoch: batches of an epoch.
+        state: at the begin of this session.
     """
 
-    def __init__(self, config: TrainingConfig, steps_per_epoch: int) -> None:
+    def __init__(self, config: TrainingConfig, steps_per_epoch: int, state: TrainingState) -> None:
         self.config, self.steps_per_epoch = config, steps_per_epoch
+        self._begun = state.seconds, state.tokens
         self.validation_seconds = 0.0
         """Duration of the last validation; 0 before the first one."""
         self._recent: collections.deque[tuple[int, int, float]] = collections.deque(maxlen=RECENT_STEPS + 1)
@@ -35,7 +37,11 @@ class Speed:
         return self.config.passes * self.steps_per_epoch
 
     def note(self, state: TrainingState) -> None:
-        """Notes the end of a step."""
+        """Notes the end of a step. The first one of this session compiles, which the state counts apart."""
+        if not self._recent:
+            seconds, tokens = self._begun
+            state.compiling_seconds += state.seconds - seconds
+            state.compiling_tokens += state.tokens - tokens
         self._recent.append((state.step, state.tokens, state.seconds))
 
     def text(self, step: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from nmt.batches.plan import Section
@@ -44,6 +45,12 @@ class TrainingState:
     """Time spent in training steps, all sessions together."""
     tokens: int = 0
     """Target tokens trained on, all sessions together."""
+    compiling_seconds: float = 0.0
+    """Part of `seconds` of the first step of each session, which compiles."""
+    compiling_tokens: int = 0
+    """Part of `tokens` of these steps."""
+    shapes: int = -1
+    """Number of shapes by which the batches of an epoch are planned; -1: older checkpoints do not say it."""
     stopped_early: bool = False
     """Whether `training.patience` has ended the training."""
 
@@ -96,3 +103,13 @@ def _fits(value: object, kind: object) -> bool:
         return type(value) is int and 0 <= value < 2**63
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return number or (value is None and "None" in str(kind))
+
+
+def note_shapes(state: TrainingState, shapes: int, say: Callable[[str], None]) -> None:
+    """Notes by how many shapes the batches are planned; warns if an epoch has begun with another plan."""
+    if state.shapes not in (-1, shapes) and (state.batch or state.section):
+        say(
+            "the batches of this epoch are planned in another way than before, because the Keras backend or "
+            "training.shapes changed: some pairs are read twice in this epoch, and others not"
+        )
+    state.shapes = shapes

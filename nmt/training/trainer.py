@@ -47,7 +47,7 @@ from nmt.training.preparation.claim import claimed
 from nmt.training.preparation.prepare import Prepared, follow, prepare
 from nmt.training.schedule import ScheduleSpan, learning_rate, plateau_rate
 from nmt.training.speed import Speed
-from nmt.training.state import TrainingState
+from nmt.training.state import TrainingState, note_shapes
 from nmt.training.step import TrainStep
 from nmt.training.validation import Validation
 
@@ -141,6 +141,7 @@ class Trainer:
         planned = (self.state.schedule_passes or prepared.saved_passes) if checkpoint else 0
         self.schedule = ScheduleSpan(self.config.schedule, self.config.passes, planned, self.steps_per_epoch)
         self.state.schedule_passes = self.schedule.passes
+        note_shapes(self.state, shapes, status.print)
         if not checkpoint:
             self.state.averaged_every = averaging_interval(self.schedule.steps // self.config.accumulate)
         require_same_training(self.replicas, run.config, figures, self.state.step)
@@ -154,7 +155,7 @@ class Trainer:
         self.train_step = TrainStep(self.model, self.optimizer, self.config.label_smoothing, self.slices, self.replicas)
         if self.replicas.is_chief:
             self.validation = Validation(run, self._build("float32"), prepared.validation)
-        self.speed = Speed(self.config, self.steps_per_epoch)
+        self.speed = Speed(self.config, self.steps_per_epoch, self.state)
         if checkpoint:
             checkpoint.restore(self._variables)
             # With more patience than before, the run continues.
@@ -163,7 +164,7 @@ class Trainer:
         self.has_initial_model = begins and begin_with_initial_run(self.model, run, status.print)
         self.losses = PendingLosses(run, self.state)
         if self.replicas.is_chief:
-            self.history = History(run, self.state.step, self.guided, status.print)
+            self.history = History(run, self.state.step, self.guided, self.steps_per_epoch, status.print)
             facts = run_facts(prepared, self.model.count_params())
             self.live_view = LiveView(run, self.state.step, facts, status.print) if self.config.live_view else None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nmt.config import Precision, RunConfig
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.exported import is_export
+from nmt.run.exported import is_export, read_export
 from nmt.run.text_profile import load_profile
 from nmt.text.languages.matching import may_be_same
 from nmt.text.profile import TextProfile
@@ -113,6 +113,18 @@ def _require_one_direction(runs: Sequence[Run], profile: TextProfile | None) -> 
                 f"{other.directory} translates in the opposite direction of {first.directory}: an ensemble needs "
                 "models of one direction"
             )
+
+
+def require_loadable(path: Path, precision: Precision) -> None:
+    """Refuses a run or an export whose files or format `load_translator` refuses, without loading its weights.
+
+    Raises:
+        RunError: see `load_translator`.
+    """
+    config_of_run(path)
+    if is_export(path):
+        _require_exports([path], 0, precision)
+        read_export(path)
 
 
 def _require_exports(paths: Sequence[Path], checkpoints: int, precision: Precision) -> None:

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt.batches.arrays import Sequences
-from nmt.batches.sharded_corpus import ShardedCorpus
 from nmt.errors import NmtError
 from nmt.run.directory import Run
 from nmt.run.errors import RunError
-from nmt.run.training_pairs import SAMPLED, training_pairs
+from nmt.run.training_pairs import sides_of, training_pairs
 from nmt.text.pieces import EOS, PAD, UNK
 
 KEPT = 100
@@ -78,11 +77,7 @@ class ShortList:
             run.storage.require_folder("corpus")
             corpus.require_ids(run.source.size, run.target.size)
             shared = run.config.vocabulary.shared
-            if isinstance(corpus, ShardedCorpus):
-                source, target = corpus.sample(SAMPLED)
-            else:
-                source, target = corpus.source, corpus.target
-            learned = cls.learn(source, target, run.source.size, run.target.size, shared)
+            learned = cls.learn(*sides_of(corpus), run.source.size, run.target.size, shared)
             with suppress(OSError):  # a run that cannot be written
                 run.save_short_list({"translations": learned.translations, "frequent": learned.frequent})
             return learned

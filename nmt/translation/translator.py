@@ -85,7 +85,7 @@ class Translator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of vocabularies, weights and reading of the source, which decide translations besides requests."""
+        """SHA-256 of the weights, settings and vocabularies, which decide translations besides requests."""
         parts = [self.run.source.fingerprint, self.run.target.fingerprint, self.inference.fingerprint]
         parts += [self.source_text.fingerprint] if self.profile else []
         return hashlib.sha256("".join(parts).encode()).hexdigest()

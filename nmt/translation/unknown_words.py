@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from nmt.alignment.hard_links import BY_ALIGNER
 from nmt.alignment.pieces_to_words import piece_parts
 from nmt.alignment.word_alignment import WordAlignment
 from nmt.text.languages.words import word_spans
+from nmt.text.patterns import pattern
 from nmt.text.pieces import UNK, UNKNOWN_SURFACE
 from nmt.text.tokenizer import SegmentedSentence
 from nmt.translation.result import Translation
@@ -72,7 +72,7 @@ def _with_copy(word: str, source: str, lexicon: Mapping[str, str]) -> str:
     copy = lexicon.get(source, lexicon.get(bare, bare))
     before, after = word.partition(UNKNOWN_SURFACE)[0], word.rpartition(UNKNOWN_SURFACE)[2]
     # The copy is a whole word, so it also replaces the letters that touch the unknown piece.
-    return re.sub(r"\w*$", "", before) + copy + re.sub(r"^\w*", "", after)
+    return pattern(r"[\w\p{M}]*$").sub("", before) + copy + pattern(r"^[\w\p{M}]*").sub("", after)
 
 
 def _without_punctuation(word: str) -> str:

@@ -80,7 +80,9 @@ def test_gold_links_are_measured_beside_the_links(trained, tiny, tmp_path, capsy
     assert output.out == (trained / "my.links").read_text() and "AER = " in output.err
     gold.write_text("99-0\n" + "".join(f"{line}\n" for line in lines[1:]))
     assert main([*command, "--links", str(tmp_path / "links")]) == 2
-    assert "sentence 1: link 99-0, counted from 0, is out of range" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "sentence 1: link 99-0, counted from 0, is out of range" in message
+    assert message.endswith("the aligner is trained: mend the file and repeat with --model made\n")
     assert not (tmp_path / "links").exists()
 
 
@@ -213,7 +215,13 @@ def test_pieces_of_a_run_are_aligned(trained, tiny, tmp_path):
         ("aligner --source my.en --target my.fr --model .", "holds no aligner"),
         ("info made", "made: is an aligner, which nmt aligner --model reads"),
         ("translate --model made --source my.en", "made: is an aligner, which nmt aligner --model reads"),
-        ("verify --accept made", "made: is an aligner, which nmt aligner --model reads"),
+        ("aligner --source my.en --target my.fr --model made --source-language zh", "--source-language is decided by"),
+        ("aligner --source my.en --target my.fr --run none --source-words cut", "--source-words is decided by the run"),
+        ("aligner --source my.en --target my.fr --output new --links none/links", "none: no such directory"),
+        (
+            "aligner --source my.en --target my.fr --output new --config unit.yaml",
+            "unit is piece: pieces are those of a run",
+        ),
         ("aligner --source my.en --target my.fr --output full", "is not empty and holds no aligner"),
         ("aligner --tsv - --output full", "is not empty and holds no aligner"),
         ("aligner --model made --source my.en --target my.fr --gold my.links --links my.links", "is named twice"),
@@ -223,10 +231,12 @@ def test_mistakes_are_named(trained, command, message):
     (trained / "full").mkdir(exist_ok=True)
     (trained / "full" / "notes.txt").write_text("mine")
     (trained / "other.fr").write_text("autre\n" * 300)
+    (trained / "unit.yaml").write_text("unit: piece\n")
     result = run(["-m", "nmt", *command.split()], trained)
     assert result.returncode == 2
     assert message in result.stderr and len(result.stderr.splitlines()) == 1
     assert [path.name for path in (trained / "full").iterdir()] == ["notes.txt"]
+    assert not (trained / "new").exists()
 
 
 def test_weights_that_do_not_fit_are_refused(trained, tmp_path):
@@ -283,6 +293,19 @@ def test_damaged_pairs_are_not_learned_from(trained, tmp_path):
 def test_a_whole_aligner_is_verified(trained, capsys):
     assert main(["verify", str(trained / "made")]) == 0
     assert "all as nmt wrote them" in capsys.readouterr().out
+
+
+def test_a_changed_aligner_is_accepted(trained, tmp_path, capsys):
+    changed = tmp_path / "my aligner"
+    shutil.copytree(trained / "made", changed)
+    config = changed / "config.json"
+    config.write_text(config.read_text() + " ")
+    with pytest.raises(package.NmtError, match=f"nmt verify --accept '{changed}'"):
+        package.Aligner.load(changed)
+    assert main(["verify", str(changed), "--accept"]) == 0
+    package.Aligner.load(changed)
+    (changed / "weights.npz").write_bytes(b"damaged")
+    assert main(["verify", str(changed), "--accept"]) == 2
 
 
 def test_a_table_of_runs_leaves_aligners_out(trained, capsys):

@@ -82,6 +82,7 @@ CASES: list[tuple[Any, ...]] = [  # a name, arguments, and options where there a
     ("log_softmax", REALS),
     ("logsumexp", REALS, 0),
     ("segment_sum", np.ones(5, np.int32), np.array([3, 0, 3, 3, 1], np.int32), 6),
+    ("segment_max", REALS[0, 0, :4], np.array([2, 0, 2, 1], np.int32), 3),
     ("top_k", TIES, 1),
     ("top_k", TIES, 4),
     ("top_k", INTEGERS, 3),

@@ -105,6 +105,7 @@ def test_every_format_goes_in_and_out_in_order(tmp_path):
         ("text new.po", "", "new.po: is PO, expected text with one sentence per line"),
         ("other", "", "other: is a directory, expected a file: name its files, such as "),
         ("text cut.gz", "", "cut.gz: is cut off or damaged, or not a gzip file: fetch it again, or rename it"),
+        ("text", "table.parquet", "table.parquet: options of Beam begin with -"),
         ("text", "--processes 2 -- --runner FlinkRunner", "--processes is for this machine"),
     ],
 )

@@ -98,6 +98,11 @@ def test_tensorflow_is_quiet_by_default(monkeypatch):
         ("info --model nowhere", "unrecognized argument: --model: give RUN without a flag (see nmt info --help)"),
         ("translate --mod nowhere", "unrecognized argument: --mod, did you mean --model? (see nmt translate --help)"),
         ("translate --model nowhere --beem-size=3", "unrecognized argument: --beem-size, did you mean --beam-size?"),
+        (
+            "translate --model nowhere --batch-size 3",
+            "argument: --batch-size, did you mean --batch-tokens?",
+        ),
+        ("translate --model nowhere --alpha 1", "unrecognized argument: --alpha, did you mean --length-penalty?"),
         ("translate --model nowhere --zzz 3", "unrecognized argument: --zzz (see nmt translate --help)"),
         ("translate 3 --model nowhere", "unrecognized arguments: 3 (see nmt translate --help)"),
         ("translate --model nowhere --input nowhere.txt", "nowhere.txt"),
@@ -122,6 +127,7 @@ def test_tensorflow_is_quiet_by_default(monkeypatch):
             "nan: expected a number",
         ),
         ("embeddings --model m --plot a.svg --export a.svg", "a.svg: is named twice"),
+        ("embeddings --model m --export nowhere/a", "nowhere: no such directory"),
         ("embeddings --model m --export -", "standard output (-) has the answers: name files for --plot and --export"),
         ("evaluate --model m --source setup.cfg --reference setup.cfg --json -", "standard output (-) has the scores"),
         ("align --model m --source setup.cfg --output", "expected one argument"),
@@ -201,6 +207,19 @@ def test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monk
 )
 def test_an_option_without_effect_is_refused(command, message, capsys, monkeypatch):
     test_user_errors_are_one_line_and_exit_code_2(command, message, capsys, monkeypatch)
+
+
+def test_an_empty_name_is_refused_wherever_it_stands(capsys):
+    """An unset variable of the shell leaves it."""
+    for command in (
+        ["runs", ""],
+        ["compare-outputs", "", "b", "--reference", "r"],
+        ["info", ""],
+        ["score", "--model", ""],
+    ):
+        assert main(command) == 2
+        line = capsys.readouterr().err
+        assert " is empty: expected the name of a " in line and line.count("\n") == 1
 
 
 def test_an_option_with_its_default_value_is_accepted(capsys, monkeypatch):

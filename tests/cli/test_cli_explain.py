@@ -132,9 +132,10 @@ def test_explain_removes_only_its_earlier_drawings(model, write, tmp_path):
     command = ["explain", "--model", model, "--output", str(output), "--source"]
     assert main([*command, write("in", "a b", "c d", "e f"), "--worst", "3"]) == 0
     (output / "notes.png").write_bytes(b"mine")
-    (output / "12345.png").write_bytes(b"an old drawing")
+    (output / "2024.png").write_bytes(b"mine too")
     assert main([*command, write("fewer", "a b"), "--worst", "0"]) == 0
-    assert sorted(path.name for path in output.iterdir()) == ["explanation.jsonl", "notes.png", "sentences.tsv"]
+    left = ["2024.png", "explanation.jsonl", "notes.png", "sentences.tsv"]
+    assert sorted(path.name for path in output.iterdir()) == left
 
 
 def test_explain_keeps_no_pair_in_memory(tmp_path, capsys):

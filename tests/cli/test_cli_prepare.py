@@ -72,3 +72,6 @@ def test_the_whole_help_has_the_settings_of_a_text_alone(capsys: pytest.CaptureF
     everything = capsys.readouterr().out
     assert "--corpus.near_duplicates" not in usual and "--corpus.near_duplicates" in everything
     assert "--training.passes" not in usual + everything
+    for flag in ("--output DIR", "--parts FILE", "--recipe NAME", "--processes N"):
+        assert flag in usual and flag in everything
+    assert len(everything.partition("\n\n")[0].splitlines()) == 1  # the usage

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.cli import main
-from nmt.config import SearchConfig, TrainingConfig
+from nmt.config import RunConfig, SearchConfig, TrainingConfig
 from nmt.config.fields import settings_of
 from nmt.text.lines import read_lines
 from nmt.translation.minimum_bayes_risk import expected_utilities
@@ -315,6 +315,17 @@ def test_sampling_takes_no_beam_size(model, write, capsys):
     command = ["translate", "--model", model, "--input", write("in", "a"), "--method", "sample"]
     assert main([*command, "--beam-size", "3"]) == 2
     assert "--beam-size is for a beam: leave it or --method sample out" in capsys.readouterr().err
+
+
+def test_the_search_of_the_run_gives_way_to_a_flag_and_is_named(model, write, capsys, monkeypatch):
+    """`nmt tune --short-list 20 --save` leaves a short list, which only a beam can use."""
+    command = ["translate", "--model", model, "--input", write("in", "a")]
+    for search in (SearchConfig(short_list=20), SearchConfig(method="sample")):
+        monkeypatch.setattr("nmt.translation.loading.config_of_run", lambda _, own=search: RunConfig(search=own))
+        assert main([*command, "--method", "sample"]) == 0
+    assert main([*command, "--beam-size", "5"]) == 2
+    assert "--beam-size is for a beam: the run draws translations, give --method beam too" in capsys.readouterr().err
+    assert main([*command, "--beam-size", "5", "--method", "beam"]) == 0
 
 
 @pytest.mark.parametrize("flag", ["--diversity", "--prune"])

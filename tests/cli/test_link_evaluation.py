@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -59,6 +60,9 @@ def test_two_files_are_measured_and_compared(files, capsys):
         ("--links good bad --gold gold --picture a.png", "read the words of the pairs"),
         ("--links good bad --gold gold --source en --target fr --picture a.txt", "a.txt: expected a name"),
         ("--links good --gold gold --classes classes", "read the words of the pairs"),
+        ("--links good --gold gold --source none.en", "--target is missing"),
+        ("--links good --gold gold --source-language zh", "--source-language is for text that the command line names"),
+        ("--links good bad --gold gold --source en --target fr --picture none/a.png", "none: no such directory"),
         ("--links en --gold gold", "en:1: 'the' is no link"),
         ("--model run --picture a.png", "--picture is for two files of links"),
         ("--model run --classes classes", "--classes is for the links of --gold"),
@@ -67,6 +71,13 @@ def test_two_files_are_measured_and_compared(files, capsys):
 def test_wrong_flags_are_refused(files, capsys, flags, message):
     assert main(["evaluate", *flags.split()]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_stream_of_another_length_is_named(files, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"0-0\n")))
+    assert main(["evaluate", "--links", "-", "--gold", "gold"]) == 2
+    output = capsys.readouterr()
+    assert output.out == "" and "different numbers of lines: - has 1, gold has 2" in output.err
 
 
 def test_a_link_beyond_the_sentence_is_refused_with_its_line(files, capsys):

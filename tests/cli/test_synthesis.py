@@ -96,7 +96,7 @@ def test_an_input_may_be_remote(model, write, tmp_path):
 class Diagonal:
     """An aligner that links the first word to the first, and so on."""
 
-    config, fingerprint = AlignerConfig(), "diagonal"
+    config, fingerprint, is_unfinished = AlignerConfig(), "diagonal", False
 
     def align(self, pairs: Iterable[tuple[str, str]]) -> Iterator[SimpleNamespace]:
         for source, _ in pairs:
@@ -208,7 +208,7 @@ def test_one_translation_of_most_lines_is_a_warning(model, write, tmp_path, caps
 def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp_path, capsys, name, monkeypatch):
     """The ninth of ten lines interrupts: two chunks of four lines are kept."""
     monkeypatch.setattr("nmt.aligning.aligner.Aligner.load", lambda directory: Diagonal())
-    lines = [*(f"a word {number}" for number in range(8)), "interrupt", "end"]
+    lines = [*(f"a word {number}" for number in range(8)), "interrupt", "end" + " long" * 300]
     command = ["back-translate", "--model", model, "--input", write("mono", *lines)]
     command = [*(distil(model, write, lines, lines) if "distil" in name else command), *outputs(tmp_path)]
     command += ["--recombine", "2"] if "--recombine" in name else []
@@ -218,7 +218,9 @@ def test_an_interruption_keeps_whole_chunks_and_can_be_resumed(model, write, tmp
     assert main([*command, "--resume", "--beam-size", "7"]) == 2
     monkeypatch.setattr(fake_translator.Translator, "interrupts", False)
     assert main([*command, "--resume"]) == 0
-    assert "continuing behind line 8" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "continuing behind line 8" in said and "line 10 is longer than the model takes" in said
+    assert "nmt: 2 lines in " in said and ", 10 in all; " in said
     resumed = written(tmp_path)
     assert main(command) == 0  # from the beginning
     assert written(tmp_path) == resumed

@@ -243,6 +243,10 @@ def test_missing_fields_have_their_defaults() -> None:
         ({"training": {"ema": "0.9"}}, "training.ema is '0.9': expected a number"),
         ({"model": {"input_feeding": 1}}, "model.input_feeding is 1: expected true or false"),
         ({"name": None}, "name is None: expected text"),
+        (
+            {"corpus": {"source_language": False}},
+            "corpus.source_language is False: expected text, in quotes such as 'no' if",
+        ),
         ({"model": 3}, "model: expected fields and their values"),
         ({"search": None}, "search: expected fields and their values"),
     ],

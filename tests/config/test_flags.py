@@ -76,6 +76,9 @@ def test_text_that_looks_like_a_number_stays_text(value):
         (["--vocabulary.symbols", "[" * 3000 + "]" * 3000], "expected a list of texts"),
         (["--beam-size", "3"], "unrecognized argument: --beam-size, did you mean --search.beam_size?"),
         (["--model.unit", "3"], "unrecognized argument: --model.unit, did you mean --model.units? (see nmt train"),
+        (["--epochs", "3"], "unrecognized argument: --epochs, did you mean --training.passes?"),
+        (["--training.lr", "3"], "did you mean --training.schedule.learning_rate?"),
+        (["--seed", "3"], "did you mean --search.seed or --training.seed?"),
         (["--zzz"], "unrecognized argument: --zzz (see nmt train --help)"),
         (["--model.units"], "--model.units: expected one argument"),
         (

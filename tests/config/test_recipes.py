@@ -273,9 +273,23 @@ def test_flags_are_checked_over_the_recipes_of_auto_before_the_text_is_read(tmp_
         load_config(None, ["--corpus.train.tsv", "nowhere", "--model.readout", "65"], "auto")
 
 
+def test_new_pairs_that_the_user_asks_for_have_links(tmp_path):
+    sides = fields(tmp_path, 2000)["corpus"]["train"]
+    flags = [f"--corpus.{part}.{side}={file}" for part in ("train", "validation") for side, file in sides.items()]
+    asked = [*flags, "--training.recombine", "2"]
+    training = load_config(None, asked, "auto").training
+    assert (training.recombine, training.aligner, training.passes) == (2, True, 10)
+    for refused in (["--training.aligner", "false"], ["--model.attention.score", "none"]):
+        with pytest.raises(ConfigError):
+            load_config(None, [*asked, *refused], "auto")
+    (tmp_path / "wrong.yaml").write_text(f"training: {{recombine: two}}\ncorpus: {{train: {{tsv: {tmp_path}/t}}}}\n")
+    with pytest.raises(ConfigError, match="recombine"):
+        load_config(tmp_path / "wrong.yaml", [], "auto")
+
+
 def test_unknown_recipe_is_refused():
     with pytest.raises(
-        ConfigError, match="recipe is 20k: expected 100, .*, 1m, 10m, 30k-transformer, 30k-tiny, or auto"
+        ConfigError, match="recipe is 20k: expected 100, .*, 10m, 30k-transformer, 30k-tiny, 150k-transformer, or auto"
     ):
         load_config(recipe="20k")
 

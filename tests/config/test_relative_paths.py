@@ -49,23 +49,31 @@ def test_a_file_in_the_working_directory_has_plain_paths(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("saved", "named", "same"),
     [
         ("a.en", "./a.en", True),
         ("a.en", "mine/../a.en", True),
         ("a.en", "mine/a.en", False),  # both are there
         ("mine/a.en", "gone/a.en", False),
-        ("a.en", "gone/a.en", False),
+        ("gone/b.en", "a.en", False),
         ("./gone.en", "mine/gone.en", True),
         ("/data/gone.en", "data/gone.en", True),
         ("gone.en", "mine/all-gone.en", False),
         ("", "mine", False),
         ("", ".", False),
         ("", "", True),
+        ("gone/a.en", "mine/gone/a.en", True),
     ],
 )
-def test_two_paths_of_one_file(folder, one, other, same):
-    assert same_path(one, other) == same_path(other, one) == same
+def test_two_paths_of_one_file(folder, saved, named, same):
+    assert same_path(saved, named) == same_path(named, saved) == same
+
+
+def test_a_saved_path_may_begin_at_another_working_directory(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert same_path("mine/a.en", "a.en") and not same_path("a.en", "mine/a.en")  # the last begins at a file
+    assert same_path("b.en", "../b.en") and not same_path("mine/b.en", "../b.en")
+    assert not same_path("/gone/a.en", "a.en")
 
 
 def test_files_are_relative_to_the_configuration_file_and_flags_to_the_working_directory(folder):

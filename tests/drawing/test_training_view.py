@@ -22,7 +22,7 @@ ROWS = [
 def test_a_history_has_charts_of_loss_measures_rate_and_speed() -> None:
     charts = charts_of(ROWS)
     assert [chart.title for chart in charts] == [
-        "loss", "BLEU", "alignment error rate", "learning rate", "target tokens per second",
+        "loss", "BLEU", "alignment error rate", "learning rate", "target tokens per second so far",
     ]  # fmt: skip
     assert [(curve.name, curve.points) for curve in charts[0].curves] == [
         ("training", [(10, 4.0), (20, 3.0)]),

@@ -379,6 +379,7 @@ def test_shared_embeddings_count_the_chosen_side(tmp_path):
 
 @pytest.mark.slow
 def test_the_command_as_a_user_runs_it(playground):
+    (playground / "out").mkdir()
     result = command(
         "--model runs/copy --side source --neighbours ba zu --analogy ba da fa --count 3 --minimum 20 "
         "--plot out/words.png --most-frequent 12 --export out/vectors.txt",
@@ -443,7 +444,7 @@ MISTAKES = [
     ("--model runs/copy --plot new.png --words ba da fa --most-frequent 3", "give one of them"),
     ("--model runs/copy --plot new.jpg", "new.jpg: expected a name that ends in .png, .pdf, .svg"),
     ("--model runs/copy --plot new.png --words ba da --neighbours ba", "a map of two axes needs three"),
-    ("--model runs/copy --export runs", "runs cannot be written"),
+    ("--model runs/copy --export runs", "runs: is a directory; name a file to write"),
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nmt.explaining import erasure as erasing
-from nmt.explaining.erasure import erase
+from nmt.explaining.erasure import erase, joined
 from nmt.translation.translator import Translator
 
 SENTENCES = copy_task.sentences(30, seed=5, longest=9)
@@ -41,6 +41,17 @@ def test_erasure_cuts_a_source_where_the_search_cut_it(translator):
     read = translator.run.source.segment(sentence).word_of_piece[3] + 1  # words
     assert pair.truncated and cut.falls.shape[1] == read and whole.falls[:, read:].any()
     assert cut.log_probabilities.sum() > whole.log_probabilities.sum()
+
+
+def test_parts_of_an_erasure_together_are_the_whole(translator):
+    pairs = list(translator.align(SENTENCES[:3], map(copy_task.translation, SENTENCES[:3])))
+    whole = [erasure for _, erasure in erase(translator, pairs)]
+    spans = [range(0, 2), range(2, 3), range(3, 99)]
+    parts = [[erasure for _, erasure in erase(translator, pairs, words=[span] * 3)] for span in spans]
+    for expected, *some in zip(whole, *parts, strict=True):
+        assert not some[1].falls[:, :2].any() and not some[1].falls[:, 3:].any()
+        np.testing.assert_allclose(joined(some).falls, expected.falls, atol=1e-4)
+        np.testing.assert_allclose(joined(some).log_probabilities, expected.log_probabilities, atol=1e-4)
 
 
 @pytest.mark.slow

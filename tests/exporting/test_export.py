@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 
 import onnxruntime
@@ -18,6 +19,7 @@ from nmt.run.directory import Run
 from nmt.run.errors import RunError
 from nmt.run.exported import VERSION, read_export
 from nmt.run.manifest import MANIFEST, NETWORK
+from nmt.run.verification import accept
 from nmt.text.swapped_sides import Vocabularies, measure_profile
 from nmt.training.fine_tuning import open_initial_run
 
@@ -55,6 +57,16 @@ def test_equal_runs_give_equal_exports(exported, drawn_run, tmp_path, capsys):
     assert main(["verify", str(tmp_path / "drawn.onnx")]) == 0
 
 
+def test_an_export_of_a_pack_keeps_the_licence_of_the_pack(drawn_run, tmp_path, capsys):
+    for licence, kept in (("CC BY 4.0", True), ("", False)):
+        pack, exported = tmp_path / f"{kept}.nmt", tmp_path / f"{kept}.onnx"
+        assert main(["pack", "--model", str(drawn_run), "--output", str(pack), "--licence", licence]) == 0
+        assert ("no licence yet" in capsys.readouterr().err) != kept
+        assert main(["export", "--model", str(pack), "--output", str(exported)]) == 0
+        assert ("no licence yet" in capsys.readouterr().err) != kept
+        assert ("\nLicence: CC BY 4.0\n" in (exported / "README.md").read_text()) == kept
+
+
 def test_int8_exports_are_equal_too_and_say_nothing(drawn_run, tmp_path, capfd):
     for name in ("one", "two"):
         command = ["export", "--model", str(drawn_run), "--output", str(tmp_path / name), "--precision", "int8"]
@@ -76,6 +88,26 @@ def test_an_export_replaces_nothing(drawn_run, tmp_path, capsys):
     assert main(["export", "--model", str(drawn_run), "--output", str(tmp_path / "there")]) == 2
     assert "there: already exists; name a new directory, or delete it first" in capsys.readouterr().err
     assert contents(tmp_path) == {"there/file": b"mine"}
+
+
+def test_an_export_is_not_written_into_its_run(drawn_run, capsys):
+    """nmt verify would take its files for damaged ones of the run."""
+    assert main(["export", "--model", str(drawn_run), "--output", str(drawn_run / "savedmodel")]) == 2
+    assert "savedmodel: is in the run directory: name a directory outside of" in capsys.readouterr().err
+    assert not (drawn_run / "savedmodel").exists()
+
+
+def test_a_server_refuses_exports_that_it_cannot_load(exported, tmp_path, capsys):
+    """At the start, and not at the first request."""
+    foreign = tmp_path / "foreign"
+    shutil.copytree(exported, foreign)
+    fields = json.loads((foreign / "export.json").read_text())
+    (foreign / "export.json").write_text(json.dumps(fields | {"format": "savedmodel"}))
+    accept(foreign)
+    assert main(["serve", "--model", str(foreign)]) == 2
+    assert "is an export for savedmodel; nmt translates with exports in onnx" in capsys.readouterr().err
+    assert main(["serve", "--model", str(exported), "--precision", "mixed_float16"]) == 2
+    assert "is an export, whose precision nmt export has decided" in capsys.readouterr().err
 
 
 def test_a_failed_export_leaves_nothing(drawn_run, tmp_path, monkeypatch):

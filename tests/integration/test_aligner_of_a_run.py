@@ -63,6 +63,7 @@ def test_the_aligner_of_a_run_aligns_pairs(place, capfd):
         (["--for", "run", "--output", "other"], "--output names another aligner: leave it or --for out"),
         (["--for", "run", "--links", "out"], "--links is for links of pairs, and --for writes none"),
         (["--for", "run", "--source-words", "cut"], "--source-words is decided by the run"),
+        (["--for", "run", "--source-column", "3"], "--source-column is for text that the command line names"),
         (["--for", "run", "--config", "text"], "text: expected fields, such as `jump_epochs: 5`"),
         (["--for", "empty"], "empty: has no training pairs (corpus/): name the text with --source and --target"),
     ],

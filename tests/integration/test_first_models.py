@@ -96,6 +96,6 @@ def test_2000_pairs_translate_new_sentences(tmp_path):
     new = demo("test", 100)
     said, translations = first_model(tmp_path, demo("train", 2000), [source for source, _ in new])
     assert re.search(r"recipe 10k is for 1,500 to 17,000 pairs: there are 1,775 to train on", said)
-    assert re.search(r"[0-9]+ new pairs made of their phrases.*, such as: .+ \| .+", said)
+    assert re.search(r"[0-9]+ new pairs made of their phrases.*; the first: .+ \| .+", said)
     assert len(translations) == 100
     assert bleu(translations, [target for _, target in new]).value > 20

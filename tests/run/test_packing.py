@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +79,15 @@ def test_new_pairs_by_a_file_of_links_leave_settings_that_open_without_it() -> N
     assert without_paths(config).training.recombine == 0
     learned = build_config({"training": {"recombine": 2, "aligner": True}}, None, {})
     assert without_paths(learned).training.recombine == 2
+
+
+def test_settings_without_their_short_list_search_without_one(tmp_path: Path) -> None:
+    """A pack has no training pairs to learn the list from, so it could not be used."""
+    run = make_run(tmp_path / "run", 0)
+    listed = replace(run, config=replace(run.config, search=replace(run.config.search, short_list=20)))
+    for given, expected in ((True, 20), (False, 0)):
+        members = members_of(listed, run.weights(), 0, "", "m", {"net": b"n"}, short_list=given)
+        assert json.loads(members["config.json"])["search"]["short_list"] == expected
 
 
 def test_equal_runs_give_equal_packs(tmp_path: Path) -> None:

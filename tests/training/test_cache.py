@@ -56,6 +56,23 @@ def test_a_second_run_copies_the_entry(cache, tmp_path):
     assert (tmp_path / "c" / "corpus" / "ids").read_text() == "content"
 
 
+def test_a_cache_of_another_user_is_read_and_not_written(cache, tmp_path, monkeypatch):
+    """Its files are root's, so the time of the last use cannot be set and no entry can be made."""
+    make = Maker()
+    cache.fetch(KEY, make, tmp_path / "a")
+    before = names(cache.directory)
+
+    def refused(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("nmt.training.preparation.cache.os.utime", refused)
+    assert cache.fetch(KEY, make, tmp_path / "b")
+    monkeypatch.setattr("nmt.training.preparation.cache.os.access", lambda *_: False)
+    assert not cache.fetch({"another": 1}, make, tmp_path / "c")
+    assert names(tmp_path / "c") == names(tmp_path / "b") == ["corpus/ids", "shared.model"]
+    assert names(cache.directory) == before
+
+
 @pytest.mark.parametrize("other", [{"text": "0124"}, {"settings": {"size": 9}}, {"more": None}])
 def test_another_key_is_another_entry(other, cache, tmp_path):
     make = Maker()

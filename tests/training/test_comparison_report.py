@@ -130,6 +130,7 @@ def test_before_the_first_outcome_there_is_nothing_to_report(plan: ComparisonPla
 def test_the_drawn_sentence_is_the_first_of_eight_words_or_the_chosen_one() -> None:
     assert line_to_draw(0, [SHORT, LONG, LONG]) == 1
     assert line_to_draw(0, [SHORT, SHORT]) == 0
+    assert line_to_draw(0, ["a", LONG.replace(" ", "")], list) == 1  # a language without spaces
     assert line_to_draw(2, [SHORT, SHORT]) == 1
     with pytest.raises(ComparisonError, match="--sentence 3: the test set has 2 lines"):
         line_to_draw(3, [SHORT, SHORT])

@@ -58,10 +58,23 @@ def test_the_table_has_the_best_values_of_each_run(make_run, curves, tmp_path, c
     assert (tmp_path / "out" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_names_are_drawn_and_written_as_they_are(make_run, curves, tmp_path, capsys) -> None:
+    """`$` is no formula, a leading `_` hides no name, and a bar begins no cell."""
+    runs = make_run("one", "float32"), make_run("two", "float32")
+    names = ["a | $x_{$", "_base"]
+    assert curves("--runs", *runs, "--names", *names) == 0
+    assert capsys.readouterr().out.splitlines()[2].startswith(r"| a \| $x_{$ | float32 |")
+    figure = draw_curves({name: read_curve(run, name) for name, run in zip(names, runs, strict=True)})
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == names
+
+
 def test_curves_pass_through_the_validations(make_run) -> None:
     points = {name: read_curve(make_run(name, "float32"), name) for name in ("one", "two")}
-    loss, _, _, bleu = draw_curves(points).axes
-    assert [line.get_label() for line in loss.get_lines()] == ["one", "two"]
+    figure = draw_curves(points)
+    loss, _, _, bleu = figure.axes
+    assert len(loss.get_lines()) == 2
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
     assert loss.get_lines()[0].get_xydata().tolist() == [[100, 3.0], [200, 1.5], [300, 1.75]]
     assert bleu.get_lines()[1].get_xydata().tolist() == [[1.0, 10.0], [2.0, 32.5], [3.5, 31.0]]
 

@@ -36,6 +36,19 @@ def test_tsv_and_gz_give_the_same_pairs(corpus):
     assert texts(prepared(copy_task.config(corpus, name="tsv", corpus={"train": tsv}))) == expected
 
 
+@pytest.mark.parametrize("on_long", ["drop", "truncate"])
+def test_a_side_of_which_nothing_is_read_is_dropped(corpus, on_long):
+    """A zero-width space is text in the file, and no piece."""
+    for name, text in (("train.source", "\u200b"), ("train.target", "ba da")):
+        with open(corpus / name, "a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    said: list[str] = []
+    how = {"vocabulary": {"normalization": "nmt_nfkc"}, "corpus": {"on_long": on_long}}
+    result = prepared(copy_task.config(corpus, **how), said)
+    assert len(result.train) == 60
+    assert "dropped: 1 training pair with a side without pieces" in said
+
+
 def test_long_pairs_are_dropped_and_reported(corpus):
     with_long_pair(corpus)
     said: list[str] = []

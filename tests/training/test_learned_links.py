@@ -54,6 +54,7 @@ def test_an_interrupted_aligner_resumes(corpus, tmp_path, run, monkeypatch):
     with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
         stopped.setattr(Aligner, "train", lambda *_: None)
         (tmp_path / "later" / "aligner" / "corpus").mkdir(parents=True)
+        (tmp_path / "later" / "aligner" / "preparing").touch()
         prepared(config(corpus, tmp_path, "later", aligner=True))
     later = prepared(config(corpus, tmp_path, "later", aligner=True))
     np.testing.assert_array_equal(later.train.links.ids, run.train.links.ids)

@@ -142,7 +142,7 @@ class Spoiler:
         checkpoint.restore(trainer._variables)
         trainer.state = checkpoint.state
         trainer.losses = PendingLosses(self.run, trainer.state)
-        trainer.history = History(self.run, SAVED, trainer.guided, print)
+        trainer.history = History(self.run, SAVED, trainer.guided, trainer.steps_per_epoch, print)
         if self.addends is not None:
             self.addends.assign(np.zeros(self.addends.shape, np.float32))
         self.validation_addend = 0.0

@@ -172,9 +172,18 @@ def test_the_command_reads_the_best_validation_and_the_epochs_of_a_run(
     tokenizer = Tokenizer.train(["the old dog sees"] * 3, VocabularyConfig(type="word", size=8))
     run = Run.create(text / "run", config, tokenizer, tokenizer)
     measured = [(1, 10, 12.5), (2, 20, 17.5), (3, 30, 16.0)]
-    run.write_history([dict(zip(("pass", "step", "validation_bleu"), row, strict=True)) for row in measured])
+    rows = [dict(zip(("pass", "step", "validation_bleu"), row, strict=True)) for row in measured]
+    run.write_history(rows)
+    assert main(["predict-quality", "--run", "run", "--source-column", "2"]) == 2
+    assert "--source-column is for text that the command line names" in capsys.readouterr().err
+    assert main(["predict-quality", "--run", "run", "--json", "en"]) == 2
+    assert "en: is named twice" in capsys.readouterr().err
     assert main(["predict-quality", "--run", "run", "--passes", "6"]) == 0
     assert "(17.5 greedy after 3 of 6 epochs): BLEU " in capsys.readouterr().out
+    run.write_history([{**row, "epochs": int(row["pass"]) + 0.5} for row in rows])  # validated within epochs
+    assert main(["predict-quality", "--run", "run", "--passes", "6"]) == 0
+    assert "(17.5 greedy after 3.5 of 6 epochs): BLEU " in capsys.readouterr().out
+    run.write_history(rows)
     assert main(["predict-quality", "--run", "run"]) == 0
     said = capsys.readouterr().out
     found = re.search(r" 3 of (\d+) epochs", said)
@@ -204,6 +213,14 @@ def test_the_command_prints_draws_and_writes(text, capsys):
     assert (text / "q.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_short_training_of_other_text_is_reported(text, copier_run, capsys):
+    given = Run.open(copier_run).config.corpus.train
+    for files, reported in ((("en", "fr"), True), ((given.source, given.target), False)):
+        command = ["predict-quality", "--run", str(copier_run), "--source", files[0], "--target", files[1]]
+        assert main(command) == 0
+        assert ("was trained on 0 of the first 700 pairs: scores of" in capsys.readouterr().err) == reported
+
+
 def test_a_text_like_the_measured_ones_has_no_remark(capsys):
     assert main(["predict-quality", "--source", "data/demo/train.en", "--target", "data/demo/train.fr"]) == 0
     printed = capsys.readouterr().out
@@ -230,6 +247,9 @@ def test_the_text_of_a_run_that_names_none_is_asked_for(text, capsys, prepared) 
         ("--source en --target fr --picture q.txt", "q.txt: expected a name"),
         ("--source en --target fr --run nowhere", "nowhere: no such run directory"),
         ("--run nowhere", "nowhere: no such run directory"),
+        ("--run nowhere --tfds none/such", "tfds"),
+        ("--source en --target fr --picture q.png --json none/q.json", "none: no such directory"),
+        ("--parquet en --json en", "en: is named twice"),
         ("--source few --target few", "fewer than 10 pairs"),
     ],
 )

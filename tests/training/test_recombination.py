@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import copy_task
@@ -89,15 +90,24 @@ def test_the_same_seed_makes_the_same_pairs():
 def test_the_summary_counts_new_pairs_and_shows_one():
     making = Recombination([DOG, CAT, RED], (SPACED, SPACED), 3, 1)
     list(making.over([DOG, CAT, RED]))
-    beginning = "2 new pairs made of their phrases, and 7 repetitions of pairs without enough phrases, such as: "
+    beginning = "2 new pairs made of their phrases, and 7 repetitions of pairs without enough phrases; the first: "
     assert making.summary() == f"{beginning}a cat sleeps | un chat dort"
     exact = Recombination([DOG, CAT], (SPACED, SPACED), 1, 1)
     list(exact.over([DOG, CAT]))
-    assert exact.summary().startswith("2 new pairs made of their phrases, such as: ")
+    assert exact.summary().startswith("2 new pairs made of their phrases; the first: ")
     without = Recombination([RED], (SPACED, SPACED), 3, 1)
     list(without.over([RED]))
     repeated = "3 repetitions of pairs without enough phrases"
     assert without.summary() == f"0 new pairs made of their phrases, and {repeated}"
+
+
+def test_a_pair_whose_words_are_cut_otherwise_is_not_made():
+    """Each letter is a word, and `xqs` is one: beside `s`, the letter x cannot replace 1."""
+    one = Pair("a dog sleeps well", "p1qs", links="0-0 1-1 2-2 3-3")
+    other = Pair("a cat sleeps", "pxq", links="0-0 1-1 2-2")
+    new = Pair("a dog sleeps", "p1q", links="0-0 1-1 2-2")
+    letters = re.compile("xqs|.").findall
+    assert recombined([one, other], 1, words=(SPACED, letters)) == [one, one, other, new]
 
 
 def test_text_without_spaces_stays_without_spaces():

@@ -45,7 +45,7 @@ def test_two_workers_train_as_one(backend: str, tmp_path: Path) -> None:
         assert killed["codes"][1] == 2 and killed["lines"][1].splitlines()[-1].startswith(LOST), killed
     assert found["ended seconds"] < 60 and found["killed seconds"] < 60
     again = found["disturbed"]
-    assert again["codes"] == [0, 0]
+    assert again["codes"] == [0, 0], again["lines"]
     assert all("resuming from step" in each["lines"][0] for each in (killed, again, found["resumed by one"])), found
     assert again["weights"] == whole["weights"] and again["rows"] == whole["rows"]
     assert found["resumed by one"]["codes"] == [0]

@@ -275,7 +275,10 @@ def test_an_interrupted_trial_is_tried_again(tmp_path):
     file, output = tmp_path / "space.yaml", tmp_path / "search"
     read = read_space(space(tmp_path, space={"model.units": {"choices": [4, 8, 16, 32]}}))
     interrupted = read.suggest(begun(file, read, output, seed=1).ask())
-    assert read.suggest(begun(file, read, output, seed=2).ask()) == interrupted
+    for seed in (2, 3, 4):  # each start finds the same waiting trial
+        again = begun(file, read, output, seed=seed)
+        assert len(again.get_trials(states=(optuna.trial.TrialState.WAITING,))) == 1
+    assert read.suggest(again.ask()) == interrupted
 
 
 def test_a_search_goes_on_after_a_stop_anywhere_in_its_journal(tmp_path):

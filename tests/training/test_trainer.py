@@ -35,7 +35,7 @@ def test_each_epoch_ends_with_a_validation_and_a_row_of_history(corpus, tmp_path
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [
         "pass", "step", "train_loss", "validation_bleu", "validation_loss", "learning_rate", "tokens_per_second",
-        "seconds", "peak_memory_mib",
+        "seconds", "peak_memory_mib", "epochs",
     ]  # fmt: skip
     assert [(int(row["pass"]), int(row["step"])) for row in rows] == [(1, steps), (2, 2 * steps), (3, 3 * steps)]
     assert {row["train_loss"] for row in rows} == {"1.0"}
@@ -46,6 +46,9 @@ def test_each_epoch_ends_with_a_validation_and_a_row_of_history(corpus, tmp_path
 def test_validations_come_every_so_many_steps_and_at_the_end(corpus, tmp_path, counting, steps):
     uneven = train(config(corpus, tmp_path, "uneven", validate_every=7))
     assert [int(row["step"]) for row in history(uneven)] == [*range(7, 3 * steps, 7), 3 * steps]
+    assert [float(row["epochs"]) for row in history(uneven)] == pytest.approx(
+        [*(step / steps for step in range(7, 3 * steps, 7)), 3], abs=0.001
+    )
     even = train(config(corpus, tmp_path, "even", validate_every=steps))
     assert [int(row["step"]) for row in history(even)] == [steps, 2 * steps, 3 * steps]
     assert saved_state(even)["pass_index"] == 3

@@ -244,6 +244,28 @@ def test_a_blank_text_keeps_its_tags() -> None:
     assert [re.sub(" ", "", text) for text in found] == ["<br>", "", "<p></p>", "😀"]
 
 
+def test_a_line_of_numbers_alone_stays_as_it_is() -> None:
+    lines = ["10:30 2,500", "<b>12</b> 15", "{0} {1}", "<td>12</td><td>15</td>"]
+    copied = Translator(make_run(), Copier()).translate(lines, markup="auto")
+    assert [one.text for one in copied] == lines
+
+
+def test_an_empty_translation_keeps_the_markup_and_its_spaces() -> None:
+    markup = taken("{0} dog {1}{2}")
+    alignment = WordAlignment(("dog",), (), np.zeros((0, 1), np.float32), np.zeros(0, np.float32), frozenset())
+    (result,) = markup.put_back([Translation(markup.text, "", -1.0, -1.0, alignment)])
+    assert result.text == "{0} {1}{2}"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("a <b>{0}</b>", "A <b>{0}</b>"), ("<p>a</p> <p>{0}</p>", "<p>A</p> <p>{0}</p>"),
+     ("<b>{0}</b> <i>{1}</i> a", "<b>{0}</b> <i>{1}</i> A"), ("a<b>{0}</b>", "A<b>{0}</b>")],
+)  # fmt: skip
+def test_placeholders_without_stand_ins_keep_the_spaces_of_their_tags(source: str, expected: str) -> None:
+    assert put_back(source, "A", "0-0") == expected
+
+
 def test_units_of_documents_keep_their_codes(tmp_path) -> None:
     inside = 'ba <g id="1">ki <x id="2"/></g> %s ma'
     path = tmp_path / "in.xlf"

@@ -305,6 +305,7 @@ def test_samples_do_not_depend_on_chunks(translator, monkeypatch):
         ("⁇", "Wien", {"Wien": "Vienna"}, "Vienna"),
         ("⁇.", "Wien.", {"Wien": "Vienna"}, "Vienna."),
         ("⁇", "…", {}, "…"),
+        ("क⁇ा।", "राम", {}, "राम।"),  # a vowel sign belongs to the word
     ],
 )
 def test_unknown_pieces_become_copies(word, source, lexicon, expected):

@@ -33,14 +33,16 @@ RECOMBINED = {"1k": 4, "10k": 4}
 RECOMBINED_UPDATES = 1.875
 """Updates of a training with new pairs, in times of the updates without them."""
 
-OTHERS = ("30k-transformer", "30k-tiny")
+OTHERS = ("30k-transformer", "30k-tiny", "150k-transformer")
 """Recipes that "auto" never chooses."""
 
 _UNMEASURED = "its settings are reasoned from smaller text and not measured"
 
+_TRANSFORMER = "translates better, and its attention says less clearly which word comes from which"
+
 BESIDE = {
-    "30k": "30k-transformer translates better, and its attention says less clearly which word comes from which; "
-    "30k-tiny is a small student for nmt distil",
+    "30k": f"30k-transformer {_TRANSFORMER}; 30k-tiny is a small student for nmt distil",
+    "150k": f"150k-transformer {_TRANSFORMER}",
     "1m": _UNMEASURED,
     "10m": _UNMEASURED,
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 Point = tuple[float, float]
 """Step and value."""
 
-_FIXED = {"pass", "step", "train_loss", "validation_loss", "learning_rate", "tokens_per_second", "seconds"}
+_FIXED = {"pass", "epochs", "step", "train_loss", "validation_loss", "learning_rate", "tokens_per_second", "seconds"}
 _NAMES = {"bleu": "BLEU", "aer": "alignment error rate", "chrf": "chrF"}
 _MEASURED = "validation_"
 
@@ -43,7 +43,7 @@ def charts_of(rows: Sequence[Mapping[str, Any]]) -> list[Chart]:
         *(Chart(_title(name), [_curve(rows, name, "validation")]) for name in measured),
         Chart("attention loss", [_curve(rows, "guided_loss", "training")]),
         Chart("learning rate", [_curve(rows, "learning_rate", "learning rate")]),
-        Chart("target tokens per second", [_curve(rows, "tokens_per_second", "mean so far")]),
+        Chart("target tokens per second so far", [_curve(rows, "tokens_per_second", "mean")]),
     ]
     shown = (chart._replace(curves=[curve for curve in chart.curves if curve.points]) for chart in charts)
     return [chart for chart in shown if chart.curves]

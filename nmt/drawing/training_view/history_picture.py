@@ -55,6 +55,10 @@ def _draw_chart(axes: Axes, chart: Chart, best: int | None) -> None:
     axes.set_title(chart.title, fontsize=WORD, color=INK, loc="left")
     axes.set_xlabel("step", fontsize=SMALL, color=QUIET, labelpad=1)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    steps = {x for curve in chart.curves for x, _ in curve.points}
+    if len(steps) == 1:
+        axes.set_xlim(min(steps) - 1, min(steps) + 1)
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
     axes.tick_params(labelsize=SMALL, color=GRID, labelcolor=QUIET)

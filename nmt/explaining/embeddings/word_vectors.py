@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nmt.batches.sharded_corpus import ShardedCorpus
 from nmt.explaining.embeddings.errors import EmbeddingError
 from nmt.explaining.embeddings.neighbours import Neighbour, analogy_vector, nearest, unit_rows, unit_vector
 from nmt.explaining.embeddings.projection import Projection, principal_axes
 from nmt.explaining.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nmt.explaining.embeddings.word_counts import RARE, WordCounts
-from nmt.run.training_pairs import SAMPLED, has_training_pairs, training_pairs
+from nmt.run.training_pairs import has_training_pairs, sides_of, training_pairs
 from nmt.text.pieces import SPECIAL_PIECES, UNK
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Embeddings:
             run.storage.require_folder("corpus")
             corpus = training_pairs(run.directory, run.config)
             corpus.require_ids(run.source.size, run.target.size)
-            sides = corpus.sample(SAMPLED) if isinstance(corpus, ShardedCorpus) else (corpus.source, corpus.target)
+            sides = sides_of(corpus)
             texts = {"source": [sides[0]], "target": [sides[1]], None: [*sides]}
             counts = WordCounts(texts[side], tokenizer.joins)
         pieces = tokenizer.pieces(range(tokenizer.size))

@@ -14,6 +14,7 @@ from nmt.direction import right_to_left
 from nmt.drawing import drawable, save_figure
 from nmt.drawing.canvas import GENERIC, GRID, INK, SMALL, WORD, Floats, drawing, style_bar
 from nmt.drawing.fonts import find_fonts
+from nmt.drawing.legends import add_legend
 from nmt.training.comparison.plan import VariantRun
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         places = np.arange(len(labels))
-        for number, (name, seeds) in enumerate(curves.items()):
+        for number, seeds in enumerate(curves.values()):
             values, colour = np.array(seeds, float), COLOURS[number % len(COLOURS)]
             style = STYLES[number // len(COLOURS) % len(STYLES)]
             if len(labels) == 1:  # a line needs two points
-                _draw_single_points(axes, (number, len(curves)), values[:, 0], colour, name)
+                _draw_single_points(axes, (number, len(curves)), values[:, 0], colour)
                 continue
-            axes.plot(places, values.mean(axis=0), style, color=colour, marker="o", markersize=3, label=name)
+            axes.plot(places, values.mean(axis=0), style, color=colour, marker="o", markersize=3, label=number)
             if len(values) > 1:
                 axes.fill_between(places, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.12, linewidth=0)
         if len(labels) == 1:
@@ -58,24 +59,24 @@ def save_curves(labels: Sequence[str], curves: Mapping[str, Sequence[Sequence[fl
         axes.set_ylabel("BLEU")
         axes.grid(color=GRID, linewidth=0.5)
         axes.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+        add_legend(figure, axes, list(curves))
     save_figure(figure, path)
 
 
-def _draw_single_points(axes: Axes, place: tuple[int, int], values: Floats, colour: str, name: str) -> None:
+def _draw_single_points(axes: Axes, place: tuple[int, int], values: Floats, colour: str) -> None:
     """Draws the mean of a variant's seeds as a marker, and their range as a bar, side by side with other variants.
 
     Args:
         axes: their only length is at 0.
         place: number of the variant, and number of variants.
         values: BLEU of each seed.
-        colour, name: of the variant.
+        colour: of the variant.
     """
     number, count = place
     mean = float(values.mean())
     spread = [[max(mean - float(values.min()), 0)], [max(float(values.max()) - mean, 0)]]  # the mean is rounded
     x = 0.6 * ((number + 0.5) / count - 0.5)
-    axes.errorbar([x], [mean], spread if len(values) > 1 else None, fmt="o", color=colour, capsize=3, label=name)
+    axes.errorbar([x], [mean], spread if len(values) > 1 else None, fmt="o", color=colour, capsize=3, label=number)
 
 
 def save_attention(runs: Sequence[VariantRun], source: str, target: str, path: Path, gold: Gold | None = None) -> bool:

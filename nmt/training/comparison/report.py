@@ -12,7 +12,8 @@ from nmt.alignment.links import Gold
 from nmt.alignment.pharaoh_and_naacl import read_gold
 from nmt.files.atomic_writing import write_atomically
 from nmt.progress import counted
-from nmt.text.languages import words_of
+from nmt.progress import report as say
+from nmt.text.languages import SPACED, Words, words_of
 from nmt.text.lines import read_lines
 from nmt.training.comparison.figures import save_attention, save_curves
 from nmt.training.comparison.length_buckets import Bucket, bleu_by_bucket, length_buckets
@@ -53,21 +54,26 @@ def write_report(plan: ComparisonPlan, output: Path, sentence: int = 0) -> Path:
         outcomes.setdefault(run.variant, []).append(outcome)
         curves.setdefault(run.variant, []).append(values)
     save_curves([label for label, _ in buckets], curves, output / "by_length.png")
-    line = line_to_draw(sentence, sources)
+    line = line_to_draw(sentence, sources, words)
     first_seed = [run for run, _, _ in measured if run.seed == 1]
-    drawn = save_attention(first_seed, sources[line], references[line], output / "attention.png", _gold(plan, line))
+    present = [run for run in first_seed if run.directory.exists()]
+    if len(present) < len(first_seed):
+        gone = ", ".join(str(run.directory) for run in first_seed if run not in present)
+        say(f"attention is drawn without the runs that are no longer there: {gone}")
+    drawn = save_attention(present, sources[line], references[line], output / "attention.png", _gold(plan, line))
     lines = [*_overview(plan, outcomes), *_length_section(buckets, curves)]
     lines += _attention_section(line, bool(plan.test.alignment)) if drawn else []
     write_atomically(output / "report.md", "\n".join(lines).encode())
     return output / "report.md"
 
 
-def line_to_draw(sentence: int, sources: Sequence[str]) -> int:
+def line_to_draw(sentence: int, sources: Sequence[str], words: Words = SPACED) -> int:
     """The line, from 0, whose attention is drawn.
 
     Args:
         sentence: the line from 1; 0: the first line of `LEAST_WORDS` or more.
         sources: the lines of the test set.
+        words: cuts a line into words.
 
     Raises:
         ComparisonError: the test set has no such line.
@@ -76,7 +82,7 @@ def line_to_draw(sentence: int, sources: Sequence[str]) -> int:
         if sentence > len(sources):
             raise ComparisonError(f"--sentence {sentence}: the test set has {counted(len(sources), 'line')}")
         return sentence - 1
-    return next((i for i, source in enumerate(sources) if len(source.split()) >= LEAST_WORDS), 0)
+    return next((i for i, source in enumerate(sources) if len(words(source)) >= LEAST_WORDS), 0)
 
 
 def _gold(plan: ComparisonPlan, line: int) -> Gold | None:
@@ -96,7 +102,8 @@ def _overview(plan: ComparisonPlan, outcomes: Outcomes) -> list[str]:
         _conditions(outcomes),
         "",
         f"The last two columns compare a variant with {first}: the mean of the variant minus the mean of {first}. (=) "
-        "means that the ranges of their seeds overlap, so nothing is shown. (?) means that there is only one seed.",
+        "means that the ranges of their seeds overlap, so the difference may be chance. (?) means that there is only "
+        "one seed.",
         "",
         *outcome_table(outcomes),
         "",

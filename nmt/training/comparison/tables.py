@@ -72,7 +72,12 @@ def length_table(buckets: Sequence[Bucket], curves: Curves) -> list[str]:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    return "| " + " | ".join(map(in_table, cells)) + " |"
+
+
+def in_table(cell: str) -> str:
+    """A cell of a Markdown table, where a bar begins the next one."""
+    return cell.replace("|", r"\|")
 
 
 def _rule(columns: int) -> str:

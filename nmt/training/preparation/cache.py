@@ -68,9 +68,12 @@ class Cache:
         key = json.loads(json.dumps(key))  # as it will be read
         entry = self.directory / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
         if _copy(entry, key, destination):
-            with contextlib.suppress(FileNotFoundError):  # another process has deleted it since
+            with contextlib.suppress(OSError):  # another process has deleted it since, or another user owns it
                 os.utime(entry)
             return True
+        if not _is_writable(self.directory):  # of another user; the run needs the files, and not the cache
+            make(destination)
+            return False
         self._delete_abandoned()
         with self._new_part(entry.name) as part:
             make(part)
@@ -116,7 +119,7 @@ class Cache:
     def _delete_abandoned(self) -> None:
         """Deletes unfinished entries of killed processes."""
         for part in self.directory.glob(f"*{PART}"):
-            with contextlib.suppress(FileNotFoundError):  # its process has just finished it
+            with contextlib.suppress(OSError):  # its process has just finished it, or is of another user
                 old = part.stat().st_mtime < time.time() - ABANDONED
                 if old or (not part.stem.endswith(".new") and owner_ended(part)):
                     shutil.rmtree(part, ignore_errors=True)
@@ -129,6 +132,11 @@ class Cache:
             total += sum(path.stat().st_size for path in _files(entry))
             if number and total > self._limit:
                 self._discard(entry)
+
+
+def _is_writable(directory: Path) -> bool:
+    """Whether files can be made in a directory, which need not exist yet."""
+    return os.access(next(path for path in (directory, *directory.absolute().parents) if path.exists()), os.W_OK)
 
 
 def _copy(entry: Path, key: dict[str, Any], destination: Path) -> bool:

@@ -123,6 +123,6 @@ def write_corpus_files(
         )
     for line in (*doubtful_sides(validation, profile, vocabularies), *unreadable_text(profile, config.vocabulary.run)):
         report(line)
-    write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode())
+    write_atomically(directory / REPORT, "".join(f"{line}\n" for line in reported).encode(errors="backslashreplace"))
     if cache_key(config) != key:
         raise CorpusError("the pairs changed while they were read: start again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
 from pathlib import Path
 
 from nmt.alignment.errors import AlignmentError
@@ -23,7 +24,7 @@ CHUNK = 10_000
 
 
 class PairEncoder:
-    """Encodes training pairs, and drops or cuts long pairs.
+    """Encodes training pairs; drops pairs with a side without pieces, and drops or cuts long pairs.
 
     Args:
         config: `max_pieces` and `on_long` decide on long pairs; languages decide on the words of links.
@@ -37,6 +38,8 @@ class PairEncoder:
         self.source, self.target = source.with_words(of_source), target.with_words(of_target)
         self.long = 0
         """Pairs read with more than `max_pieces` pieces on a side."""
+        self.empty = 0
+        """Pairs read with a side without pieces, such as one of zero-width characters alone."""
         self.rewriting = {side: Rewriting(side) for side in ("source", "target")}
         """What normalisation changes on each side."""
 
@@ -60,7 +63,9 @@ class PairEncoder:
             raise AlignmentError("training.guided.links: no training pair has a link: expected lines such as 0-0 1-2")
 
     def report_lines(self) -> Iterator[str]:
-        """Lines on long pairs and on text that normalisation changes."""
+        """Lines on pairs without pieces, on long pairs and on text that normalisation changes."""
+        if self.empty:
+            yield f"dropped: {counted(self.empty, 'training pair')} with a side without pieces"
         if self.long:
             done, limit = "dropped" if self.config.on_long == "drop" else "cut", self.config.max_pieces
             yield f"{done}: {counted(self.long, 'training pair')} longer than {limit} pieces (corpus.on_long)"
@@ -74,12 +79,16 @@ class PairEncoder:
         self.rewriting["source"].note(self.source.rewritten([pair.source for pair in chunk]))
         self.rewriting["target"].note(self.target.rewritten([pair.target for pair in chunk]))
         sides = self.source.encode([p.source for p in chunk]), self.target.encode([p.target for p in chunk])
-        fits = [max(map(len, both)) <= limit for both in zip(*sides, strict=True)]
-        self.long += fits.count(False)
+        lengths = [sorted(map(len, both)) for both in zip(*sides, strict=True)]
+        self.empty += sum(not shorter for shorter, _ in lengths)
+        self.long += sum(longer > limit for shorter, longer in lengths if shorter)
+        cut = self.config.on_long == "truncate"
+        kept = [shorter > 0 and (cut or longer <= limit) for shorter, longer in lengths]
         links = [[self._links(pair) for pair in chunk]] if self.guided else []
-        if self.config.on_long == "truncate":
-            return (*([ids[:limit] for ids in side] for side in sides), *links)
-        return tuple([i for i, fit in zip(part, fits, strict=True) if fit] for part in (*sides, *links))
+        return (
+            *([ids[:limit] for ids in compress(side, kept)] for side in sides),
+            *(list(compress(part, kept)) for part in links),
+        )
 
     def _links(self, pair: Pair) -> list[int]:
         """Links between the pair's first `max_pieces` pieces, in the form that `batches.arrays.link_rows` reads."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from nmt.aligning.aligner import Aligner
 from nmt.aligning.directory import CHECKPOINT, CORPUS
 from nmt.aligning.run_aligner import run_aligner_arrays
-from nmt.aligning.run_training import settings_for
 from nmt.config import RunConfig
 from nmt.config.aligner import AlignerConfig
 from nmt.files.outputs import open_output
@@ -48,7 +47,7 @@ def learn_links(config: RunConfig, directory: Path, part: Path, say: Callable[[s
         KeyboardInterrupt: the training was interrupted.
     """
     corpus = config.corpus
-    settings = settings_for(corpus, AlignerConfig())
+    settings = AlignerConfig().in_languages_of(corpus)
     with interruption() as interrupted:
         aligner = Aligner.train(
             replace(corpus.train, alignment=""), directory / ALIGNER, settings, None, say, interrupted, corpus

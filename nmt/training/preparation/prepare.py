@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 from nmt.batches.sharded_corpus import TrainingPairs
 from nmt.config import Precision, RunConfig, config_from_dict, config_to_dict
@@ -170,7 +171,7 @@ def _open(directory: Path, config: RunConfig, say: Say) -> Prepared:
         say(
             f"the text has changed since {directory} was begun, and this run keeps its old pairs: a higher "
             "--training.passes trains longer on them, and another --name trains on the new text (with "
-            f"--training.initial {directory} it begins with these weights)"
+            f"--training.initial {quote(str(directory))} it begins with these weights)"
         )
     if config.training.precision not in ("auto", run.config.training.precision):
         say(f"training.precision of this run is {run.config.training.precision} and stays so")
@@ -195,7 +196,8 @@ def _load(run: Run) -> Prepared:
     except (FileNotFoundError, ValueError, TypeError, RecursionError) as error:
         raise RunError(
             f"{run.directory / 'corpus'}: the run's copy of its sentence pairs is damaged or incomplete: give a new "
-            f"run another --name (with --training.initial {run.directory} it begins with this run's weights)"
+            f"run another --name (with --training.initial {quote(str(run.directory))} it begins with the weights of "
+            "this run)"
         ) from error
     if corpus is None:
         corpus = training_pairs(run.directory, run.config)

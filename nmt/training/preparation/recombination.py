@@ -50,6 +50,7 @@ class LinkedWords:
     """The words of a pair, its links, and its phrases with their contexts."""
 
     def __init__(self, pair: Pair, words: tuple[Words, Words]) -> None:
+        self._words = words
         self.source = spaced_words(pair.source, words[0])
         self.target = spaced_words(pair.target, words[1])
         self.links = parse_pharaoh(pair.links or "", "links").possible
@@ -76,8 +77,11 @@ class LinkedWords:
         source = self.source[phrase.source_begin : phrase.source_end]
         return Fragment(tuple(source), tuple(self.target[phrase.target_begin : phrase.target_end]), links)
 
-    def with_fragments(self, chosen: list[tuple[Phrase, Fragment]]) -> Pair:
-        """The pair with other words in place of some phrases, which do not overlap."""
+    def with_fragments(self, chosen: list[tuple[Phrase, Fragment]]) -> Pair | None:
+        """The pair with other words in place of some phrases, which do not overlap.
+
+        None where a side is cut into other words than these, as can be without spaces: its links would be wrong.
+        """
         of_source = [Splice(old.source_begin, old.source_end, new.source) for old, new in chosen]
         of_target = [Splice(old.target_begin, old.target_end, new.target) for old, new in chosen]
         source, source_places, source_begins = spliced(self.source, of_source)
@@ -87,7 +91,9 @@ class LinkedWords:
         }
         for s, t, (_, fragment) in zip(source_begins, target_begins, chosen, strict=True):
             links.update((s + one, t + two) for one, two in fragment.links)
-        return Pair("".join(source).strip(), "".join(target).strip(), links=format_pharaoh(links))
+        new = Pair("".join(source).strip(), "".join(target).strip(), links=format_pharaoh(links))
+        sides = zip((source, target), new[:2], self._words, strict=True)
+        return new if all(_bare(words) == _bare(spaced_words(text, cut)) for words, text, cut in sides) else None
 
 
 class Recombination:
@@ -137,7 +143,7 @@ class Recombination:
 
     def summary(self) -> str:
         """A line on the new pairs of the last iteration."""
-        example = f", such as: {self.example.source} | {self.example.target}" if self.example else ""
+        example = f"; the first: {self.example.source} | {self.example.target}" if self.example else ""
         repeated = f", and {counted(self.repeated, 'repetition')} of pairs without enough phrases" * bool(self.repeated)
         return f"{counted(self.made, 'new pair')} made of their phrases{repeated}{example}"
 
@@ -170,7 +176,9 @@ class Recombination:
         made: dict[Pair, None] = {}
         for _ in range(self._count if replaceable else 0):
             chosen = apart(choice.sample(replaceable, len(replaceable)), choice.randint(1, EXCHANGES))
-            made[linked.with_fragments([(phrase, self._other(linked, phrase, choice)) for phrase in chosen])] = None
+            new = linked.with_fragments([(phrase, self._other(linked, phrase, choice)) for phrase in chosen])
+            if new:
+                made[new] = None
         new_ones = [new for new in made if new[:2] not in self._given]
         return [new for new in new_ones if not self._refused(new)] if self._refused else new_ones
 
@@ -187,6 +195,11 @@ def spaced_words(text: str, words: Words) -> list[str]:
     spans = word_spans(text, words(text))
     ends = [0, *(end for _, end in spans)]
     return [" " * (begin > before) + text[begin:end] for before, (begin, end) in zip(ends, spans, strict=False)]
+
+
+def _bare(words: Iterable[str]) -> list[str]:
+    """The words without the spaces before them."""
+    return [word.strip() for word in words]
 
 
 def apart(candidates: Iterable[Phrase], most: int) -> list[Phrase]:

@@ -21,6 +21,8 @@ from nmt.training.quality.fit import (
 )
 from nmt.training.quality.text_figures import EVERY, TextFigures
 
+_BLEU = "validation_bleu"
+
 MORE = (2, 4)
 """Multiples of the text whose quality is extrapolated."""
 
@@ -124,7 +126,12 @@ def read_short_training(run: Run, full: int) -> ShortTraining:
     Raises:
         NmtError: the run has no validation yet.
     """
-    rows = [values for row in run.read_history() if (values := history_numbers(row, "pass", "validation_bleu"))]
+    rows = [
+        values
+        for row in run.read_history()
+        # Runs of earlier versions count complete epochs alone.
+        if (values := history_numbers(row, "epochs", _BLEU) or history_numbers(row, "pass", _BLEU))
+    ]
     if not rows:
         raise NmtError(f"{run.directory}: no validation in history.csv yet; wait for the first one")
     epochs, bleu = (max(column) for column in zip(*rows, strict=True))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import optuna
 from optuna.exceptions import OptunaError
@@ -65,7 +66,7 @@ def sweep(space_file: Path, output: Path, budget: Budget, jobs: int = 1, seed: i
         raise NmtError("no trial completed: repeat the command with more --trials or --hours to continue")
     table, drawing, config = write_report(study, space, output, space_file.stem)
     status.print(f"best {space.metric} {study.best_value:.2f}, in trial {study.best_trial.number}; train it with:")
-    status.print(f"  nmt train --config {config}")
+    status.print(f"  nmt train --config {quote(str(config))}")
     status.print(f"all trials are in {table}, drawn in {drawing}")
 
 
@@ -187,7 +188,9 @@ def _enqueue_interrupted(study: optuna.Study) -> None:
     """Tries the values of interrupted trials again, each once."""
     for trial in study.get_trials(states=(TrialState.RUNNING,)):  # left by a process that was killed
         study.tell(trial.number, state=TrialState.FAIL)
-    known = [trial.params for trial in [*_finished(study), *study.get_trials(states=(TrialState.WAITING,))]]
+    # A waiting trial has no parameters yet: its values are attributes of optuna's own.
+    waiting = [trial.system_attrs.get("fixed_params") for trial in study.get_trials(states=(TrialState.WAITING,))]
+    known = [*(trial.params for trial in _finished(study)), *waiting]
     for trial in study.get_trials(states=(TrialState.FAIL,)):
         if trial.params and trial.params not in known:
             study.enqueue_trial(trial.params)

@@ -56,6 +56,8 @@ class PieceTerm(NamedTuple):
     """The forms as the vocabulary decodes them."""
     replaced: int = PAD
     """The first piece of the word that a form should replace; PAD: not known."""
+    word: int = PAD
+    """This piece if it is the whole word, else PAD."""
     attention: float = 0.0
     """Attention to `positions` from which on a form may begin."""
 

@@ -33,7 +33,9 @@ class PhrasePlaces(NamedTuple):
     """Where preferred phrases may begin, see `nmt.search.preferred_phrases.PreferredPhrases`."""
 
     replaced: Any
-    """int32 [batch, forms]: the piece that each form replaces."""
+    """int32 [batch, forms]: the first piece of the word that each form replaces."""
+    words: Any
+    """int32 [batch, forms]: this piece if it is the whole word, else PAD."""
     sources: Any
     """float32 [batch, forms, positions]: 1 at the source positions of the term of each form."""
     least: Any
@@ -132,12 +134,12 @@ def _phrase_places(constraints: Sequence[PieceConstraint], positions: int) -> Ph
     """The places of the terms of each sentence as arrays."""
     rows = [[term for term in constraint.terms for _ in term.forms] for constraint in constraints]
     shape = len(rows), max(1, *map(len, rows))
-    places = PhrasePlaces(
-        np.full(shape, PAD, np.int32), np.zeros((*shape, positions), np.float32), np.zeros(shape, np.float32)
-    )
+    none = np.full(shape, PAD, np.int32)
+    places = PhrasePlaces(none, none.copy(), np.zeros((*shape, positions), np.float32), np.zeros(shape, np.float32))
     for row, terms in enumerate(rows):
         for form, term in enumerate(terms):
-            places.replaced[row, form], places.least[row, form] = term.replaced, term.attention
+            places.replaced[row, form], places.words[row, form] = term.replaced, term.word
+            places.least[row, form] = term.attention
             places.sources[row, form, term.positions] = 1
     return places
 

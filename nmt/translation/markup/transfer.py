@@ -121,8 +121,7 @@ class TakenMarkup:
     def _with_markup(self, translation: Translation) -> Translation:
         alignment = translation.alignment
         if not translation.text.strip():
-            raws = "".join(item.raw for item in self.marked.items if item.kind != "text")
-            return replace(translation, source=self.source, text=raws)
+            return replace(translation, source=self.source, text=self._without_text())
         source = units_of(self.text, alignment.source)
         target = units_of(translation.text, alignment.target)
         projection = project_units(alignment, source, target, (self.text, translation.text))
@@ -134,6 +133,11 @@ class TakenMarkup:
         changed = self._alignment(alignment, translation.text, target, found.replaced)
         read, written = self._left_out(source, target, nodes, found.left_out)
         return with_left_out(replace(translation, source=self.source, text=text, alignment=changed), read, written)
+
+    def _without_text(self) -> str:
+        """The markup alone, with the spaces of the source in it."""
+        parts = (re.sub(r"\S+", "", item.raw)[:1] if item.kind == "text" else item.raw for item in self.marked.items)
+        return "".join(parts).strip()
 
     def _left_out(
         self, source: Sequence[Unit], target: Sequence[Unit], nodes: Sequence[_Node], left_out: set[int]

@@ -65,7 +65,8 @@ def write(
         space = text[place:begin]
         unit = _unit(text, ends[number], replaced, marked) if number < len(ends) else ""
         space = space if unit or number == len(ends) else ""  # a removed word takes its space along
-        between = _gap(space, gaps[number]) if gaps.get(number) else marked.encode(space)
+        ends_text = number in (0, len(ends))
+        between = _gap(space, gaps[number], ends_text) if gaps.get(number) else marked.encode(space)
         parts.append(between.lstrip() if number == 0 else between.rstrip() if number == len(ends) else between)
         if number < len(ends):
             parts.append(unit)
@@ -82,13 +83,17 @@ def _unit(text: str, unit: tuple[int, int], replaced: Mapping[tuple[int, int], s
     return "".join([*parts, marked.encode(text[place : unit[1]])])
 
 
-def _gap(space: str, marks: Sequence[Mark]) -> str:
-    """Marks between two units, which have this space between them."""
+def _gap(space: str, marks: Sequence[Mark], ends_text: bool) -> str:
+    """Marks between two units, which have this space between them.
+
+    At the beginning and the end of the text no space is between units, but marks there may be numbers and placeholders
+    with spaces of their own (`ends_text`).
+    """
     between = [
         {one.behind, two.before} - ({"outer"} if one.side == two.side else set()) for one, two in pairwise(marks)
     ]
     spaces: list[set[Space]] = [{marks[0].before}, *between, {marks[-1].behind}]
-    used = [bool(wanted & {"inner", "own"}) or bool(space and "outer" in wanted) for wanted in spaces]
+    used = [bool(wanted & {"inner", "own"} or ((space or ends_text) and "outer" in wanted)) for wanted in spaces]
     separated = any(is_used and wanted & {"outer", "own"} for is_used, wanted in zip(used, spaces, strict=True))
     if space and not separated and not any(mark.tight for mark in marks):
         used[next((number for number, mark in enumerate(marks) if mark.side != "left"), len(marks))] = True
