@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from nmt.config import AttentionConfig, DropoutConfig, ModelConfig
 
+pytest_plugins = ["crashed_processes"]
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Tests run a process a processor: an operation has one thread, and no batch is parted (which takes longer to compile).
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
