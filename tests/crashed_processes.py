@@ -1,7 +1,7 @@
 """What follows when a process of the tests dies, such as by a segmentation fault within TensorFlow.
 
-pytest-xdist 3.8 waits forever afterwards: it hands out the finished files of the dead process once more, as work without
-tests (pytest-dev/pytest-xdist#1378), and a new process with one test waits for a second one (#1327).
+pytest-xdist 3.8 waits forever afterwards: it hands out the finished files of the dead process once more, as work
+without tests (pytest-dev/pytest-xdist#1378), and a new process with one test waits for a second one (#1327).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xdist.scheduler import LoadFileScheduling
 class FileScheduling(LoadFileScheduling):
     """`--dist loadfile`, whose other tests go on in a new process after a crash.
 
-    The test that ran is repeated once: a rare crash of a library is no fault of the test. Its second crash is a failure.
+    The test that ran is repeated once: a rare crash of a library is no fault of the test. A second crash is a failure.
     """
 
     def __init__(self, *arguments: Any) -> None:

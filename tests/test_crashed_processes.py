@@ -29,7 +29,18 @@ def run(directory: Path, file: int, tests: int, crashes: int) -> tuple[int, str]
         text = CRASHING.format(tests=tests, crashes=crashes if number == file else 0)
         (directory / f"test_{number}.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "crashed_processes"]
-    command += ["--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder", "--rootdir", ".", "-c", os.devnull, "."]
+    command += [
+        "--numprocesses",
+        "2",
+        "--dist",
+        "loadfile",
+        "--no-loadscope-reorder",
+        "--rootdir",
+        ".",
+        "-c",
+        os.devnull,
+        ".",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     result = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=60)
     return result.returncode, result.stdout.strip().splitlines()[-1]

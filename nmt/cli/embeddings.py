@@ -192,14 +192,17 @@ def _print_answers(question: Sequence[WordVector], answers: Sequence[Neighbour],
 
 
 def _plot(words: Sequence[WordVector], projection: Projection, arguments: Namespace) -> None:
-    from nmt.drawing import Dot, draw_words, save_figure
+    from nmt.drawing import Dot, Legend, draw_words, save_figure
 
     points, shares = projection
-    dots = [Dot(word.text, x, y, word.rare) for word, (x, y) in zip(words, points.tolist(), strict=True)]
+    places = zip(words, points.tolist(), strict=True)
+    dots = [Dot(word.text, x, y, word.rare, word.side == "target") for word, (x, y) in places]
     axes = tuple(f"axis {i}: {share:.1%} of the variance" for i, share in enumerate(shares, start=1))
     chosen = f"{len(dots)} chosen words" if arguments.words else f"the {len(dots)} words seen most often"
     title = f"{Path(arguments.model).resolve().name}{f', {arguments.side}' if arguments.side else ''}: {chosen}"
-    figure, unnamed = draw_words(dots, title, (axes[0], axes[1]), f"seen fewer than {_rare()} times")
+    sides = ("source", "target") if any(word.side for word in words) else ("", "")
+    legend = Legend(f"seen fewer than {_rare()} times", *sides)
+    figure, unnamed = draw_words(dots, title, (axes[0], axes[1]), legend)
     path = save_figure(figure, arguments.plot)
     say(
         f"{len(dots):,} words drawn, {unnamed:,} of them without their names for lack of space; the two axes explain "

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from nmt.config.checks import require, require_at_most, require_positive
+from nmt.config.checks import changed_fields, require, require_at_most, require_positive
 from nmt.config.fields import group, setting
 
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
@@ -136,6 +136,11 @@ class CorpusConfig:
     )
     on_empty: Literal["stop", "drop"] = setting("drop", "Treatment of a pair with an empty side.")
     on_long: Literal["drop", "truncate"] = setting("drop", "Treatment of a training pair longer than max_pieces.")
+
+    @property
+    def unread(self) -> list[str]:
+        """Fields that differ from their defaults although nothing is held out."""
+        return changed_fields(self, ["held_out", "near_duplicates"]) if self.validation else []
 
     def __post_init__(self) -> None:
         for name in ("source_language", "target_language"):

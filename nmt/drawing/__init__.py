@@ -11,11 +11,12 @@ from nmt.drawing.heatmaps import draw, heatmap
 from nmt.drawing.pdf_pages import heatmap_pages
 from nmt.drawing.picture import MOST_WORDS, Picture, drawable
 from nmt.drawing.picture_files import check_suffix, save_figure, save_heatmap, save_pages
-from nmt.drawing.word_map import Dot, draw_words
+from nmt.drawing.word_map import Dot, Legend, draw_words
 
 __all__ = [
     "MOST_WORDS",
     "Dot",
+    "Legend",
     "Picture",
     "PlotError",
     "check_suffix",

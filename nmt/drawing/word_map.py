@@ -41,7 +41,7 @@ _WIDTH, _HEIGHT, _LEAST_HEIGHT = 7.0, 6.0, 2.0  # of the field of dots
 _DOT = 0.035  # radius
 _DISTANCES = (0.05, 0.1)  # from a dot to its name; farther away, a reader could not tell whose name it is
 
-_COLOUR = "#0072b2"  # blue; rare words are hollow dots, so the map reads without colours too
+_COLOUR, _SQUARE_COLOUR = "#0072b2", "#d55e00"  # blue and vermilion; shapes differ too, for readers without colours
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)])
 
 
@@ -52,11 +52,21 @@ class Dot(NamedTuple):
     x: float
     y: float
     hollow: bool = False
-    """Whether it is drawn as a circle."""
+    """Whether only its outline is drawn."""
+    square: bool = False
+    """Whether it is a square in another colour, in place of a disc."""
+
+
+class Legend(NamedTuple):
+    """What the kinds of dots mean; a kind that does not occur is left out."""
+
+    hollow: str = ""
+    disc: str = ""
+    square: str = ""
 
 
 def draw_words(
-    dots: Sequence[Dot], title: str = "", axes: tuple[str, str] = ("", ""), hollow: str = ""
+    dots: Sequence[Dot], title: str = "", axes: tuple[str, str] = ("", ""), legend: Legend | None = None
 ) -> tuple[Figure, int]:
     """Draws words as dots, to the same scale on both axes, with each name that covers no other name or dot.
 
@@ -64,7 +74,7 @@ def draw_words(
         dots: the most important first; their names are placed first.
         title: printed above.
         axes: descriptions of the two axes.
-        hollow: the meaning of hollow dots, for the legend.
+        legend: the meanings of the dots.
 
     Returns:
         The figure, and the number of dots without a name.
@@ -76,14 +86,14 @@ def draw_words(
     if not len(dots) or not np.isfinite(positions).all():
         raise PlotError("expected one word or more to draw, at finite positions")
     names = [printable(dot.word) for dot in dots]
-    fonts = find_fonts([title, *axes, hollow, *names])
+    fonts = find_fonts([title, *axes, *(legend or ()), *names])
     with drawing():
         extents = text_sizes(names, fonts, SMALL)
         points, field = _to_inches(positions, float(extents[:, 0].max()))
         boxes = place_labels(points, extents, field)
         unnamed = int(np.isnan(boxes[:, 0]).sum())
         lines, widest = wrap(title, field[0], fonts)
-        notes = _notes(axes, hollow if any(dot.hollow for dot in dots) else "", unnamed, len(dots))
+        notes = _notes(axes, _signs(dots, legend or Legend()), unnamed, len(dots))
         top = PAD + LINE * len(lines) + (GAP if lines else 0)
         below = top + field[1] + GAP
         size = max(field[0], widest) + 2 * PAD, below + LINE * len(notes) + PAD
@@ -152,10 +162,19 @@ def _to_inches(positions: Floats, widest: float) -> tuple[Floats, tuple[float, f
     return points, (_WIDTH, float(height))
 
 
-def _notes(axes: tuple[str, str], hollow: str, unnamed: int, total: int) -> list[str]:
+def _signs(dots: Sequence[Dot], legend: Legend) -> list[str]:
+    """The legend of the kinds of dots that occur."""
+    kinds = [
+        ("●", legend.disc, any(not dot.square for dot in dots)),
+        ("■", legend.square, any(dot.square for dot in dots)),
+        ("○", legend.hollow, any(dot.hollow for dot in dots)),
+    ]
+    return [f"{sign} {meaning}" for sign, meaning, occurs in kinds if meaning and occurs]
+
+
+def _notes(axes: tuple[str, str], signs: Sequence[str], unnamed: int, total: int) -> list[str]:
     notes = ["     ".join(f"{arrow} {text}" for arrow, text in zip("→↑", axes, strict=True) if text)]
-    if hollow:
-        notes.append(f"○ {hollow}")
+    notes.append("     ".join(signs))
     if unnamed:
         notes.append(f"{unnamed} of {total} dots have no room for their names")
     return [note for note in notes if note]
@@ -167,5 +186,6 @@ def _draw_dots(axes: Axes, points: Floats, dots: Sequence[Dot], field: tuple[flo
     axes.add_patch(Rectangle((0, 0), *field, fill=False, edgecolor=GRID, linewidth=1.2))
     for (x, y), dot in zip(points, dots, strict=True):
         size = (2 * _DOT * 72) ** 2  # matplotlib wants the square of a marker's diameter in points
-        face = "white" if dot.hollow else _COLOUR
-        axes.scatter(x, y, s=size, facecolor=face, edgecolor=_COLOUR, linewidth=0.8, zorder=2)
+        colour, marker = (_SQUARE_COLOUR, "s") if dot.square else (_COLOUR, "o")
+        face = "white" if dot.hollow else colour
+        axes.scatter(x, y, s=size, marker=marker, facecolor=face, edgecolor=colour, linewidth=0.8, zorder=2)

@@ -168,7 +168,7 @@ def complete_directory(path: Path, error: type[NmtError]) -> Iterator[Path]:
 
 def _remove_left(place: Path) -> None:
     """Removes the temporary directories for a place whose writers have ended without removing them."""
-    pattern = re.compile(re.escape(f".{_shortened(place.name)}") + r"\.[0-9a-f]{8}\.part")
+    pattern = re.compile(re.escape(f".{shortened(place.name)}") + r"\.[0-9a-f]{8}\.part")
     for path in place.parent.iterdir():
         if pattern.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # another writer has removed it
@@ -191,10 +191,10 @@ def errors_named(path: Path) -> Iterator[None]:
 
 def _temporary(place: Path, unique: bool) -> Path:
     mark = f".{uuid.uuid4().hex[:8]}" if unique else ""
-    return place.with_name(f".{_shortened(place.name)}{mark}.part")
+    return place.with_name(f".{shortened(place.name)}{mark}.part")
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
     """A name for a temporary file: a long name is cut, and a digest distinguishes it from others with its beginning."""
     return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:8]}"
 

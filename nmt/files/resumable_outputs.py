@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nmt.errors import NmtError
-from nmt.files.atomic_writing import errors_named, move_into_place, write_atomically
+from nmt.files.atomic_writing import errors_named, move_into_place, shortened, write_atomically
 from nmt.files.locking import locked
 from nmt.files.named_files import open_text
 from nmt.files.paths import is_stream, not_writable, real_path, require_directory
@@ -35,8 +35,8 @@ class ResumableOutputs:
     """Text files that belong together line by line and appear under their names when they are complete.
 
     Until then each grows as a hidden file `.NAME.part` in its directory. Beside the first of them, `.NAME.identity`
-    identifies the command that writes them. After an error or an interruption the hidden files stay if they hold a
-    complete block of lines, and are removed otherwise.
+    identifies the command that writes them; long names are shortened. After an error or an interruption the hidden
+    files stay if they hold a complete block of lines, and are removed otherwise.
 
     A process can be killed after some of several files have their names. The identity file records that renaming has
     begun, so `resume` then finds the lines of these files under their final names.
@@ -55,8 +55,8 @@ class ResumableOutputs:
         self._places = [real_path(Path(path)) for path in paths]  # a symbolic link stays a link
         for place in self._places:
             require_directory(place.parent)
-        self._parts = [place.with_name(f".{place.name}.part") for place in self._places]
-        self._identity_file = self._places[0].with_name(f".{self._places[0].name}.identity")
+        self._parts = [place.with_name(f".{shortened(place.name)}.part") for place in self._places]
+        self._identity_file = self._places[0].with_name(f".{shortened(self._places[0].name)}.identity")
         self._block, self._per_line = block, per_line
         self.done = self._lines_done()
         """Input lines whose results an interruption left: complete blocks."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from nmt.drawing import Dot, PlotError, draw_words
+from nmt.drawing import Dot, Legend, PlotError, draw_words
 from nmt.drawing.word_map import place_labels
 
 
@@ -42,7 +42,7 @@ def test_the_first_name_is_placed_first_and_names_avoid_dots():
 
 
 def test_both_axes_have_one_scale_and_rare_words_are_hollow():
-    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0), Dot("c", 0, 1, hollow=True)], hollow="rare")
+    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0), Dot("c", 0, 1, hollow=True)], legend=Legend("rare"))
     dots = figure.axes[1].collections
     places = np.array([dot.get_offsets()[0] for dot in dots])
     across, up = places[1] - places[0], places[2] - places[0]
@@ -53,6 +53,17 @@ def test_both_axes_have_one_scale_and_rare_words_are_hollow():
     figure, left_out = draw_words([Dot("same", 1, 1)])
     assert left_out == 0
     assert not any("→" in text.get_text() or "○" in text.get_text() for text in figure.findobj(Text))
+
+
+def test_two_kinds_of_words_differ_in_shape_and_colour():
+    legend = Legend("rare", "English", "French")
+    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0, square=True), Dot("c", 0, 1, square=True)], legend=legend)
+    disc, square, other = figure.axes[1].collections
+    assert len(square.get_paths()[0].vertices) < len(disc.get_paths()[0].vertices)
+    assert tuple(square.get_facecolor()[0]) == tuple(other.get_facecolor()[0]) != tuple(disc.get_facecolor()[0])
+    assert "● English     ■ French" in [text.get_text() for text in figure.findobj(Text)]
+    figure, _ = draw_words([Dot("a", 0, 0), Dot("b", 2, 0)], legend=legend)
+    assert "● English" in [text.get_text() for text in figure.findobj(Text)]
 
 
 @pytest.mark.parametrize("dots", [[], [Dot("a", math.nan, 0)]])

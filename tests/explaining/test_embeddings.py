@@ -191,12 +191,12 @@ def test_whole_words_are_counted_without_the_pieces_of_longer_words(sentences, m
     seen = counted(monkeypatch, sentences)
     assert seen.pieces.tolist() == [0, 0, 0, 0, 4, 4, 4, 1]
     assert seen.whole_words.tolist() == [0, 0, 0, 0, 2, 4, 1, 1]
-    assert seen.of_word([4]) == 2  # [.. 4, 4 6 6] and [5, 4]
-    assert seen.of_word([4, 6]) == 1  # not in [4, 6, 6]
-    assert seen.of_word([4, 6, 6]) == 1
-    assert seen.of_word([5, 4]) == 1
-    assert seen.of_word([4, 6, 5, 7, 4]) == 0  # not across the end of a sentence
-    assert seen.of_word([5, 5]) == 1
+    assert seen.of_word([4]) == [2, 0]  # [.. 4, 4 6 6] and [5, 4]
+    assert seen.of_word([4, 6]) == [1, 0]  # not in [4, 6, 6]
+    assert seen.of_word([4, 6, 6]) == [1, 0]
+    assert seen.of_word([5, 4]) == [1, 0]
+    assert seen.of_word([4, 6, 5, 7, 4]) == [0, 0]  # not across the end of a sentence
+    assert seen.of_word([5, 5]) == [0, 1]
 
 
 def test_rare_pieces_are_no_neighbours(monkeypatch):
@@ -213,10 +213,19 @@ def test_rare_pieces_are_no_neighbours(monkeypatch):
     assert {n.piece for n in embeddings.neighbours("a", minimum=0)} == {*names} - {"▁a"}
     assert embeddings.frequent(9) == ["▁b", "▁a", "x"]
     assert embeddings.frequent(1) == ["▁b"]
-    assert embeddings.find("a").rare and embeddings.find("a")[4:] == ((4,), 2)
+    assert embeddings.find("a").rare and embeddings.find("a")[4:] == ((4,), 2, "source")
     assert embeddings.find("▁a", piece=True).word_count == 4
     with pytest.raises(EmbeddingError, match="not known"):
         compass().frequent(3)
+
+
+def test_a_word_is_of_the_side_that_has_it_more_often():
+    texts = [Sequences.of([[4], [5, 6]]), Sequences.of([[5], [6, 5]])]
+    names = [*"0123", "▁a", "▁b", "▁c"]
+    both, one = (Embeddings(names, np.eye(7), counts=WordCounts(texts[:count], [False] * 7)) for count in (2, 1))
+    assert [both.find(word).side for word in "abc"] == ["source", "target", None]  # c is once in each
+    assert [one.find(word).side for word in "abc"] == [None] * 3
+    assert compass().find("east").side is None
 
 
 def test_a_text_of_another_vocabulary_is_refused():

@@ -132,6 +132,14 @@ def test_plain_files_can_be_resumed(tmp_path: Path):
         assert can_be_resumed([*good, path]) is False
 
 
+def test_names_as_long_as_a_file_system_allows_can_be_resumed(tmp_path: Path):
+    paths = [str(tmp_path / ("a" * 254 + str(number))) for number in (1, 2)]
+    interrupt_after(paths, 2)
+    finish(paths)
+    assert [Path(path).read_text() for path in paths] == ["line\nline\nlast\n"] * 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_only_complete_blocks_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """A block of two input lines with three output lines each has six lines."""
     paths = [str(tmp_path / "out"), str(tmp_path / "second")]

@@ -186,6 +186,13 @@ def test_settings_without_effect_are_reported_once(corpus):
     prepared(config, said := list[str]())
     settings = "training.guided.weight, training.schedule.final_share, training.schedule.plateau"
     assert said[0] == f"this training does not use {settings}: these settings have no effect"
+    held_out = {"held_out": 7, "near_duplicates": "keep"}
+    prepared(copy_task.config(corpus, name="validated", corpus=held_out), said := list[str]())
+    unread = "corpus.held_out, corpus.near_duplicates"
+    assert said[0] == f"with validation pairs, nmt does not use {unread}: these settings have no effect"
+    without = {"source": "", "target": "", "alignment": ""}
+    prepared(copy_task.config(corpus, name="held-out", corpus={**held_out, "validation": without}), said := list[str]())
+    assert not any("no effect" in line for line in said)
 
 
 @pytest.mark.parametrize(

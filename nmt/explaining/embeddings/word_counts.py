@@ -48,14 +48,17 @@ class WordCounts:
         """[vocabulary]: occurrences of each piece, those inside longer words included."""
         self.whole_words = np.zeros(len(joins), np.int64)
         """[vocabulary]: occurrences of each piece as a whole word."""
-        for ids, _, edges in self._blocks():
+        for ids, _, edges in self._blocks(texts):
             self.pieces += np.bincount(ids, minlength=len(joins))
             self.whole_words += np.bincount(ids[edges[:-1] & edges[1:]], minlength=len(joins))
 
-    def of_word(self, ids: Sequence[int]) -> int:
-        """How often these pieces occur in this order as a word, or as the words of a phrase."""
+    def of_word(self, ids: Sequence[int]) -> list[int]:
+        """How often these pieces occur in this order as a word, or as the words of a phrase, in each text."""
+        return [self._in_text(text, ids) for text in self._texts]
+
+    def _in_text(self, words: Sequences, ids: Sequence[int]) -> int:
         count, last = 0, len(ids) - 1
-        for text, sentence_edges, word_edges in self._blocks():
+        for text, sentence_edges, word_edges in self._blocks([words]):
             starts = max(len(text) - last, 0)  # positions at which the whole word fits
             found = word_edges[:starts] & word_edges[last + 1 :]
             for offset, piece in enumerate(ids):
@@ -65,8 +68,8 @@ class WordCounts:
             count += int(found.sum())
         return count
 
-    def _blocks(self) -> Iterator[_Block]:
-        for text in self._texts:
+    def _blocks(self, texts: Sequence[Sequences]) -> Iterator[_Block]:
+        for text in texts:
             for begin in range(0, len(text), _SENTENCES_PER_BLOCK):
                 offsets = text.offsets[begin : begin + _SENTENCES_PER_BLOCK + 1]
                 ids = np.asarray(text.ids[offsets[0] : offsets[-1]], np.int64)

@@ -43,6 +43,8 @@ class WordVector(NamedTuple):
     """Occurrences of each piece in the training text, those inside other words included; None where unknown."""
     word_count: int | None
     """Occurrences of the whole word; for a piece, its `piece_counts`. None where unknown."""
+    side: Side | None = None
+    """Where both sides share their vectors: the side that has the word more often. None where unknown."""
 
     @property
     def rare(self) -> bool:
@@ -135,12 +137,12 @@ class Embeddings:
             EmbeddingError: the vocabulary has no such piece, or no pieces for the word.
         """
         ids = self._ids(word, piece)
-        piece_counts = word_count = None
+        piece_counts = word_count = side = None
         if self.counts is not None:
-            piece_counts = tuple(self.counts.pieces[ids].tolist())
-            word_count = piece_counts[0] if piece else self.counts.of_word(ids)
+            piece_counts, in_texts = tuple(self.counts.pieces[ids].tolist()), self.counts.of_word(ids)
+            word_count, side = piece_counts[0] if piece else sum(in_texts), _side_of(in_texts)
         vector = self.vectors[ids].astype(np.float64).mean(axis=0)
-        return WordVector(word, tuple(ids), tuple(self.pieces[i] for i in ids), vector, piece_counts, word_count)
+        return WordVector(word, tuple(ids), tuple(self.pieces[i] for i in ids), vector, piece_counts, word_count, side)
 
     def _ids(self, word: str, piece: bool) -> list[int]:
         if piece:
@@ -225,6 +227,13 @@ class Embeddings:
         """These words on the first two principal axes of their own vectors (see `principal_axes`)."""
         found = [self.find(word) if isinstance(word, str) else word for word in words]
         return principal_axes([word.vector for word in found])
+
+
+def _side_of(counts: Sequence[int]) -> Side | None:
+    """The side with more occurrences, of a source and a target text."""
+    if len(counts) != 2 or counts[0] == counts[1]:
+        return None
+    return "source" if counts[0] > counts[1] else "target"
 
 
 def _is_word(piece: str) -> bool:

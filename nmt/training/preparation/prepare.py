@@ -101,6 +101,8 @@ def _set_up(directory: Path, config: RunConfig, say: Say) -> Prepared:
         if config.corpus.temperature != 1:
             raise RunError("corpus.temperature is for a prepared corpus: give --corpus.prepared, or leave it out")
     initial = open_initial_run(config) if config.training.initial else None
+    if unread := [f"corpus.{name}" for name in config.corpus.unread]:
+        say(f"with validation pairs, nmt does not use {', '.join(unread)}: these settings have no effect")
     if unread := [f"model.{name}" for name in config.model.unread]:
         say(f"this network does not use {', '.join(unread)}: these settings have no effect")
     if unread := [f"training.{name}" for name in config.training.unread]:
