@@ -111,8 +111,10 @@ def _add_errors(app: FastAPI) -> None:
         return refusal(error if isinstance(error, RefusedError) else RefusedError(422, str(error)))
 
     @app.exception_handler(RequestValidationError)
-    async def unreadable(_: Request, error: RequestValidationError) -> Response:
-        return v1.answer(error_body(problem_of(error.errors())), 422)
+    async def unreadable(request: Request, error: RequestValidationError) -> Response:
+        body = request.scope["route"].body_field
+        fields = body.field_info.annotation.model_fields if body else ()
+        return v1.answer(error_body(problem_of(error.errors(), fields=fields)), 422)
 
     @app.exception_handler(HTTPException)
     async def http_error(_: Request, error: HTTPException) -> Response:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from nmt.config.hints import did_you_mean
 
 _WORDS = {
     "missing": "is missing",
@@ -24,7 +26,7 @@ _LONGEST = 100
 """Characters of the name of a field that are repeated: a name may come from the request."""
 
 
-def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
+def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True, fields: Collection[str] = ()) -> str:
     """One line about the first field that cannot be read.
 
     A field that may be a text or a list has an error for each of them. The errors of a list's items count before the
@@ -33,6 +35,7 @@ def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
     Args:
         errors: errors of pydantic, each with a type, a place and a message.
         body: whether places begin with a part for the body of the request.
+        fields: names of the fields of the body, for a hint.
     """
     first = errors[0]
     if first["type"] == "json_invalid":
@@ -44,7 +47,8 @@ def problem_of(errors: Sequence[Mapping[str, Any]], body: bool = True) -> str:
     of_value = [error for error in meant if error["type"] == "value_error"]  # the kind is right, so no other is meant
     said = [_words(error) for error in of_value or meant]
     name = ".".join(map(str, deepest))[:_LONGEST] or "the body"
-    return f"{name}: {' or '.join(dict.fromkeys(said))}".replace(" or expected ", " or ")
+    hint = did_you_mean(name, fields) if len(deepest) == 1 and meant[0]["type"] == "extra_forbidden" else ""
+    return f"{name}: {' or '.join(dict.fromkeys(said))}{hint}".replace(" or expected ", " or ")
 
 
 def _place(parts: Sequence[Any], unknown: bool) -> tuple[Any, ...]:

@@ -19,6 +19,8 @@ JSON = {"content-type": "application/json"}
         ('{"text": ["a", 5]}', "text.1: expected text"),
         ('{"text": "\\ud800"}', "text: half of a surrogate pair is no character"),
         ('{"text": "a", "foo": 1}', "foo: there is no such field"),
+        ('{"text": "a", "nbest": 2}', "nbest: there is no such field, did you mean n_best?"),
+        ('{"text": "a", "beam": 2}', "beam: there is no such field, did you mean beam_size?"),
         ('{"text": "a", "list[str]": 1}', "list[str]: there is no such field"),
         ('{"text": "a", "terms": [{"source": "a", "forms": ["b"], "str": 1}]}', "terms.0.str: there is no such field"),
         ('{"text": "a", "model": 5}', "model: expected text"),
