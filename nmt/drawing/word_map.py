@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # Inches.
 _WIDTH, _HEIGHT, _LEAST_HEIGHT = 7.0, 6.0, 2.0  # of the field of dots
 _DOT = 0.035  # radius
+_SIGN = 0.15  # width of a sign in the legend
 _DISTANCES = (0.05, 0.1)  # from a dot to its name; farther away, a reader could not tell whose name it is
 
 _COLOUR, _SQUARE_COLOUR = "#0072b2", "#d55e00"  # blue and vermilion; shapes differ too, for readers without colours
@@ -93,16 +94,17 @@ def draw_words(
         boxes = place_labels(points, extents, field)
         unnamed = int(np.isnan(boxes[:, 0]).sum())
         lines, widest = wrap(title, field[0], fonts)
-        notes = _notes(axes, _signs(dots, legend or Legend()), unnamed, len(dots))
+        notes, signs = _notes(axes, unnamed, len(dots)), _signs(dots, legend or Legend())
         top = PAD + LINE * len(lines) + (GAP if lines else 0)
         below = top + field[1] + GAP
-        size = max(field[0], widest) + 2 * PAD, below + LINE * len(notes) + PAD
+        size = max(field[0], widest) + 2 * PAD, below + LINE * (len(notes) + bool(signs)) + PAD
         figure = new_figure(*size)
         canvas = inch_axes(figure, 0, 0, *size)
         for line, text in enumerate(lines):
             draw_text(canvas, PAD, PAD + line * LINE, text, fonts, TITLE, va="top")
         for line, text in enumerate(notes):
             draw_text(canvas, PAD, below + line * LINE, text, fonts, SMALL, color=QUIET, va="top")
+        _draw_signs(canvas, below + len(notes) * LINE, signs, fonts)
         _draw_dots(inch_axes(figure, PAD, top, *field), points, dots, field)
         for name, box in zip(names, boxes, strict=True):
             if not np.isnan(box[0]):
@@ -162,19 +164,27 @@ def _to_inches(positions: Floats, widest: float) -> tuple[Floats, tuple[float, f
     return points, (_WIDTH, float(height))
 
 
-def _signs(dots: Sequence[Dot], legend: Legend) -> list[str]:
-    """The legend of the kinds of dots that occur."""
+def _signs(dots: Sequence[Dot], legend: Legend) -> list[tuple[str, str, str]]:
+    """The kinds of dots that occur: a sign, its colour and its meaning."""
     kinds = [
-        ("●", legend.disc, any(not dot.square for dot in dots)),
-        ("■", legend.square, any(dot.square for dot in dots)),
-        ("○", legend.hollow, any(dot.hollow for dot in dots)),
+        ("●", _COLOUR, legend.disc, any(not dot.square for dot in dots)),
+        ("■", _SQUARE_COLOUR, legend.square, any(dot.square for dot in dots)),
+        ("○", QUIET, legend.hollow, any(dot.hollow for dot in dots)),
     ]
-    return [f"{sign} {meaning}" for sign, meaning, occurs in kinds if meaning and occurs]
+    return [(sign, colour, meaning) for sign, colour, meaning, occurs in kinds if meaning and occurs]
 
 
-def _notes(axes: tuple[str, str], signs: Sequence[str], unnamed: int, total: int) -> list[str]:
+def _draw_signs(canvas: Axes, top: float, signs: Sequence[tuple[str, str, str]], fonts: list[str]) -> None:
+    left = PAD
+    for sign, colour, meaning in signs:
+        draw_text(canvas, left, top, sign, fonts, SMALL, color=colour, va="top")
+        left += _SIGN
+        draw_text(canvas, left, top, meaning, fonts, SMALL, color=QUIET, va="top")
+        left += float(text_sizes([meaning], fonts, SMALL)[0, 0]) + 2 * _SIGN
+
+
+def _notes(axes: tuple[str, str], unnamed: int, total: int) -> list[str]:
     notes = ["     ".join(f"{arrow} {text}" for arrow, text in zip("→↑", axes, strict=True) if text)]
-    notes.append("     ".join(signs))
     if unnamed:
         notes.append(f"{unnamed} of {total} dots have no room for their names")
     return [note for note in notes if note]
