@@ -103,6 +103,11 @@ class TrainingConfig:
     )
     schedule: ScheduleConfig = group(ScheduleConfig, "Learning rate.")
     clip_norm: float = setting(1.0, "Gradients are scaled down to this global norm; 0: no clipping.")
+    weight_decay: float = setting(
+        0.0,
+        "Each update also multiplies the matrices by 1 - learning rate x weight_decay (decoupled weight decay), which "
+        "keeps them small; 0: no decay.",
+    )
     label_smoothing: float = setting(
         0.1, "Probability mass taken from the correct piece and spread evenly over the vocabulary."
     )
@@ -182,8 +187,11 @@ class TrainingConfig:
             "--training.guided.links",
         )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
-        for name in ("minutes", "shapes", "clip_norm", "validate_every", "patience", "devices", "recombine"):
+        not_negative = ("minutes", "shapes", "clip_norm", "weight_decay", "validate_every", "patience", "devices")
+        for name in (*not_negative, "recombine"):
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
+        highest = self.schedule.learning_rate * self.weight_decay
+        require(highest < 1, f"weight_decay is {self.weight_decay}: expected less than 1 / schedule.learning_rate")
         require_at_most(
             self, passes=10**6, minutes=10**6, batch_tokens=10**9, accumulate=10**6, window=10**9, shapes=10**4
         )

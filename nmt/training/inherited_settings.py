@@ -26,7 +26,10 @@ FEWEST_EPOCHS, MOST_EPOCHS = 3, 30
 VALIDATIONS = 10
 """Validations of a fine-tuning on little text."""
 
-_INHERITED = ("batch_tokens", "accumulate", "window", "clip_norm", "label_smoothing", "ema", "metric", "patience")
+_INHERITED = (
+    ("batch_tokens", "accumulate", "window", "clip_norm", "weight_decay")
+    + ("label_smoothing", "ema", "metric", "patience")
+)  # fmt: skip
 """The training settings that suit a model, whatever the text."""
 
 

@@ -79,6 +79,24 @@ class Adam(keras.optimizers.Adam):
             handles = {name: each.value.handle for name, each in values.items()}
             tf.raw_ops.ResourceApplyAdam(**handles, **shared, grad=tf.convert_to_tensor(gradient))
 
+    def _use_weight_decay(self, variable: Any) -> bool:
+        """Matrices decay. Biases and the factors of normalisations are few, and would only lose their scale."""
+        return len(variable.shape) > 1
+
+    def _apply_weight_decay(self, variables: list[Any]) -> None:
+        """Loshchilov and Hutter (2019), algorithm 2: the decay is no part of the gradient, so Adam does not rescale it.
+
+        On TensorFlow each replica changes its own copy of a weight, as in `_backend_update_step`.
+        """
+        if not self.weight_decay or keras.backend.backend() != "tensorflow":
+            super()._apply_weight_decay(variables)
+            return
+        import tensorflow as tf
+
+        share = keras.ops.cast(self.learning_rate, "float32") * self.weight_decay
+        for variable in filter(self._use_weight_decay, variables):
+            tf.raw_ops.AssignSubVariableOp(resource=variable.value.handle, value=share * variable.value)
+
     def _require_sums(self) -> None:
         """Refuses several replicas without sums: the copies of a weight would diverge."""
         if self.summed or keras.backend.backend() != "tensorflow":

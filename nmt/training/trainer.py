@@ -326,16 +326,17 @@ def require_updates(config: TrainingConfig, steps_per_epoch: int) -> None:
 def build_optimizer(
     model: Seq2Seq, config: TrainingConfig, total_steps: int, averaged_every: int, summed: bool = False
 ) -> keras.optimizers.Optimizer:
-    """Adam with the configured schedule, clipping, accumulation and moving average; scales the loss for float16.
+    """Adam with the configured schedule, decay, clipping and moving average; scales the loss for float16.
 
     Args:
         model: built model.
-        config: rate, clipping, accumulation, moving average and precision.
+        config: rate, decay, clipping, accumulation, moving average and precision.
         total_steps: steps of the schedule.
         averaged_every, summed: as in `Adam`.
     """
     optimizer: keras.optimizers.Optimizer = Adam(
         learning_rate(config.schedule, total_steps),
+        weight_decay=config.weight_decay or None,
         global_clipnorm=config.clip_norm or None,
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         averaged_every=averaged_every,

@@ -94,6 +94,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     from nmt.network.losses.label_smoothing import token_losses
     from nmt.network.weights import assign_arrays
     from nmt.training.averaging import averaged_arrays
+    from nmt.training.optimizer import Adam
     from nmt.training.step import TrainStep
     from nmt.translation.inference.model_inference import ModelInference
 
@@ -108,7 +109,7 @@ def compute_all(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     results["scores"] = np.array([h.score for h in found])
     results["paid"] = np.concatenate([h.weights.ravel() for h in found])
     results |= {"later": later_scores(model, weights)}
-    optimizer = keras.optimizers.Adam(0.01, global_clipnorm=1.0, use_ema=True, ema_momentum=0.9)
+    optimizer = Adam(0.01, averaged_every=1, weight_decay=5.0, global_clipnorm=1.0, use_ema=True, ema_momentum=0.9)
     optimizer.build(model.trainable_variables)
     step = TrainStep(model, optimizer, 0.1)
     results["steps"] = np.array([float(step(batch)) for _ in range(3)])

@@ -91,8 +91,9 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
     (TrainingConfig, {"ema": 1.0}, "ema is 1.0: expected a number from 0 up"),
     *(
         (TrainingConfig, {name: -1}, f"{name} is -1: expected 0 or more")
-        for name in ("clip_norm", "validate_every", "patience")
+        for name in ("clip_norm", "weight_decay", "validate_every", "patience")
     ),
+    (TrainingConfig, {"weight_decay": 700.0}, "weight_decay is 700.0: expected less than 1 / schedule.learning_rate"),
     *(
         (SearchConfig, {name: 0}, f"{name} is 0: expected more than 0")
         for name in ("beam_size", "max_length_ratio", "max_source", "batch_tokens")

@@ -46,7 +46,7 @@ def adam(precision: str = "float32") -> keras.optimizers.Optimizer:
     """With all that a training can ask for. A large epsilon, because Adam turns rounding noise into steps."""
     inner = Adam(
         0.01, averaged_every=1, summed=True, global_clipnorm=0.1, gradient_accumulation_steps=2, use_ema=True,
-        ema_momentum=0.9, epsilon=1e-2,
+        ema_momentum=0.9, epsilon=1e-2, weight_decay=1.0,
     )  # fmt: skip
     return LossScaleOptimizer(inner, initial_scale=2.0**18) if precision == FLOAT16 else inner
 

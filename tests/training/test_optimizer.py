@@ -1,4 +1,5 @@
-"""Adam refuses several replicas, whose copies of a weight would diverge; NaN in one gradient spoils all weights."""
+"""Adam refuses several replicas, whose copies of a weight would diverge; NaN in one gradient spoils all weights;
+matrices decay apart from their gradients."""
 
 from __future__ import annotations
 
@@ -69,3 +70,34 @@ def test_one_nan_in_a_gradient_spoils_all_weights(kind: type[keras.optimizers.Ad
     optimizer.build(weights)
     tf.function(optimizer.apply)([tf.constant([1.0, np.nan]), tf.constant([1.0, 1.0])])
     assert np.isnan(np.stack([weight.numpy() for weight in weights])).all()
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_matrices_decay_by_the_rate_once_in_each_update(accumulate: int) -> None:
+    """Without a gradient, a matrix shrinks by the factor 1 - 0.1 x 0.5, and a vector stays."""
+    matrix, vector = keras.Variable(np.full((2, 2), 8.0, np.float32)), keras.Variable(np.full(2, 8.0, np.float32))
+    steps = accumulate if accumulate > 1 else None
+    optimizer = Adam(0.1, weight_decay=0.5, gradient_accumulation_steps=steps)
+    optimizer.build([matrix, vector])
+    apply = tf.function(lambda: optimizer.apply([tf.zeros((2, 2)), tf.zeros(2)], [matrix, vector]))
+    for updates in (1, 2):
+        for _ in range(accumulate):
+            apply()
+        np.testing.assert_allclose(matrix.numpy(), 8 * 0.95**updates, rtol=1e-6)
+    np.testing.assert_array_equal(vector.numpy(), 8.0)
+
+
+def test_the_decay_is_that_of_adamw() -> None:
+    """Keras's AdamW as the reference, with a schedule."""
+    gradients = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
+    found = []
+    for kind, options in ((Adam, {"weight_decay": 0.3}), (keras.optimizers.AdamW, {"weight_decay": 0.3}), (Adam, {})):
+        weight = keras.Variable(np.ones((4, 5), np.float32))
+        optimizer = kind(keras.optimizers.schedules.CosineDecay(0.05, 4), **options)
+        optimizer.build([weight])
+        for gradient in gradients:
+            optimizer.apply([tf.constant(gradient)], [weight])
+        found.append(weight.numpy())
+    ours, adamw, without = found
+    np.testing.assert_allclose(ours, adamw, rtol=1e-5)
+    assert np.abs(ours - without).max() > 0.01
