@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 KERAS_MEMBERS = {
     "_accumulated_gradients",
+    "_apply_weight_decay",
     "_backend_increment_gradient_accumulators",
     "_backend_reset_gradient_accumulators",
     "_backend_update_step",
@@ -24,6 +25,7 @@ KERAS_MEMBERS = {
     "_momentums",
     "_tf_apply",
     "_update_model_variables_moving_average",
+    "_use_weight_decay",
     "_velocities",
 }
 """Private members of Keras's optimizers that nmt uses. Try each with a new Keras before the bound moves."""
