@@ -126,8 +126,9 @@ def test_mistakes_are_one_line(sources, more, message, tmp_path):
 def begun(directory: Path, lines: int, ignores_interrupts: bool = False) -> subprocess.Popen[str]:
     """A command with two processes that has finished some shards of 100 lines.
 
-    With `ignores_interrupts` it starts as a command behind & in a script does.
+    With `ignores_interrupts` it starts as a command behind & in a script does, else as one of a terminal.
     """
+    interrupts = signal.SIG_IGN if ignores_interrupts else signal.SIG_DFL
     (directory / "source").write_text("".join(f"{line}\n" for line in sentences(lines)))
     command = f"bulk-translate --model {MODEL} --source source --output out --beam-size 1 --shard-lines 100"
     process = subprocess.Popen(
@@ -137,7 +138,7 @@ def begun(directory: Path, lines: int, ignores_interrupts: bool = False) -> subp
         text=True,
         env=commands.environment(),
         start_new_session=True,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN) if ignores_interrupts else None,
+        preexec_fn=partial(signal.signal, signal.SIGINT, interrupts),
     )
     while process.poll() is None and not shards(directory / "out" / "source", ".txt"):
         time.sleep(0.02)
