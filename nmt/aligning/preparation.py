@@ -73,10 +73,10 @@ def prepare(
     corpus: CorpusConfig | None = None,
     interrupted: threading.Event | None = None,
 ) -> AlignerDirectory:
-    """Opens the aligner that was begun in a directory, or sets it up. What fails leaves nothing.
+    """Opens the aligner that was begun in a directory, or sets it up. A preparation that fails leaves nothing.
 
     Args:
-        pairs: are read several times; those of streams are copied into the directory.
+        pairs: are read several times; pairs of streams are copied into the directory.
         units: of a run, for pieces; None: words of the text.
         say: takes lines for the user.
         corpus: treatment of rows that are no pair; None: as by default.
@@ -151,7 +151,7 @@ def _set_up(
 
 
 def _kept(pairs: PairsConfig, config: AlignerConfig, directory: Path) -> PairsConfig:
-    """The same pairs in files that can be read again: those of streams are copied into the directory.
+    """These pairs in files that can be read again: pairs of streams are copied into the directory.
 
     Raises:
         NmtError: they cannot be read, or an aligner was begun with other text from a stream.
@@ -180,7 +180,7 @@ def with_languages(config: AlignerConfig, pairs: Iterable[Pair]) -> AlignerConfi
 
 
 def _until(interrupted: threading.Event, items: Iterable[T]) -> Iterator[T]:
-    """The same items; KeyboardInterrupt when the event is set."""
+    """The items; KeyboardInterrupt when the event is set."""
     for item in items:
         if interrupted.is_set():
             raise KeyboardInterrupt

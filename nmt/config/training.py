@@ -187,8 +187,17 @@ class TrainingConfig:
             "--training.guided.links",
         )
         require(0 <= self.seed < 2**31, f"seed is {self.seed}: expected a number from 0 to {2**31 - 1}")
-        not_negative = ("minutes", "shapes", "clip_norm", "weight_decay", "validate_every", "patience", "devices")
-        for name in (*not_negative, "recombine"):
+        not_negative = (
+            "minutes",
+            "shapes",
+            "clip_norm",
+            "weight_decay",
+            "validate_every",
+            "patience",
+            "devices",
+            "recombine",
+        )
+        for name in not_negative:
             require(getattr(self, name) >= 0, f"{name} is {getattr(self, name)}: expected 0 or more")
         highest = self.schedule.learning_rate * self.weight_decay
         require(highest < 1, f"weight_decay is {self.weight_decay}: expected less than 1 / schedule.learning_rate")

@@ -27,9 +27,16 @@ VALIDATIONS = 10
 """Validations of a fine-tuning on little text."""
 
 _INHERITED = (
-    ("batch_tokens", "accumulate", "window", "clip_norm", "weight_decay")
-    + ("label_smoothing", "ema", "metric", "patience")
-)  # fmt: skip
+    "batch_tokens",
+    "accumulate",
+    "window",
+    "clip_norm",
+    "weight_decay",
+    "label_smoothing",
+    "ema",
+    "metric",
+    "patience",
+)
 """The training settings that suit a model, whatever the text."""
 
 
