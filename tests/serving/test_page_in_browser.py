@@ -168,12 +168,17 @@ def test_alternatives_stand_side_by_side_with_their_differences(show: Callable[.
     assert opened.page.locator("#legend-different").is_visible()
 
 
-@pytest.mark.slow
-def test_the_model_completes_a_beginning(show: Callable[..., Opened]) -> None:
+def editing(show: Callable[..., Opened]) -> tuple[Opened, Any]:
+    """The page with a translation, and the field in which the user edits it."""
     opened = show("#text=one+two+three")
     opened.shows("ONE TWO THREE")
     opened.press("Edit")
-    field = opened.page.get_by_label("your translation")
+    return opened, opened.page.get_by_label("your translation")
+
+
+@pytest.mark.slow
+def test_the_model_completes_a_beginning(show: Callable[..., Opened]) -> None:
+    opened, field = editing(show)
     field.fill("eins zwei")
     field.press("Control+Enter")
     opened.shows("eins zwei THREE")
@@ -186,10 +191,7 @@ def test_the_model_completes_a_beginning(show: Callable[..., Opened]) -> None:
 
 @pytest.mark.slow
 def test_a_completion_overwrites_nothing_that_is_typed_meanwhile(show: Callable[..., Opened]) -> None:
-    opened = show("#text=one+two+three")
-    opened.shows("ONE TWO THREE")
-    opened.press("Edit")
-    field = opened.page.get_by_label("your translation")
+    opened, field = editing(show)
     held: list[Any] = []
     opened.page.route("**/v1/translate", lambda route: held.append(route))
     field.fill("eins")
