@@ -98,14 +98,14 @@ def run(arguments: Namespace) -> None:
     print(f"{file_size(sum(sizes.values())):>11}  {output}")
     if arguments.format == "web":
         say(f"to see the page: python3 -m http.server --bind 127.0.0.1 --directory {quote(str(output))} 8000")
-        _say_what_a_page_lacks(run.config.search)
+        _say_missing_settings(run.config.search)
     elif arguments.format == "onnx":
         say_if_unlisted(run)
     if not arguments.licence and not licence_of(run):
         say("the model card has no licence yet: give one with --licence, such as --licence 'CC BY 4.0'")
 
 
-def _say_what_a_page_lacks(search: SearchConfig) -> None:
+def _say_missing_settings(search: SearchConfig) -> None:
     """Says which settings of the run's search the page does not have."""
     if search.method == "sample":
         say("the page searches with a beam, although search.method of this run is sample")

@@ -193,7 +193,7 @@ def corpus_from_flags(arguments: Namespace, sources: Sequence[str], targets: Seq
 
 
 def _named_languages(arguments: Namespace, source: str = "", target: str = "") -> CorpusConfig:
-    """The languages that the flags name; `source` and `target` are those that they leave open."""
+    """The languages that the flags name; `source` and `target` are taken where they name none."""
     with as_flags(CorpusConfig):
         return CorpusConfig(
             source_language=arguments.source_language or source, target_language=arguments.target_language or target
