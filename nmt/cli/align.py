@@ -265,7 +265,7 @@ def _write(
     """Writes the numbers of all pairs, then draws the first pairs that have words on both sides.
 
     Returns:
-        The links of all pairs.
+        The links of all pairs if there is gold to compare them with.
     """
     measured: list[Links] = []
     number = 0
@@ -279,7 +279,8 @@ def _write(
             record = {"line": number, "log_probability": pair.log_probability} | pair.alignment.to_json()
             records.write(json.dumps(record, ensure_ascii=False) + "\n")
             gold_links = _gold_links(gold, pair, number, arguments.gold, words)
-            measured.append(pair.alignment.links)
+            if gold is not None:
+                measured.append(pair.alignment.links)
             if len(drawn) < arguments.limit and (picture := _picture(pair, number, progress)):
                 drawn[number] = translations, replace(picture, gold=gold_links, **_link_rule(arguments))
         if gold is not None:  # a pipe's length is unknown until here
